@@ -33,6 +33,7 @@ from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SPREADS, Reference, SessionView
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
@@ -125,9 +126,9 @@ class _Alone:
             return cls(unseen=unseen)
         found = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
         return cls(
-            float(np.median([(evidence.steal_s or 0.0) / executions for evidence, executions in known])),
-            float(np.median([evidence.irq_s / executions for evidence, executions in known])),
-            float(np.median(found)) if found else None, unseen,
+            median([(evidence.steal_s or 0.0) / executions for evidence, executions in known]),
+            median([evidence.irq_s / executions for evidence, executions in known]),
+            median(found) if found else None, unseen,
         )  # fmt: skip
 
 

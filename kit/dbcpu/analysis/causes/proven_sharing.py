@@ -12,8 +12,6 @@ the same proof says what it lost to.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
@@ -27,6 +25,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, times
 
 HARDLY = 0.1
@@ -103,14 +102,14 @@ def _answered(
     factors = [found for members in used if (found := _factors(members, seen, costs)) is not None]
     if 2 * len(factors) <= len(used):
         return level
-    slowdown = min(float(np.median([np.median(each) for each in factors])), level.slowdown_median or 1.0)
+    slowdown = min(median([median(each) for each in factors]), level.slowdown_median or 1.0)
     apart = [max(each) / min(each) if min(each) == 1.0 else 1.0 for each in factors]
-    ratio = min(float(np.median(apart)), level.max_over_min or 1.0)
+    ratio = min(median(apart), level.max_over_min or 1.0)
     answered = level
     if level.full_speed is Answer.UNDECIDED and exceeds(slowdown):
         answered = replace(answered, full_speed=Answer.NO)
     if level.even is Answer.UNDECIDED and exceeds(ratio):
-        many = float(np.median([sum(map(exceeds, each)) for each in factors]))
+        many = median([sum(map(exceeds, each)) for each in factors])
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many)
     return answered
 

@@ -29,6 +29,7 @@ from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import distinct
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
@@ -67,7 +68,7 @@ def shared_core(
     reference = context.delivered_reference or context.reference
     noise = reference.noise if reference else Chance(0.0, 1.0)
     speeds = _speeds(table, noise)
-    return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, _cross_table(table))
+    return SharedCore(len(table.speed), int(distinct(table.rounds).size), speeds, _cross_table(table))
 
 
 def recounted(
@@ -120,7 +121,7 @@ def _table(
 
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     counts = _thread_counts(table)
-    orders = np.unique(table.rounds)
+    orders = distinct(table.rounds)
     if not counts or orders.size < MIN_ROUNDS:
         return ()
     whole = _fit(table, counts)
@@ -129,7 +130,7 @@ def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     speeds = []
     for index, others in enumerate(counts):
         # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
-        informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
+        informed = distinct(table.rounds[table.shares[:, others] > NEVER]).size
         if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
         half = Chance(float(spread[index]), informed - 1).passed_by((1 - CONFIDENCE) / 2)
@@ -157,7 +158,7 @@ def _fit(table: _Table, counts: Sequence[int]) -> Floats:
     """Speeds with ``counts`` other threads busy, over that of a single thread; NaN where too few rounds are left."""
     alone = np.asarray(table.shares[:, 0] >= 1 - NEVER)
     speed = table.speed
-    if np.unique(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
+    if distinct(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
         slope, level = np.polyfit(table.others[alone], speed[alone], 1)
         speed = speed * level / np.maximum(level + slope * table.others, 0.1 * level)
     met = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
 from dbcpu.analysis.levels.consistency import gate
 from dbcpu.analysis.levels.run_context import RunContext
@@ -28,6 +26,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
 from dbcpu.steal import may_hide_steal
@@ -175,8 +174,8 @@ def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | N
     if not waits or not (cpu or events):
         return None
     longest = max(events, key=lambda event: events[event], default="")
-    lost_s = float(np.median(list(off_s.values()))) if off_s else None
-    return _Counted(float(np.median(cpu)) if cpu else None, float(np.median(waits)), longest, lost_s)
+    lost_s = median(list(off_s.values())) if off_s else None
+    return _Counted(median(cpu) if cpu else None, median(waits), longest, lost_s)
 
 
 def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
@@ -186,7 +185,7 @@ def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
         for each in sessions
         if each.round.level == 1 and not each.why and each.span and (spent := database_cpu_s(each.session)) is not None
     ]
-    return float(np.median(used)) if used else None
+    return median(used) if used else None
 
 
 def shares(session: Session, executions: int, loss_s: float, reference: Reference, why_not: str) -> list[Share] | None:

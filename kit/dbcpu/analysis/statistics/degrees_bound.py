@@ -33,7 +33,7 @@ def lasting_bound(logs: Floats) -> float:
 
 def scatter_bound(logs: Floats, alone: Chance) -> float:
     """The same of sessions that differ by degrees in each round, whichever is slow; ``alone``: of single sessions."""
-    from scipy.special import chdtri  # loads slowly
+    from dbcpu.analysis.statistics.special_functions import chdtri  # loads slowly
 
     sessions = logs.shape[1]
     within = _within(logs - logs.mean(axis=1, keepdims=True))
