@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
+from dbcpu.analysis.causes.evidence_rules import wait_cause
+from dbcpu.analysis.causes.shares import RowShare
 from dbcpu.analysis.levels.consistency import gate
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_counters import HostUse, host_use
@@ -188,7 +189,9 @@ def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
     return median(used) if used else None
 
 
-def shares(session: Session, executions: int, loss_s: float, reference: Reference, why_not: str) -> list[Share] | None:
+def shares(
+    session: Session, executions: int, loss_s: float, reference: Reference, why_not: str
+) -> list[RowShare] | None:
     """The loss divided by the database's counters, or None where it has none.
 
     Args:
@@ -198,23 +201,23 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
     cpu_s = database_cpu_s(session)
     if cpu_s is None or reference.db_cpu_s is None:
         return None
-    found: list[Share] = []
+    found: list[RowShare] = []
     more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
     if more_s > 0:
         words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than for a single session"
-        found.append(Share(Cause.SLOWER_CPU, more_s, partial(str, words)))
+        found.append(RowShare(Cause.SLOWER_CPU, more_s, partial(str, words)))
     left_s = loss_s - max(0.0, more_s)
     for wait in sorted(session.waits, key=lambda each: -each.waited_s):
         part_s = min(wait.waited_s, left_s)
         if part_s <= 0:
             break
         words = f"waited {seconds(wait.waited_s)} for {plain(wait.event)}"
-        found.append(Share(wait_cause(wait.event), part_s, partial(str, words)))
+        found.append(RowShare(wait_cause(wait.event), part_s, partial(str, words)))
         left_s -= part_s
     if left_s > 0:
         words = (
             f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
             f"(only the host can show which: {why_not})"
         )
-        found.append(Share(Cause.UNEXPLAINED, left_s, partial(str, words)))
+        found.append(RowShare(Cause.UNEXPLAINED, left_s, partial(str, words)))
     return found

@@ -30,7 +30,7 @@ from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.levels.throughput import rate_sum
+from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
@@ -292,13 +292,13 @@ def _possible(share: float) -> float | None:
     return min(1.0, share) if share <= EQUAL else None
 
 
-def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[list[Span]]]:
-    """The spans of the sessions of each usable round of a variant, by level."""
+def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[RoundWork]]:
+    """What the sessions of each usable round of a variant did, by level."""
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         if each.variant == variant:
             rounds.setdefault(each.level, []).append(members)
-    return {level: [_spans(members) for members in usable(rounds[level])] for level in sorted(rounds)}
+    return {level: [RoundWork.of(_spans(members)) for members in usable(rounds[level])] for level in sorted(rounds)}
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
@@ -328,7 +328,7 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
         if fastest_of_slow is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(spans, rows),
+        "rate_sum": rate_sum(RoundWork.of(spans), rows),
         "makespan": rows_done / makespan_s / 1e6,
         "per_session": median(rows / elapsed) / 1e6,
     }
