@@ -58,9 +58,8 @@ def run(setup: Setup) -> Result:
             what = f"{name}, {'first in a process' if which == 0 else 'after it'}"
             rows.append((what, shown(then), shown(now), f"{ratio(then, now):.1f}"))
             samples |= {f"{what}, {BEFORE}, s": then, f"{what}, now, s": now}
-        bars.append(
-            Bar(f"{name}: now / {BEFORE}", statistics.median(now) / statistics.median(then), 1 / least, "times")
-        )
+            part = statistics.median(now) / statistics.median(then)
+            bars.append(Bar(f"{what}: now / {BEFORE}", part, 1 / least, "times"))
     table = Table(("run", f"{BEFORE}, s", "now, s", "times as fast"), tuple(rows))
     return Result(tuple(bars), (table,), samples)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Reference
@@ -216,7 +217,10 @@ def curve_of(table: Table, cores: int) -> tuple[Scaling, TopologyCheck | None]:
     solo = table.reach(1) or 0.0
     reference = Reference(3, 1.0, None, solo, 0.01, 0.1)
     work = {
-        level: [[Span(((0.0, level / rate * ROWS / 1e6),), 0.0, level / rate * ROWS / 1e6)] * level for rate in values]
+        level: [
+            RoundWork.of([Span(((0.0, level / rate * ROWS / 1e6),), 0.0, level / rate * ROWS / 1e6)] * level)
+            for rate in values
+        ]
         for level, values in table.rates.items()
     }
     curve = scaling((), work, ROWS, reference, table.vcpus, cores)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dbcpu.analysis.causes.attribution import watch
+from dbcpu.analysis.causes.sessions import watch
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.store import record_file
 from lab import bars, between_runs, document, emulated, labelled
@@ -108,11 +108,12 @@ def test_in_the_emulated_guest_who_shared_a_core_is_named(file: str) -> None:
 def test_others_ran_no_longer_on_a_sibling_than_they_ran_at_all(file: str) -> None:
     context = run_context(record_file.read(emulated.FILES[file]))
     seen = watch(context)
+    assert seen is not None
     for each in context.record.rounds:
         busy_s = sum(sum(row.busy_s) for row in each.cpu_timeline)
         others_s = busy_s - sum(session.cpu_s or 0.0 for session in each.sessions)
-        found = [seen[each.order, session.ordinal].evidence for session in each.sessions]
-        assert all(one.sibling_foreign_s <= max(0.0, others_s) + HARDLY_S for one in found if one)
+        rows = [seen.row[each.order, session.ordinal] for session in each.sessions]
+        assert (seen.evidence.sibling_foreign_s[rows] <= max(0.0, others_s) + HARDLY_S).all()
 
 
 def test_the_kept_bars_are_met() -> None:

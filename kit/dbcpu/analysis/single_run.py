@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dbcpu.analysis.causes.attribution import attribute, watch
+from dbcpu.analysis.causes.attribution import attribute
 from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, with_proven_sharing
+from dbcpu.analysis.causes.sessions import watch
 from dbcpu.analysis.causes.shared_core_cost import recounted, shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks

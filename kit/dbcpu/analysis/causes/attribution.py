@@ -9,384 +9,270 @@ tolerance has the cause ``none``, unless what the host counts apart from CPU tim
 beyond its own: noise of CPU times does not affect these. Then only this part is explained.
 Where sessions of a round are unequal, the parts are weighed over those of the fastest (``over_fastest``): what all of
 them lose alike makes none of them slower than another.
+
+All sessions of a run are gone through at once, as columns (``Sessions``); words are made of those that are shown.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
-from dbcpu.analysis.causes.evidence_rules import Counted, Share, Words, clocks, nobody
 from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
-from dbcpu.analysis.causes.over_fastest import Lost, over_fastest
-from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.causes.over_fastest import At, Lost, Named
+from dbcpu.analysis.causes.sessions import Sessions, WatchedRun
+from dbcpu.analysis.causes.shares import AT, CAUSES, RowShare, Share, Shares
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
-from dbcpu.analysis.pace.split import SessionPace
-from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
-from dbcpu.analysis.placement.host_time import throttled_shares
-from dbcpu.analysis.placement.neighbours import Neighbours
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import SPREADS, Reference, SessionView
+from dbcpu.analysis.results.run import SessionView
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import percent, plain, seconds, times
-from dbcpu.record import Round, RunRecord
-from dbcpu.steal import steal_unseen
+from dbcpu.record import Round
 
 WORTH_WORDS = 0.15
 MIN_LOSS = 0.03
 """Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
 WORTH_COUNTING = 0.05
 """Of its elapsed time: a session that lost less, as the kernel counted, has no cause for that."""
+FIELDS = tuple(each.name for each in fields(SessionView))
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """What was seen of one session, and who was near it in its round."""
-
-    evidence: Evidence | None
-    neighbours: Neighbours
-
-
-def watch(context: RunContext) -> dict[Key, Watch]:
-    """What every session of the run met on its CPUs, by its key (round order, ordinal)."""
-    cores = cores_of(context.record)
-    seen: dict[Key, Watch] = {}
-    for each, members in by_round(context.delivered):
-        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        placement = Placement(each, cores, spans)
-        neighbours = Neighbours(each, placement.all, cores.siblings)
-        for member, evidence in zip(members, placement.evidence(), strict=True):
-            seen[member.key] = Watch(evidence, neighbours)
-    return seen
-
-
-def cores_of(record: RunRecord) -> Cores:
-    """The online CPUs of the record's host."""
-    host = record.header.host
-    cpus = [each for each in host.topology.cpus if each.online] if host else []
-    return Cores(
-        {each.cpu: each.siblings for each in cpus},
-        {each.cpu: each.core for each in cpus},
-        {each.cpu: each.node for each in cpus if each.node >= 0},
-    )
-
-
-def attribute(
-    context: RunContext,
-    groups: Mapping[Key, str],
-    seen: Mapping[Key, Watch],
-) -> dict[Key, SessionView]:
+def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None) -> dict[Key, SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
-    core_of = cores_of(context.record).core
-    alone = _Alone.of(solo(context.record, context.delivered), seen, steal_unseen(context.record))
-    throttled = {each.order: throttled_shares(each) for each in context.record.rounds}
-    views: dict[Key, SessionView] = {}
-    paces = context.split.sessions if context.split else {}
-    delivered = context.as_delivered()
-    together = zip(context.delivered, context.sessions, strict=True)
-    for _, members in groupby(together, key=lambda each: each[0].round.order):
-        cases = []
-        for member, shown in members:
-            own_s = throttled[member.round.order].get(member.session.ordinal)
-            watched, pace = seen[member.key], paces.get(member.key)
-            reference = context.reference if pace else delivered
-            cases.append(
-                _Case(member, shown, reference, own_s, watched.evidence, watched.neighbours, core_of, alone, pace)
-            )
-        lost = over_fastest([_lost(case) for case in cases])
-        for case, found in zip(cases, lost, strict=True):
-            key = case.timed.key
-            views[key] = _view(case, found, context.rows, groups.get(key, ""))
-    return views
+    if seen is None:
+        return {}
+    # A rule reckons with all rows, and what comes out of those that it is not for is not used.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of = Sessions(context, seen)
+        columns = _divided(of).columns()
+        columns["mrows_per_s"] = _or_none(context.rows / (of.elapsed_s / of.executions) / 1e6)
+    columns["paced_slowdown"] = _paced_slowdowns(context, columns["reference_s"])
+    columns["group"] = [groups.get(each.key, "") for each in of.timed]
+    views = map(SessionView, *(columns[name] for name in FIELDS))
+    return dict(zip((each.key for each in of.timed), views, strict=True))
+
+
+def _paced_slowdowns(context: RunContext, alone_s: Sequence[float | None]) -> list[float | None]:
+    """Of sessions at levels whose figures are at one pace."""
+    together = zip(context.delivered, context.sessions, alone_s, strict=True)
+    return [
+        shown.span.elapsed_s / own_s if shown.span and shown.span is not each.span and own_s else None
+        for each, shown, own_s in together
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Alone:
-    """Time that a single session loses per execution, its CPU frequency; why a steal of 0 says nothing, or ''."""
+class _Explained:
+    """The losses of all sessions, and their causes.
 
-    steal_s: float = 0.0
-    irq_s: float = 0.0
-    mhz: float | None = None
-    unseen: str = ""
-
-    @classmethod
-    def of(cls, alone: Sequence[Timed], seen: Mapping[Key, Watch], unseen: str) -> "_Alone":
-        known = [
-            (evidence, len(each.span.executions))
-            for each in alone
-            if each.span and (evidence := seen[each.key].evidence) is not None
-        ]
-        if not known:
-            return cls(unseen=unseen)
-        found = [evidence.mhz for evidence, _ in known if evidence.mhz is not None]
-        return cls(
-            float(np.median([(evidence.steal_s or 0.0) / executions for evidence, executions in known])),
-            float(np.median([evidence.irq_s / executions for evidence, executions in known])),
-            float(np.median(found)) if found else None, unseen,
-        )  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Case:
-    """All that is known of one session; ``shown`` is it at one pace, where its level is."""
-
-    timed: Timed
-    shown: Timed
-    reference: Reference | None
-    throttled_s: float | None
-    evidence: Evidence | None
-    neighbours: Neighbours
-    core_of: Mapping[int, int]
-    alone: _Alone
-    pace: SessionPace | None = None
-
-    @property
-    def pace_s(self) -> float:
-        """Of its CPU time: what its CPUs' pace explains, below 0 where they were faster than for single sessions."""
-        return (self.timed.session.cpu_s or 0.0) * (1 - 1 / self.pace.slower) if self.pace else 0.0
-
-    def usual(self, per_execution_s: float | None) -> float:
-        """What a single session loses to something, over as many executions."""
-        return (per_execution_s or 0.0) * (len(self.timed.span.executions) if self.timed.span else 0)
-
-    @property
-    def tolerance(self) -> float:
-        """That of its reference, and what the exponent leaves open of its pace part: independent errors."""
-        own = self.reference.tolerance if self.reference else 0.0
-        return float(np.hypot(own, SPREADS * self.pace.error)) if self.pace else own
-
-    @property
-    def less_stolen_s(self) -> float:
-        """Steal that it was spared of what a single session usually meets; where its pace is known."""
-        if self.pace is None or self.evidence is None or self.evidence.steal_s is None:
-            return 0.0
-        return max(0.0, self.usual(self.alone.steal_s) - self.evidence.steal_s)
-
-    @property
-    def counted(self) -> Counted:
-        evidence, span = self.evidence, self.timed.span
-        if evidence is None or span is None or not (evidence.steal_s or evidence.irq_s or evidence.mhz):
-            return _nothing_counted(self.alone.unseen)
-        executions, cpu_s = len(span.executions), self.timed.session.cpu_s or 0.0
-        slow_s = 0.0
-        if evidence.mhz is not None and self.alone.mhz:
-            slow_s = max(0.0, cpu_s * (1 - evidence.mhz / self.alone.mhz))
-        return Counted(
-            max(0.0, (evidence.steal_s or 0.0) - self.alone.steal_s * executions),
-            max(0.0, evidence.irq_s - self.alone.irq_s * executions),
-            slow_s, evidence.mhz, self.alone.mhz, self.alone.unseen,
-        )  # fmt: skip
-
-
-@lru_cache(maxsize=8)
-def _nothing_counted(unseen: str) -> Counted:
-    return Counted(unseen=unseen)
-
-
-def _lost(case: _Case) -> Lost:
-    """The loss of a session against one alone, in parts."""
-    span = case.timed.span
-    if span is None or case.reference is None or not case.timed.round.shares_known:
-        return _weighed(case, None, None)
-    reference_s = case.reference.elapsed_s * len(span.executions)
-    return _weighed(case, loss(case.timed, case.reference, case.throttled_s), reference_s)
-
-
-def _view(case: _Case, lost: Lost, rows: int, group: str) -> SessionView:
-    session, span, each, paced = case.timed.session, case.timed.span, case.timed.round, case.shown.span
-    split, reference_s = lost.split, lost.reference_s
-    cause, second = lost.named()
-    evidence = lost.words or partial(_words, case, cause, lost)
-    counted_s, counted_cause = _counted(case, split)
-    seen, elapsed_s = case.evidence, span.elapsed_s if span else None
-    return SessionView(
-        level=each.level,
-        repeat=each.repeat,
-        variant=each.variant,
-        order=each.order,
-        ordinal=session.ordinal,
-        elapsed_s=elapsed_s,
-        connect_s=session.connect_s,
-        executions=len(session.executions),
-        mrows_per_s=rows / span.per_execution_s / 1e6 if span else None,
-        slowdown=elapsed_s / reference_s if elapsed_s is not None and reference_s else None,
-        inflation_s=split.inflation_s if split else None,
-        queue_s=split.queue_s if split else None,
-        throttled_s=split.throttled_s if split else None,
-        gap_s=split.gap_s if split else None,
-        reference_s=reference_s,
-        cause=cause,
-        second_cause=second,
-        parts=tuple(lost.by_cause().items()),
-        evidence=evidence,
-        group=group,
-        valid=not case.timed.why,
-        why=plain(case.timed.why) if case.timed.why else "",
-        unsplit_s=split.unsplit_s if split else None,
-        shared_s=seen.sibling_s if seen else None,
-        avoidable_s=_avoidable_s(cause, seen) if seen else None,
-        counted_s=counted_s,
-        counted_cause=counted_cause,
-        pace_s=case.pace_s if case.pace else None,
-        pace=case.pace.speed if case.pace else None,
-        pieces=case.pace.pieces if case.pace else None,
-        pace_only=lost.pace_only,
-        paced_slowdown=paced.elapsed_s / reference_s if paced is not span and paced and reference_s else None,
-    )
-
-
-def _counted(case: _Case, split: Loss | None) -> tuple[float | None, str]:
-    """What the kernel counted as lost, and to what most of it: 'none' where it is not worth words.
-
-    With steal and interrupts that are in the CPU time; of a gap what one session alone does not have.
+    ``split``: against one alone; ``known``: where there is one to compare with. ``quiet`` are those within noise, and
+    ``pace_only`` those that lost nothing beyond it but by the pace of their CPUs.
     """
-    session, span, evidence = case.timed.session, case.timed.span, case.evidence
-    if span is None or session.run_delay_s is None or session.cpu_s is None:
-        return None, Cause.NONE
-    asleep_s = (split.gap_s or 0.0) if split else 0.0
-    stolen_s, irq_s = ((evidence.steal_s or 0.0), evidence.irq_s) if evidence else (0.0, 0.0)
-    off_s = max(0.0, asleep_s, stolen_s + irq_s)
-    elapsed_s = span.elapsed_s
-    lost_s = min(session.run_delay_s + off_s, elapsed_s)
-    if lost_s < WORTH_COUNTING * elapsed_s:
-        return lost_s, Cause.NONE
-    throttled_s = min(case.throttled_s or 0.0, session.run_delay_s)
-    queued_s = session.run_delay_s - throttled_s
-    # That it waited for a CPU is counted, also where who was there is not known.
-    others_s = ran_instead.behind_others_s(queued_s, elapsed_s, session, evidence)
-    parts = [(throttled_s, Cause.THROTTLED), (queued_s - others_s, Cause.RUN_QUEUE), (others_s, Cause.COMPETITOR)]
-    if stolen_s + irq_s >= asleep_s:
-        parts += [(stolen_s, Cause.STEAL), (irq_s, Cause.IRQ)]
-    else:
-        still = evidence is not None and evidence.stopped_s >= off_s / 2
-        parts.append((off_s, Cause.STOPPED if still else Cause.WAIT))
-    return lost_s, max(parts, key=itemgetter(0))[1]
+
+    of: Sessions
+    split: Loss
+    known: Mask
+    quiet: Mask
+    pace_only: Mask
+    lost: Lost
+    causes: Named
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Fields of ``SessionView``."""
+        of, split, first, met = self.of, self.split, self.causes.first, self.of.evidence
+        alone_s = np.where(self.known, of.alone.elapsed_s, np.nan)
+        counted_s, counted_causes = self._counted()
+        paced, rounds = of.pace.known, [each.round for each in of.timed]
+        return {
+            "level": [each.level for each in rounds],
+            "repeat": [each.repeat for each in rounds],
+            "variant": [each.variant for each in rounds],
+            "order": [each.order for each in rounds],
+            "ordinal": [each.session.ordinal for each in of.timed],
+            "elapsed_s": _or_none(of.elapsed_s),
+            "connect_s": [each.session.connect_s for each in of.timed],
+            "executions": [len(each.session.executions) for each in of.timed],
+            "slowdown": _or_none(of.elapsed_s / np.where(alone_s != 0, alone_s, np.nan)),
+            "inflation_s": _or_none(split.inflation_s),
+            "queue_s": _or_none(split.queue_s),
+            "throttled_s": _or_none(split.throttled_s),
+            "gap_s": _or_none(split.gap_s),
+            "reference_s": _or_none(alone_s),
+            "cause": _causes(first),
+            "evidence": [partial(self.words, row) for row in range(len(of))],
+            "second_cause": _causes(self.causes.second),
+            "parts": self._parts(),
+            "valid": of.valid.tolist(),
+            "why": [plain(each.why) if each.why else "" for each in of.timed],
+            "unsplit_s": _or_none(split.unsplit_s),
+            "shared_s": _or_none(np.where(met.known, met.sibling_s, np.nan)),
+            "avoidable_s": _or_none(_avoidable_s(of, first)),
+            "counted_s": _or_none(counted_s),
+            "counted_cause": _causes(counted_causes),
+            "pace_s": _or_none(np.where(paced, of.pace_s, np.nan)),
+            "pace": _or_none(np.where(paced, of.pace.speed, np.nan)),
+            "pieces": of.pace.pieces,
+            "pace_only": self.pace_only.tolist(),
+        }
+
+    def _counted(self) -> tuple[Floats, At]:
+        """What the kernel counted as lost, and to what most of it: 'none' where it is not worth words.
+
+        With steal and interrupts that are in the CPU time; of a gap what one session alone does not have.
+        """
+        of, met = self.of, self.of.evidence
+        asleep_s, stolen_s = np.nan_to_num(self.split.gap_s), np.nan_to_num(met.steal_s)
+        off_s = np.maximum(0.0, np.maximum(asleep_s, stolen_s + met.irq_s))
+        lost_s = np.minimum(of.delay_s + off_s, of.elapsed_s)
+        lost_s = np.where(np.isnan(of.cpu_s), np.nan, lost_s)
+        throttled_s = np.minimum(of.throttled_s, of.delay_s)
+        queued_s = of.delay_s - throttled_s
+        # That it waited for a CPU is counted, also where who was there is not known.
+        others_s = evidence_rules.behind_others_s(queued_s, of.elapsed_s, met)
+        for row in np.flatnonzero(of.traced).tolist():
+            others_s[row] = ran_instead.behind_others_s(queued_s[row], of.timed[row].session)
+        stolen, still = stolen_s + met.irq_s >= asleep_s, met.stopped_s >= off_s / 2
+        parts = {
+            Cause.THROTTLED: throttled_s,
+            Cause.RUN_QUEUE: queued_s - others_s,
+            Cause.COMPETITOR: others_s,
+            Cause.STEAL: np.where(stolen, stolen_s, -np.inf),
+            Cause.IRQ: np.where(stolen, met.irq_s, -np.inf),
+            Cause.STOPPED: np.where(~stolen & met.known & still, off_s, -np.inf),
+            Cause.WAIT: np.where(~stolen & ~(met.known & still), off_s, -np.inf),
+        }
+        largest = np.array([AT[cause] for cause in parts])[np.argmax(list(parts.values()), axis=0)]
+        return lost_s, np.where(lost_s >= WORTH_COUNTING * of.elapsed_s, largest, AT[Cause.NONE])
+
+    def _parts(self) -> list[tuple[tuple[Cause, float], ...]]:
+        """By row, the largest first."""
+        parts_s, there = self.lost.shares.by_cause()
+        cause, row = np.nonzero(there & self.lost.weighed)
+        lost_s = parts_s[cause, row]
+        order = np.lexsort((-lost_s, row))
+        pairs = list(zip(_causes(cause[order]), lost_s[order].tolist(), strict=True))
+        ends = np.searchsorted(row[order], np.arange(len(self.of) + 1)).tolist()
+        return [tuple(pairs[first:last]) for first, last in pairwise(ends)]
+
+    def words(self, row: int) -> str:
+        """Why it was put down to that cause."""
+        of, each = self.of, self.of.timed[row]
+        if each.why:
+            return f"excluded: {plain(each.why)}"
+        if not each.round.shares_known:
+            return "only the rate of the whole round is known"
+        if not self.known[row]:
+            return "no valid single-session baseline"
+        slowdown = times(float(of.elapsed_s[row] / of.alone.elapsed_s[row]))
+        if self.pace_only[row]:
+            by_clock = self.causes.first[row] == AT[Cause.FREQUENCY]
+            return f"{slowdown}: {evidence_rules.clocks(of.counted, row) if by_clock else self._pace_words(row)}"
+        if self.quiet[row]:
+            return f"{slowdown}: within noise (tolerance {percent(float(of.alone.tolerance[row]))})"
+        return f"{slowdown}: {'; '.join(self._worth_words(row)) or 'many small parts'}"
+
+    def _worth_words(self, row: int) -> list[str]:
+        """What is worth words of the loss beside the pace, and the pace, of the whole."""
+        cause, beside_s = CAUSES[self.causes.first[row]], self.lost.beside_s[row]
+        ordered = sorted(self.lost.shares.of(row), key=lambda share: (share.cause != cause, -share.seconds))
+        parts = [share.words() for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
+        if self.of.pace.known[row] and self.of.pace_s[row] >= WORTH_WORDS * self.split.total_s[row]:
+            parts.append(self._pace_words(row))
+        return parts
+
+    def _pace_words(self, row: int) -> str:
+        pace, met = self.of.pace, self.of.evidence
+        usual = pace.speed[row] * pace.slower[row]
+        where = "its CPU" if met.known[row] and len(met.cpus[row]) == 1 else "its CPUs"
+        return f"{where} ran at {pace.speed[row]:.2f} of full speed by the witness (beside single sessions {usual:.2f})"
 
 
-def _avoidable_s(cause: str, evidence: Evidence) -> float | None:
-    """For how long it lost to ``cause`` while another core or CPU that it may use was idle."""
-    if evidence.polls < evidence_rules.MIN_POLLS:
-        return None
-    if cause == Cause.SHARED_CORE:
-        return evidence.shared_idle_s
-    return evidence.queue_idle_s if cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) else None
+def _divided(of: Sessions) -> _Explained:
+    """Divide every loss that is more than noise."""
+    known = of.shares_known & ~np.isnan(of.elapsed_s - of.alone.elapsed_s)
+    whole = loss(of.elapsed_s, of.cpu_s, of.delay_s, of.throttled_s, of.alone)
+    split = Loss(*(np.where(known, each, np.nan) for each in whole))
+    beside = at_usual_steal(at_one_pace(split, of.pace_s), of.less_stolen_s)
+    within_s, counts = of.alone.tolerance * of.alone.elapsed_s, known & of.valid
+    hidden = counts & (beside.total_s <= within_s)
+    only_counted, counted = counted_only(beside, of.alone, np.where(of.pace.known, MIN_LOSS, MIN_TOLERANCE))
+    quiet = hidden & ~only_counted
+    beside = Loss(*(np.where(hidden, one, other) for one, other in zip(counted, beside, strict=True)))
+    weighed = counts & ~quiet
+    lost = Lost(
+        of.seen.round_at, counts, weighed, of.alone.elapsed_s, np.where(weighed, beside.total_s, 0.0),
+        of.alone.tolerance * of.elapsed_s, _shares(of, weighed, beside),
+    )  # fmt: skip
+    pace_only = quiet & (split.total_s > within_s)
+    named = lost.named()
+    by_clock = of.counted.slow_clock_s >= evidence_rules.ACCOUNTS * of.pace_s
+    by_pace = np.where(by_clock, AT[Cause.FREQUENCY], AT[Cause.SLOWER_CPU])
+    nothing = quiet | (of.valid & ~of.shares_known)
+    other = np.where(pace_only, by_pace, np.where(nothing, AT[Cause.NONE], AT[Cause.UNEXPLAINED]))
+    causes = Named(np.where(weighed, named.first, other), np.where(weighed, named.second, AT[Cause.NONE]))
+    return _Explained(of, split, known, quiet, pace_only, lost, causes)
 
 
-def _weighed(case: _Case, split: Loss | None, reference_s: float | None) -> Lost:
-    """The parts of a loss that is more than noise; else why there is none, in words."""
-    if case.timed.why:
-        return Lost(split, reference_s, Cause.UNEXPLAINED, f"excluded: {plain(case.timed.why)}", valid=False)
-    if not case.timed.round.shares_known:
-        return Lost(None, None, Cause.NONE, "only the rate of the whole round is known")
-    if split is None or reference_s is None or case.reference is None or case.timed.span is None:
-        return Lost(split, reference_s, Cause.UNEXPLAINED, "no valid single-session baseline")
-    elapsed_s, tolerance = case.timed.span.elapsed_s, case.tolerance
-    slowdown, within_s, beside = elapsed_s / reference_s, tolerance * reference_s, split
-    if case.pace is not None:
-        beside = at_usual_steal(at_one_pace(split, case.pace_s), case.less_stolen_s)
-    if beside.total_s <= within_s:
-        counted = counted_only(beside, case.reference, reference_s, MIN_LOSS if case.pace else MIN_TOLERANCE)
-        if counted is None and split.total_s > within_s:
-            cause, words = _by_pace(case, slowdown)
-            return Lost(split, reference_s, cause, words, pace_only=True, slowdown=slowdown)
-        if counted is None:
-            words = partial(_noise_words, slowdown, tolerance)
-            return Lost(split, reference_s, Cause.NONE, words, slowdown=slowdown)
-        beside = counted
-    shares = tuple(_shares(case, beside))
-    return Lost(
-        split, reference_s, slowdown=slowdown, shares=shares, beside_s=beside.total_s, tolerated_s=tolerance * elapsed_s
-    )
+def _or_none(values: Floats) -> list[float | None]:
+    """Python's numbers, None for NaN."""
+    found: list[float | None] = values.tolist()
+    for row in np.flatnonzero(np.isnan(values)).tolist():
+        found[row] = None
+    return found
 
 
-def _noise_words(slowdown: float, tolerance: float) -> str:
-    return f"{times(slowdown)}: within noise (tolerance {percent(tolerance)})"
+def _causes(at: At) -> list[Cause]:
+    return [CAUSES[each] for each in at.tolist()]
 
 
-def _words(case: _Case, cause: str, lost: Lost) -> str:
-    """The evidence: what is worth words of the loss beside the pace, and the pace, of the whole."""
-    ordered = sorted(lost.shares, key=lambda share: (share.cause != cause, -share.seconds))
-    parts = [share.words() for share in ordered if share.seconds >= WORTH_WORDS * lost.beside_s]
-    if lost.split is not None and case.pace_s >= WORTH_WORDS * lost.split.total_s:
-        parts.append(_pace_words(case))
-    return f"{times(lost.slowdown)}: {'; '.join(parts) or 'many small parts'}"
+def _avoidable_s(of: Sessions, causes: At) -> Floats:
+    """For how long it lost to its cause while another core or CPU that it may use was idle."""
+    met = of.evidence
+    queued = (causes == AT[Cause.RUN_QUEUE]) | (causes == AT[Cause.COMPETITOR])
+    found_s = np.where(queued, met.queue_idle_s, np.nan)
+    found_s = np.where(causes == AT[Cause.SHARED_CORE], met.shared_idle_s, found_s)
+    return np.where(met.known & (met.polls >= evidence_rules.MIN_POLLS), found_s, np.nan)
 
 
-def _by_pace(case: _Case, slowdown: float) -> tuple[Cause, Words]:
-    counted = case.counted
-    if counted.slow_clock_s >= evidence_rules.ACCOUNTS * case.pace_s:
-        return Cause.FREQUENCY, lambda: f"{times(slowdown)}: {clocks(counted)}"
-    return Cause.SLOWER_CPU, lambda: f"{times(slowdown)}: {_pace_words(case)}"
-
-
-def _pace_words(case: _Case) -> str:
-    assert case.pace is not None
-    usual = case.pace.speed * case.pace.slower
-    where = "its CPU" if case.evidence and len(case.evidence.cpus) == 1 else "its CPUs"
-    return f"{where} ran at {case.pace.speed:.2f} of full speed by the witness (beside single sessions {usual:.2f})"
-
-
-def _shares(case: _Case, split: Loss) -> list[Share]:
-    session, span, evidence = case.timed.session, case.timed.span, case.evidence
-    assert span is not None
-    if split.inflation_s is None:
-        return _without_host(case, split)
-    counted = case.counted
-    shares = []
-    if split.inflation_s > 0:
-        shared = evidence is not None and evidence.sibling_s > 0
-        met = partial(_partners, case, on_siblings=True) if shared else nobody
-        left = counted.beyond(split.gap_s or 0.0)
-        shares += evidence_rules.inflation(split.inflation_s, session.cpu_s or 0.0, left, evidence, met, case.core_of)
-    if split.queue_s is None or split.throttled_s is None or split.gap_s is None:
-        unsplit_s = split.unsplit_s
-        text = "without schedstat run-queue wait and steal are not distinguishable"
-        return [*shares, Share(Cause.UNEXPLAINED, unsplit_s, lambda: f"off-CPU {seconds(unsplit_s)}: {text}")]
-    if split.queue_s > 0:
-        met, each = partial(_partners, case, on_siblings=False), case.timed.round
-        lone = len(each.sessions) == 1
-        usual_s = case.usual(case.reference.queue_s if case.reference else None)
-        if session.ran_instead:
-            shares += ran_instead.queueing(split.queue_s, span.elapsed_s, session, evidence, usual_s)
-        else:
-            shares += evidence_rules.queueing(split.queue_s, span.elapsed_s, evidence, met, each.foreign, lone, usual_s)
-    if split.throttled_s > 0:
-        usual_s = case.usual(case.reference.throttled_s if case.reference else None)
-        shares.append(evidence_rules.throttling(split.throttled_s, span.elapsed_s, _quota(case.timed), usual_s))
-    if split.gap_s > 0:
-        shares += evidence_rules.gap(split.gap_s, span.elapsed_s, counted, evidence, session)
+def _shares(of: Sessions, on: Mask, split: Loss) -> Shares:
+    """The parts of the losses in the rows that ``on`` marks."""
+    shares, counted = Shares(len(of)), ~np.isnan(split.inflation_s)
+    whole = on & split.is_split
+    for row in np.flatnonzero(on & ~counted).tolist():
+        shares.of_row[row] = _without_host(of, row, float(split.total_s[row]))
+    left = of.counted.beyond(np.nan_to_num(split.gap_s))
+    shares.add(evidence_rules.inflation(on & (split.inflation_s > 0), split.inflation_s, left, of))
+    shares.add([_unsplit(on & counted & ~whole, split.unsplit_s)])
+    queued = whole & (split.queue_s > 0)
+    shares.add(evidence_rules.queueing(queued & ~of.traced, split.queue_s, of))
+    for row in np.flatnonzero(queued & of.traced).tolist():
+        shares.of_row[row] = ran_instead.queueing(row, float(split.queue_s[row]), of)
+    shares.add(evidence_rules.throttling(whole & (split.throttled_s > 0), split.throttled_s, of))
+    shares.add(evidence_rules.gap(whole & (split.gap_s > 0), split.gap_s, of))
     return shares
 
 
-def _without_host(case: _Case, split: Loss) -> list[Share]:
+def _unsplit(on: Mask, unsplit_s: Floats) -> Share:
+    text = "without schedstat run-queue wait and steal are not distinguishable"
+    return Share.where(on, Cause.UNEXPLAINED, unsplit_s, lambda row: f"off-CPU {seconds(unsplit_s[row])}: {text}")
+
+
+def _without_host(of: Sessions, row: int, total_s: float) -> list[RowShare]:
     """By the database's own counters, where it has some; they show a slower CPU and waits, and no more."""
-    why_not, span = _why_not(case.timed), case.timed.span
-    if span is not None and case.reference is not None:
-        executions = len(span.executions)
-        found = without_host.shares(case.timed.session, executions, split.total_s, case.reference, why_not)
+    each, reference = of.timed[row], of.reference_of(row)
+    why_not = _why_not(each)
+    if reference is not None:
+        found = without_host.shares(each.session, int(of.executions[row]), total_s, reference, why_not)
         if found is not None:
             return found
-    return [Share(Cause.UNEXPLAINED, split.total_s, lambda: f"no evidence from the host: {why_not}")]
-
-
-def _partners(case: _Case, on_siblings: bool) -> list[tuple[int, int, float]]:
-    span = case.timed.span
-    assert span is not None
-    return case.neighbours.partners(case.timed.session.ordinal, (span.start_s, span.end_s), on_siblings)
-
-
-def _quota(member: Timed) -> float | None:
-    quotas = [
-        group.quota_cpus
-        for group in member.round.cgroups
-        if member.session.ordinal in group.sessions and group.quota_cpus is not None
-    ]
-    return min(quotas, default=None)
+    return [RowShare(Cause.UNEXPLAINED, total_s, partial(str, f"no evidence from the host: {why_not}"))]
 
 
 def _why_not(member: Timed) -> str:

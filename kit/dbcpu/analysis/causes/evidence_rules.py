@@ -1,18 +1,22 @@
 """Which cause does the evidence allow to name for each part of a session's loss?
 
-Each part of the loss is divided among causes: seconds, and the evidence in words. What no evidence covers is
-``unexplained``. The constants say how much of its part evidence must cover; docs/methods.md gives their reasons.
+Each part of the loss is divided among causes: seconds, and the evidence in words, for all sessions of a run at once.
+What no evidence covers is ``unexplained``. The constants say how much of its part evidence must cover; docs/methods.md
+gives their reasons.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import log
-from typing import NamedTuple
+from collections.abc import Sequence
 
+import numpy as np
+
+from dbcpu.analysis.causes.sessions import Counted, Partners, Sessions
+from dbcpu.analysis.causes.shares import Share, Words
 from dbcpu.analysis.placement.evidence import Evidence
+from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
-from dbcpu.record import UNLISTED, Foreign, Session
+from dbcpu.record import UNLISTED, Foreign
 
 ACCOUNTS = 0.6
 """Evidence that is counted must cover this share of the part that it explains."""
@@ -38,129 +42,96 @@ RESOURCE_MANAGER = "resmgr:"
 """Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
-Words = Callable[[], str]
-Partners = Sequence[tuple[int, int, float]]
-"""(ordinal, CPU of the asking session, seconds together), longest first."""
-Asked = Callable[[], Partners]
-
-
-class Share(NamedTuple):
-    """Seconds of a loss, their cause, and the reason in words, which are made when they are read."""
-
-    cause: Cause
-    seconds: float
-    words: Words
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What the host counted of a session's loss beyond what it loses alone, in seconds.
-
-    ``steal_s`` and ``irq_s``: taken from its CPUs; ``slow_clock_s``: more CPU time than at the frequency it has
-    alone; ``mhz`` and ``alone_mhz``: both frequencies, None where they are not measured. ``unseen``: why a steal of 0
-    says nothing, so that it may be in the CPU time; '' where it is counted.
-    """
-
-    steal_s: float = 0.0
-    irq_s: float = 0.0
-    slow_clock_s: float = 0.0
-    mhz: float | None = None
-    alone_mhz: float | None = None
-    unseen: str = ""
-
-    def beyond(self, gap_s: float) -> "Counted":
-        """What is left of steal and interrupts after they have explained ``gap_s``."""
-        lost_s = self.steal_s + self.irq_s
-        if lost_s <= 0:
-            return self
-        left = max(0.0, 1 - max(0.0, gap_s) / lost_s)
-        return replace(self, steal_s=self.steal_s * left, irq_s=self.irq_s * left)
-
-
-def nobody() -> Partners:
-    """Where it is not asked with whom."""
-    return ()
-
-
-def queueing(
-    queue_s: float,
-    elapsed_s: float,
-    evidence: Evidence | None,
-    partners: Asked,
-    foreign: Sequence[Foreign],
-    lone: bool = False,
-    alone_s: float = 0.0,
-) -> list[Share]:
+def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[Share]:
     """Time runnable but not running and not throttled: behind other sessions, or behind other processes?
 
     The wait is divided in the ratio of the CPU time that other sessions and other processes used meanwhile on
     the session's CPUs. Where that of other processes was not counted, what other sessions do not cover is left
-    unexplained. ``lone``: it was the only session of its round. ``alone_s``: what a single session waits too, which is
-    not part of ``queue_s``.
+    unexplained.
     """
+    met = of.evidence
+    sessions_s = _sessions_s(met)
+    unwatched = on & ~_is_watched(met, of.elapsed_s)
+    watched = on & ~unwatched
+    uncounted, counted = watched & np.isnan(met.foreign_cpu_s), watched & ~np.isnan(met.foreign_cpu_s)
+    ran_s = sessions_s + met.foreign_cpu_s
+    empty = counted & _is_empty(met, ran_s, queue_s)
+    nobody, divided = counted & ~empty & (ran_s <= 0), counted & ~empty & (ran_s > 0)
+    # Where only the sessions' own CPU time was counted.
+    behind_s = np.minimum(queue_s, sessions_s)
+    covered = uncounted & (behind_s >= ACCOUNTS * queue_s)
+    in_part = uncounted & ~covered
 
-    def waited() -> str:
-        return f"run-queue wait {of_elapsed(queue_s, alone_s, elapsed_s)}"
+    def waited(row: int) -> str:
+        return f"run-queue wait {of_elapsed(queue_s[row], of.alone.queue_s[row], of.elapsed_s[row])}"
 
-    if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
-        if lone:
-            return [Share(Cause.UNEXPLAINED, queue_s, lambda: waited() + UNSEEN)]
-        return [Share(Cause.RUN_QUEUE, queue_s, waited)]
+    def where(row: int) -> str:
+        return f"{waited(row)} on {'CPU' if len(met.cpus[row]) == 1 else 'CPUs'} {ranges(met.cpus[row])}"
 
-    def where() -> str:
-        return f"{waited()} on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
+    def with_whom(row: int) -> str:
+        return _shared_with(of.partners(row, on_siblings=False))
 
-    sessions_s = evidence.shared_queue_s if evidence.others_cpu_s is None else evidence.others_cpu_s
-    if evidence.foreign_cpu_s is None:
-        return _behind_sessions(queue_s, min(queue_s, sessions_s), where, partners)
-    if evidence.others_cpu_s is not None and _empty(evidence, sessions_s + evidence.foreign_cpu_s, queue_s):
-        return [Share(Cause.UNEXPLAINED, queue_s, lambda: f"{where()}, though idle (CPU quota?)")]
-    if sessions_s + evidence.foreign_cpu_s <= 0:
-        return [Share(Cause.RUN_QUEUE, queue_s, where)]
-    return _divided(queue_s, (sessions_s, evidence.foreign_cpu_s), evidence, where, partners, foreign)
+    def behind(row: int) -> str:
+        return f"{seconds(behind_s[row])} of it behind other sessions{with_whom(row)}"
+
+    return [
+        Share.where(unwatched & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + UNSEEN),
+        Share.where(unwatched & ~of.lone, Cause.RUN_QUEUE, queue_s, waited),
+        Share.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
+        Share.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
+        Share.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
+        Share.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}, though idle (CPU quota?)"),
+        Share.where(nobody, Cause.RUN_QUEUE, queue_s, where),
+        *_divided(divided, queue_s, of, where, with_whom),
+    ]
 
 
-def behind_others_s(queue_s: float, elapsed_s: float, evidence: Evidence | None) -> float:
+def behind_others_s(queue_s: Floats, elapsed_s: Floats, met: Evidence) -> Floats:
     """How much of that wait ``queueing`` puts down to other processes."""
-    if evidence is None or not evidence.cpus or evidence.watched_s < WATCHED * elapsed_s:
-        return 0.0
-    foreign_s, sessions_s = evidence.foreign_cpu_s or 0.0, evidence.others_cpu_s
-    if sessions_s is None:
-        sessions_s = evidence.shared_queue_s
-    elif _empty(evidence, sessions_s + foreign_s, queue_s):
-        return 0.0
-    return queue_s * foreign_s / (sessions_s + foreign_s) if foreign_s > 0 else 0.0
+    foreign_s, sessions_s = np.nan_to_num(met.foreign_cpu_s), _sessions_s(met)
+    known = _is_watched(met, elapsed_s) & ~_is_empty(met, sessions_s + foreign_s, queue_s) & (foreign_s > 0)
+    return np.divide(queue_s * foreign_s, sessions_s + foreign_s, out=np.zeros_like(queue_s), where=known)
 
 
-def _divided(
-    queue_s: float,
-    ran_s: tuple[float, float],
-    evidence: Evidence,
-    where: Words,
-    partners: Asked,
-    foreign: Sequence[Foreign],
-) -> list[Share]:
-    """The wait in the ratio of what sessions and other processes ran; the larger part first."""
-    sessions_s, foreign_s = ran_s
-    by_sessions_s, by_foreign_s = queue_s * sessions_s / sum(ran_s), queue_s * foreign_s / sum(ran_s)
+def _sessions_s(met: Evidence) -> Floats:
+    """What other sessions ran on its CPUs meanwhile; where that is not known, how long they were there."""
+    return np.where(np.isnan(met.others_cpu_s), met.shared_queue_s, met.others_cpu_s)
 
-    def meanwhile() -> str:
-        return _idle(evidence, evidence.queue_idle_s, queue_s, "CPU it may use")
 
-    def behind_sessions() -> str:
-        first = by_sessions_s >= by_foreign_s
-        text = where() if first else f"{seconds(by_sessions_s)} of run-queue wait behind other sessions"
-        return text + _shared_with(partners()) + meanwhile()
+def _is_watched(met: Evidence, elapsed_s: Floats) -> Mask:
+    on_cpus = np.array([bool(cpus) for cpus in met.cpus], dtype=np.bool_)
+    return np.asarray(met.known & on_cpus & (met.watched_s >= WATCHED * elapsed_s))
 
-    def behind_others() -> str:
-        text = where() if by_foreign_s > by_sessions_s else f"{seconds(by_foreign_s)} of it"
-        behind = _processes(evidence, foreign, foreign_s)
-        return f"{text} behind {behind}{'' if by_sessions_s > 0 else meanwhile()}"
 
-    shares = [Share(Cause.RUN_QUEUE, by_sessions_s, behind_sessions)] if by_sessions_s > 0 else []
-    if by_foreign_s > 0:
-        shares.insert(by_foreign_s <= by_sessions_s, Share(Cause.COMPETITOR, by_foreign_s, behind_others))
-    return shares
+def _is_empty(met: Evidence, ran_s: Floats, queue_s: Floats) -> Mask:
+    counted = ~np.isnan(met.foreign_cpu_s) & ~np.isnan(met.others_cpu_s)
+    return np.asarray(counted & (met.polls >= MIN_POLLS) & (ran_s < EMPTY_QUEUE * queue_s))
+
+
+def _divided(on: Mask, queue_s: Floats, of: Sessions, where: Words, with_whom: Words) -> list[Share]:
+    """The wait in the ratio of what sessions and other processes ran."""
+    met = of.evidence
+    sessions_s, foreign_s = _sessions_s(met), met.foreign_cpu_s
+    by_sessions_s = queue_s * sessions_s / (sessions_s + foreign_s)
+    by_foreign_s = queue_s * foreign_s / (sessions_s + foreign_s)
+
+    def meanwhile(row: int) -> str:
+        return _idle(met, row, met.queue_idle_s[row], queue_s[row], "CPU it may use")
+
+    def behind_sessions(row: int) -> str:
+        first = by_sessions_s[row] >= by_foreign_s[row]
+        text = where(row) if first else f"{seconds(by_sessions_s[row])} of run-queue wait behind other sessions"
+        return text + with_whom(row) + meanwhile(row)
+
+    def behind_others(row: int) -> str:
+        text = where(row) if by_foreign_s[row] > by_sessions_s[row] else f"{seconds(by_foreign_s[row])} of it"
+        behind = _processes(met.cpus[row], of.timed[row].round.foreign, foreign_s[row])
+        return f"{text} behind {behind}{'' if by_sessions_s[row] > 0 else meanwhile(row)}"
+
+    return [
+        Share.where(on & (by_sessions_s > 0), Cause.RUN_QUEUE, by_sessions_s, behind_sessions),
+        Share.where(on & (by_foreign_s > 0), Cause.COMPETITOR, by_foreign_s, behind_others),
+    ]
 
 
 def of_elapsed(lost_s: float, alone_s: float, elapsed_s: float) -> str:
@@ -173,179 +144,174 @@ def of_elapsed(lost_s: float, alone_s: float, elapsed_s: float) -> str:
     return f"all of {elapsed}{more}" if all_s >= elapsed_s else f"{seconds(all_s)}{more} of {elapsed}"
 
 
-def _behind_sessions(queue_s: float, sessions_s: float, where: Words, partners: Asked) -> list[Share]:
-    """The wait where only the sessions' own CPU time was counted."""
-    if sessions_s >= ACCOUNTS * queue_s:
-        return [Share(Cause.RUN_QUEUE, queue_s, lambda: where() + _shared_with(partners()))]
-    unseen = Share(Cause.UNEXPLAINED, queue_s - max(0.0, sessions_s), lambda: where() + UNSEEN)
-    if sessions_s <= 0:
-        return [Share(Cause.UNEXPLAINED, queue_s, unseen.words)]
-    behind = Share(
-        Cause.RUN_QUEUE,
-        sessions_s,
-        lambda: f"{seconds(sessions_s)} of it behind other sessions{_shared_with(partners())}",
-    )
-    return [unseen, behind]
+def throttling(on: Mask, throttled_s: Floats, of: Sessions) -> list[Share]:
+    """Time lost to a CPU quota beyond that of a single session."""
 
-
-def _empty(evidence: Evidence, ran_s: float, queue_s: float) -> bool:
-    is_known = evidence.foreign_cpu_s is not None and evidence.polls >= MIN_POLLS
-    return is_known and ran_s < EMPTY_QUEUE * queue_s
-
-
-def throttling(throttled_s: float, elapsed_s: float, quota_cpus: float | None, alone_s: float = 0.0) -> Share:
-    """Time lost to a CPU quota beyond the ``alone_s`` of a single session."""
-
-    def words() -> str:
+    def words(row: int) -> str:
+        quota_cpus = of.quota_cpus(row)
         quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
-        return f"throttled by its CPU quota{quota} for {of_elapsed(throttled_s, alone_s, elapsed_s)}"
+        lost = of_elapsed(throttled_s[row], of.alone.throttled_s[row], of.elapsed_s[row])
+        return f"throttled by its CPU quota{quota} for {lost}"
 
-    return Share(Cause.THROTTLED, throttled_s, words)
+    return [Share.where(on, Cause.THROTTLED, throttled_s, words)]
 
 
-def inflation(
-    inflation_s: float,
-    cpu_s: float,
-    counted: Counted,
-    evidence: Evidence | None,
-    partners: Asked,
-    core_of: Mapping[int, int],
-) -> list[Share]:
+def inflation(on: Mask, inflation_s: Floats, left: Counted, of: Sessions) -> list[Share]:
     """More CPU time for the same work.
 
-    What is counted comes first: steal and interrupts that the kernel left in the CPU time, and a lower
-    frequency, as far as it explains it. The rest is a shared core or remote memory if there was enough of it, else a
-    slower CPU.
+    What is counted, as far as it is ``left``, comes first: steal and interrupts that the kernel left in the CPU time,
+    and a lower frequency, as far as it explains it. The rest is a shared core or remote memory if there was enough of
+    it, else a slower CPU.
     """
+    watched, unwatched = on & of.evidence.known, on & ~of.evidence.known
 
-    def more() -> str:
-        doubt = f" ({counted.unseen}: it may be part of this)" if counted.unseen else ""
-        return f"used {seconds(cpu_s)} of CPU, {seconds(inflation_s)} more than a single session{doubt}"
+    def more(row: int) -> str:
+        doubt = f" ({left.unseen}: it may be part of this)" if left.unseen else ""
+        return f"used {seconds(of.cpu_s[row])} of CPU, {seconds(inflation_s[row])} more than a single session{doubt}"
 
-    if evidence is None:
-        return [Share(Cause.SLOWER_CPU, inflation_s, lambda: f"{more()} (placement not sampled)")]
-    steal_s, irq_s = counted.steal_s, counted.irq_s
-    slow_s = inflation_s * _clock_share(cpu_s, inflation_s, counted) if counted.slow_clock_s > 0 else 0.0
+    def by_clock(row: int) -> str:
+        return f"{more(row)}: {clocks(left, row)}"
+
+    steal_s, irq_s = left.steal_s, left.irq_s
+    slow_s = np.where(left.slow_clock_s > 0, inflation_s * _clock_share(of.cpu_s, inflation_s, left), 0.0)
     found = [
-        Share(Cause.STEAL, steal_s, lambda: f"{more()}, with {seconds(steal_s)} of steal on its CPUs"),
-        Share(Cause.IRQ, irq_s, lambda: f"{more()}, with {seconds(irq_s)} of interrupts on its CPUs"),
-        Share(Cause.FREQUENCY, slow_s, lambda: f"{more()}: {clocks(counted)}"),
-    ]
-    found = [share for share in found if share.seconds > 0]
-    covered_s = sum(share.seconds for share in found)
-    if covered_s >= ACCOUNTS * inflation_s:
-        return _scaled(found, inflation_s / covered_s)
-    return [*found, *_placed(inflation_s - covered_s, cpu_s, more, evidence, partners, core_of)]
+        Share.where(watched & (steal_s > 0), Cause.STEAL, steal_s,
+                    lambda row: f"{more(row)}, with {seconds(steal_s[row])} of steal on its CPUs"),
+        Share.where(watched & (irq_s > 0), Cause.IRQ, irq_s,
+                    lambda row: f"{more(row)}, with {seconds(irq_s[row])} of interrupts on its CPUs"),
+        Share.where(watched & (slow_s > 0), Cause.FREQUENCY, slow_s, by_clock),
+    ]  # fmt: skip
+    covered_s = _total_s(found)
+    enough = watched & (covered_s >= ACCOUNTS * inflation_s)
+    unsampled = Share.where(
+        unwatched, Cause.SLOWER_CPU, inflation_s, lambda row: f"{more(row)} (placement not sampled)"
+    )
+    counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
+    return [unsampled, *counted, *_placed(watched & ~enough, inflation_s - covered_s, more, of)]
 
 
-def _clock_share(cpu_s: float, inflation_s: float, counted: Counted) -> float:
+def _clock_share(cpu_s: Floats, inflation_s: Floats, left: Counted) -> Floats:
     """Of the inflation, what the lower frequency explains: causes multiply, so their logarithms are shared out."""
     alone_s = cpu_s - inflation_s
-    if not counted.mhz or not counted.alone_mhz or alone_s <= 0:
-        return 1.0
-    return min(1.0, log(counted.alone_mhz / counted.mhz) / log(cpu_s / alone_s))
+    if not left.alone_mhz:
+        return np.ones_like(cpu_s)
+    share = np.minimum(1.0, np.log(left.alone_mhz / left.mhz) / np.log(cpu_s / alone_s))
+    return np.where(~(left.mhz > 0) | (alone_s <= 0), 1.0, share)
 
 
-def clocks(counted: Counted) -> str:
+def clocks(counted: Counted, row: int) -> str:
     """Both frequencies."""
-    return f"its CPUs ran at {counted.mhz or 0:.0f} MHz instead of {counted.alone_mhz or 0:.0f} MHz"
+    mhz, alone_mhz = np.nan_to_num(counted.mhz[row]), counted.alone_mhz or 0.0
+    return f"its CPUs ran at {mhz:.0f} MHz instead of {alone_mhz:.0f} MHz"
 
 
-def _placed(
-    rest_s: float, cpu_s: float, more: Words, evidence: Evidence, partners: Asked, core_of: Mapping[int, int]
-) -> list[Share]:
+def _placed(on: Mask, rest_s: Floats, more: Words, of: Sessions) -> list[Share]:
     """What the placement explains.
 
     A thread that shares its core with k others loses at most k / (k + 1) of the time they overlap; sharing
     too short for the loss does not explain it.
     """
-    remote_s = evidence.remote_s or 0.0
+    met, sibling_s = of.evidence, of.evidence.sibling_s
+    remote_s = np.nan_to_num(met.remote_s)
 
-    def remote_words() -> str:
-        return f"ran {seconds(remote_s)} on another NUMA node than its memory: {more()}"
+    def remote_words(row: int) -> str:
+        return f"ran {seconds(remote_s[row])} on another NUMA node than its memory: {more(row)}"
 
-    def shared_words() -> str:
-        met = partners()
-        core = core_of.get(met[0][1] if met else evidence.cpus[0] if evidence.cpus else -1)
+    def shared_words(row: int) -> str:
+        partners = of.partners(row, on_siblings=True) if sibling_s[row] > 0 else []
+        own = met.cpus[row][0] if met.cpus[row] else -1
+        core = of.core_of.get(partners[0][1] if partners else own)
         where = f"shared core {core}" if core is not None else "shared its core"
-        for_share = f"for {_part(evidence.sibling_s, cpu_s)} of its run"
-        idle = _idle(evidence, evidence.shared_idle_s, evidence.sibling_s, "whole core")
-        return f"{where}{_with(met)} {for_share}{idle}: {more()}"
+        for_share = f"for {_part(sibling_s[row], of.cpu_s[row])} of its run"
+        idle = _idle(met, row, met.shared_idle_s[row], sibling_s[row], "whole core")
+        return f"{where}{_with(partners)} {for_share}{idle}: {more(row)}"
 
-    def foreign_words() -> str:
-        return f"other processes ran on the SMT sibling for {seconds(evidence.sibling_foreign_s)}: {more()}"
+    def foreign_words(row: int) -> str:
+        return f"other processes ran on the SMT sibling for {seconds(met.sibling_foreign_s[row])}: {more(row)}"
 
-    def slower_words() -> str:
-        if evidence.sibling_s <= 0:
-            return more()
-        return f"{more()} (shared its core for only {_part(evidence.sibling_s, cpu_s)} of its run)"
+    def slower_words(row: int) -> str:
+        if sibling_s[row] <= 0:
+            return more(row)
+        return f"{more(row)} (shared its core for only {_part(sibling_s[row], of.cpu_s[row])} of its run)"
 
-    remote = Share(Cause.REMOTE_MEMORY, remote_s * MAX_REMOTE, remote_words)
-    shared = Share(Cause.SHARED_CORE, evidence.sibling_most_s, shared_words)
-    if shared.seconds + remote.seconds >= ACCOUNTS * rest_s:
-        found = [share for share in (shared, remote) if share.seconds > 0]
-        return _scaled(found, rest_s / sum(share.seconds for share in found))
-    if shared.seconds + remote.seconds + evidence.sibling_foreign_s / 2 >= ACCOUNTS * rest_s:
-        return [Share(Cause.COMPETITOR, rest_s, foreign_words)]
-    return [Share(Cause.SLOWER_CPU, rest_s, slower_words)]
+    by_remote_s, by_sharing_s = remote_s * MAX_REMOTE, met.sibling_most_s
+    by_place_s = by_sharing_s + by_remote_s
+    placed = on & (by_place_s >= ACCOUNTS * rest_s)
+    beside = on & ~placed & (by_place_s + met.sibling_foreign_s / 2 >= ACCOUNTS * rest_s)
+    factor = rest_s / by_place_s
+    return [
+        Share.where(placed & (by_sharing_s > 0), Cause.SHARED_CORE, by_sharing_s * factor, shared_words),
+        Share.where(placed & (by_remote_s > 0), Cause.REMOTE_MEMORY, by_remote_s * factor, remote_words),
+        Share.where(beside, Cause.COMPETITOR, rest_s, foreign_words),
+        Share.where(on & ~placed & ~beside, Cause.SLOWER_CPU, rest_s, slower_words),
+    ]
 
 
-def gap(gap_s: float, elapsed_s: float, counted: Counted, evidence: Evidence | None, session: Session) -> list[Share]:
+def gap(on: Mask, gap_s: Floats, of: Sessions) -> list[Share]:
     """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
+    met, steal_s, irq_s = of.evidence, of.counted.steal_s, of.counted.irq_s
+    waited_s, by_manager = _waits(on, of)
 
-    def off() -> str:
-        return f"off-CPU {seconds(gap_s)} of {seconds(elapsed_s)}"
+    def off(row: int) -> str:
+        return f"off-CPU {seconds(gap_s[row])} of {seconds(of.elapsed_s[row])}"
 
-    stopped_s = evidence.stopped_s if evidence else 0.0
-    asleep_s = evidence.asleep_s if evidence else 0.0
-    steal_s, irq_s = counted.steal_s, counted.irq_s
-    shares: list[Share] = []
-    if steal_s > 0:
-        shares.append(Share(Cause.STEAL, steal_s, lambda: f"{off()}: {seconds(steal_s)} of steal on its CPUs"))
-    if irq_s > 0:
-        shares.append(Share(Cause.IRQ, irq_s, lambda: f"{off()}: {seconds(irq_s)} of interrupts on its CPUs"))
-    if stopped_s > 0:
-        shares.append(Share(Cause.STOPPED, stopped_s, lambda: f"{off()}: stopped for {seconds(stopped_s)}"))
-    needed_s = (steal_s + irq_s + stopped_s) / ACCOUNTS
-    waited_s = sum(wait.waited_s for wait in session.waits) if session.waits else 0.0
-    if session.waits and waited_s >= ACCOUNTS * min(gap_s, asleep_s or gap_s):
-        longest = max(session.waits, key=lambda wait: wait.waited_s)
-        event, longest_s = plain(longest.event), longest.waited_s
-        shares.append(Share(wait_cause(event), waited_s, lambda: f"{off()}: waited {seconds(longest_s)} for {event}"))
-        needed_s += waited_s / ACCOUNTS
-    elif asleep_s > 0:
-        shares.append(Share(Cause.WAIT, asleep_s, lambda: f"{off()}: asleep for {seconds(asleep_s)}"))
-        needed_s += asleep_s / SAMPLED_ACCOUNTS
-    shares = [share for share in shares if share.seconds > 0]
-    covered_s = sum(share.seconds for share in shares) if shares else 0.0
+    def waited(row: int) -> str:
+        longest = max(of.timed[row].session.waits, key=lambda wait: wait.waited_s)
+        return f"{off(row)}: waited {seconds(longest.waited_s)} for {plain(longest.event)}"
 
-    def unknown() -> str:
-        if shares:
-            return f"{seconds(gap_s - covered_s)} more off-CPU of {seconds(elapsed_s)}, reason unknown"
-        return f"{off()}, reason unknown"
+    asleep_s = met.asleep_s
+    by_waits = on & (waited_s > 0) & (waited_s >= ACCOUNTS * np.minimum(gap_s, np.where(asleep_s > 0, asleep_s, gap_s)))
+    asleep = on & ~by_waits & (asleep_s > 0)
+    found = [
+        Share.where(on & (steal_s > 0), Cause.STEAL, steal_s,
+                    lambda row: f"{off(row)}: {seconds(steal_s[row])} of steal on its CPUs"),
+        Share.where(on & (irq_s > 0), Cause.IRQ, irq_s,
+                    lambda row: f"{off(row)}: {seconds(irq_s[row])} of interrupts on its CPUs"),
+        Share.where(on & (met.stopped_s > 0), Cause.STOPPED, met.stopped_s,
+                    lambda row: f"{off(row)}: stopped for {seconds(met.stopped_s[row])}"),
+        Share.where(by_waits & by_manager, Cause.RESOURCE_MANAGER, waited_s, waited),
+        Share.where(by_waits & ~by_manager, Cause.WAIT, waited_s, waited),
+        Share.where(asleep, Cause.WAIT, asleep_s, lambda row: f"{off(row)}: asleep for {seconds(asleep_s[row])}"),
+    ]  # fmt: skip
+    covered_s = _total_s(found)
+    needed_s = (steal_s + irq_s + met.stopped_s) / ACCOUNTS
+    needed_s = needed_s + np.where(by_waits, waited_s / ACCOUNTS, np.where(asleep, asleep_s / SAMPLED_ACCOUNTS, 0.0))
+    enough = on & (needed_s >= gap_s)
 
-    if needed_s >= gap_s:
-        return _scaled(shares, gap_s / covered_s)
-    return [*shares, Share(Cause.UNEXPLAINED, gap_s - covered_s, unknown)]
+    def unknown(row: int) -> str:
+        if covered_s[row] > 0:
+            more_s = gap_s[row] - covered_s[row]
+            return f"{seconds(more_s)} more off-CPU of {seconds(of.elapsed_s[row])}, reason unknown"
+        return f"{off(row)}, reason unknown"
+
+    scaled = [share.scaled(np.where(enough, gap_s / covered_s, 1.0)) for share in found]
+    return [*scaled, Share.where(on & ~enough, Cause.UNEXPLAINED, gap_s - covered_s, unknown)]
 
 
-def _scaled(shares: Sequence[Share], factor: float) -> list[Share]:
-    return [Share(share.cause, share.seconds * factor, share.words) for share in shares]
+def _waits(on: Mask, of: Sessions) -> tuple[Floats, Mask]:
+    """What the database counted as waits, and whether the longest of them was one of the resource manager."""
+    waited_s, by_manager = np.zeros(on.size), np.zeros(on.size, dtype=np.bool_)
+    for row in np.flatnonzero(on & of.waits).tolist():
+        waits = of.timed[row].session.waits
+        waited_s[row] = sum(wait.waited_s for wait in waits)
+        longest = max(waits, key=lambda wait: wait.waited_s)
+        by_manager[row] = wait_cause(plain(longest.event)) is Cause.RESOURCE_MANAGER
+    return waited_s, by_manager
+
+
+def _total_s(shares: Sequence[Share]) -> Floats:
+    return np.asarray(sum(share.seconds for share in shares))
 
 
 def _part(part_s: float, whole_s: float) -> str:
     return percent(min(1.0, part_s / whole_s)) if whole_s > 0 else "0 %"
 
 
-def _idle(evidence: Evidence, idle_s: float | None, while_s: float, what: str) -> str:
-    if idle_s is None or not is_avoidable(evidence, idle_s, while_s):
+def _idle(met: Evidence, row: int, idle_s: float, while_s: float, what: str) -> str:
+    """Was something idle for most of the time, by enough polls to say so?"""
+    if not (met.polls[row] >= MIN_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s):
         return ""
     return f" while another {what} was idle ({seconds(idle_s)})"
-
-
-def is_avoidable(evidence: Evidence, idle_s: float, while_s: float) -> bool:
-    """Was something idle for most of the time, by enough polls to say so?"""
-    return evidence.polls >= MIN_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s
 
 
 def wait_cause(event: str) -> Cause:
@@ -373,8 +339,8 @@ def _with(partners: Partners) -> str:
     return f" with {noun} {listed([str(ordinal) for ordinal in sorted(met)])}"
 
 
-def _processes(evidence: Evidence, foreign: Sequence[Foreign], foreign_s: float) -> str:
-    near = [each for each in foreign if each.pid != UNLISTED and (not each.cpus or set(each.cpus) & set(evidence.cpus))]
+def _processes(cpus: Sequence[int], foreign: Sequence[Foreign], foreign_s: float) -> str:
+    near = [each for each in foreign if each.pid != UNLISTED and (not each.cpus or set(each.cpus) & set(cpus))]
     used = f"other processes, which used {seconds(foreign_s)} of CPU time there"
     if not near:
         return used

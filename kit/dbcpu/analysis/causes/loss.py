@@ -1,59 +1,74 @@
-"""What a session took longer than one alone, split into parts that add up exactly."""
+"""What sessions took longer than one alone, split into parts that add up exactly; one row for each session."""
 
 from typing import NamedTuple
 
-from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.results.run import Reference
+import numpy as np
+
+from dbcpu.analysis.placement.residency import Mask
+from dbcpu.analysis.statistics.cumulative import Floats
+
+
+class Alone(NamedTuple):
+    """What one session takes alone for as many executions: the ``Reference`` of each row, NaN where there is none.
+
+    Seconds but for ``tolerance`` and ``counted_tolerance``, which are shares of ``elapsed_s``.
+    """
+
+    elapsed_s: Floats
+    cpu_s: Floats
+    queue_s: Floats
+    throttled_s: Floats
+    tolerance: Floats
+    counted_tolerance: Floats
 
 
 class Loss(NamedTuple):
-    """The loss of one session in seconds; a part is None where the host did not count it."""
+    """Losses in seconds; a part is NaN where the host did not count it, all of them where there is no reference."""
 
-    total_s: float
-    inflation_s: float | None
-    queue_s: float | None
-    throttled_s: float | None
-    gap_s: float | None
-    unsplit_s: float
+    total_s: Floats
+    inflation_s: Floats
+    queue_s: Floats
+    throttled_s: Floats
+    gap_s: Floats
+    unsplit_s: Floats
 
-
-def loss(member: Timed, reference: Reference, throttled_s: float | None) -> Loss:
-    """Split what ``member`` took beyond the reference; the gap is the rest, so the parts add up exactly."""
-    assert member.span is not None
-    executions = len(member.span.executions)
-    total_s = member.span.elapsed_s - reference.elapsed_s * executions
-    cpu_s, delay_s = member.session.cpu_s, member.session.run_delay_s
-    inflation_s = None if cpu_s is None or reference.cpu_s is None else cpu_s - reference.cpu_s * executions
-    if inflation_s is None or delay_s is None:
-        return Loss(total_s, inflation_s, None, None, None, total_s - (inflation_s or 0.0))
-    own_s = throttled_s or 0.0
-    beyond_s = own_s - (reference.throttled_s or 0.0) * executions
-    queue_s = delay_s - own_s - (reference.queue_s or 0.0) * executions
-    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, 0.0)
+    @property
+    def is_split(self) -> Mask:
+        """Whether the host counted all of its parts."""
+        return np.asarray(~np.isnan(self.gap_s))
 
 
-def at_one_pace(split: Loss, pace_s: float) -> Loss:
-    """What is lost beside what the pace of its CPUs explains: the rules are for this."""
-    if split.inflation_s is None or not pace_s:
-        return split
+def loss(elapsed_s: Floats, cpu_s: Floats, delay_s: Floats, throttled_s: Floats, alone: Alone) -> Loss:
+    """Split what sessions took beyond the reference; the gap is the rest, so the parts add up exactly.
+
+    Args:
+        delay_s: run delay, of which ``throttled_s`` is a part; NaN where it, or ``cpu_s``, was not counted.
+    """
+    total_s, inflation_s = elapsed_s - alone.elapsed_s, cpu_s - alone.cpu_s
+    counted = ~np.isnan(inflation_s) & ~np.isnan(delay_s)
+    queue_s = np.where(counted, delay_s - throttled_s - alone.queue_s, np.nan)
+    beyond_s = np.where(counted, throttled_s - alone.throttled_s, np.nan)
+    unsplit_s = np.where(counted, 0.0, total_s - np.nan_to_num(inflation_s))
+    return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, unsplit_s)
+
+
+def at_one_pace(split: Loss, pace_s: Floats) -> Loss:
+    """What is lost beside what the pace of their CPUs explains: the rules are for this."""
+    pace_s = np.where(np.isnan(split.inflation_s), 0.0, pace_s)
     return split._replace(total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)
 
 
-def at_usual_steal(split: Loss, less_s: float) -> Loss:
-    """What is lost as if the session had not been spared ``less_s`` of the steal that single sessions meet."""
-    if split.gap_s is None or not less_s:
-        return split
+def at_usual_steal(split: Loss, less_s: Floats) -> Loss:
+    """What is lost as if the sessions had not been spared ``less_s`` of the steal that single sessions meet."""
+    less_s = np.where(split.is_split, less_s, 0.0)
     return split._replace(total_s=split.total_s + less_s, gap_s=split.gap_s + less_s)
 
 
-def counted_only(split: Loss, reference: Reference, reference_s: float, least: float) -> Loss | None:
-    """The loss without its CPU time, where that is within the noise and the rest is not; else None.
+def counted_only(split: Loss, alone: Alone, least: Floats) -> tuple[Mask, Loss]:
+    """Where the CPU time is within the noise and the rest is not, and what is lost there without it.
 
-    ``least``: share of its time alone that it lost in all.
+    ``least``: share of its time alone that a session lost in all.
     """
-    if split.queue_s is None or split.throttled_s is None or split.gap_s is None or reference.counted_tolerance is None:
-        return None
     counted_s = split.queue_s + split.throttled_s + split.gap_s
-    if split.total_s <= least * reference_s or counted_s <= reference.counted_tolerance * reference_s:
-        return None
-    return split._replace(total_s=counted_s, inflation_s=0.0)
+    more = (split.total_s > least * alone.elapsed_s) & (counted_s > alone.counted_tolerance * alone.elapsed_s)
+    return more, split._replace(total_s=counted_s, inflation_s=np.where(split.is_split, 0.0, split.inflation_s))

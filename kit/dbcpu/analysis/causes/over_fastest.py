@@ -7,14 +7,17 @@ fastest shared no core, what it needed of CPU time beyond one alone is not put d
 factors multiply, so their logarithms are shared out.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log1p
+from typing import NamedTuple
 
-from dbcpu.analysis.causes.evidence_rules import Share, Words
-from dbcpu.analysis.causes.loss import Loss
-from dbcpu.analysis.levels.answers import exceeds
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.causes.shares import AT, Share, Shares
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 
 ACCOUNTED = 0.6
@@ -26,113 +29,105 @@ ALSO = 1 / 3
 WORTH_NAMING = 0.05
 
 
+_NONE, _UNEXPLAINED = AT[Cause.NONE], AT[Cause.UNEXPLAINED]
+At = npt.NDArray[np.int64]
+
+
+class Named(NamedTuple):
+    """Columns of ``CAUSES`` by row: to what most was lost, and to what else, or NONE."""
+
+    first: At
+    second: At
+
+
 @dataclass(slots=True)
 class Lost:
-    """A session's loss against one alone, ``reference_s``, and its parts.
+    """The losses of sessions against one alone, which takes ``alone_s``, and their parts; one row each.
 
-    ``words``: where it has no parts, why, and then ``cause`` is all. ``beside_s``: the loss beside the pace of its
-    CPUs, of which ``tolerated_s`` may stay unexplained. ``fastest``: of its round, None for that one, and ``common``:
-    its known parts, of the time alone; both set by ``over_fastest``.
+    ``round_at``: of which round. ``known``: its loss is known, and it counts. ``weighed``: it has parts, of a loss
+    ``beside_s`` beside the pace of its CPUs, 0 elsewhere, of which ``tolerated_s`` may stay unexplained.
     """
 
-    split: Loss | None
-    reference_s: float | None
-    cause: Cause = Cause.NONE
-    words: str | Words | None = None
-    valid: bool = True
-    pace_only: bool = False
-    slowdown: float = 1.0
-    shares: tuple[Share, ...] = ()
-    beside_s: float = 0.0
-    tolerated_s: float = 0.0
-    fastest: "Lost | None" = None
-    common: Mapping[Cause, float] | None = None
-    _by_cause: dict[Cause, float] | None = None
+    round_at: At
+    known: Mask
+    weighed: Mask
+    alone_s: Floats
+    beside_s: Floats
+    tolerated_s: Floats
+    shares: Shares
 
-    @property
-    def beside(self) -> float:
-        """Of its time alone."""
-        return self.beside_s / self.reference_s if self.reference_s else 0.0
+    def named(self) -> Named:
+        """By row, where it has parts. Too little evidence makes a loss unexplained.
 
-    def by_cause(self) -> dict[Cause, float]:
-        """Seconds, the largest part first."""
-        if self._by_cause is None:
-            found: dict[Cause, float] = {}
-            for cause, lost_s, _ in self.shares:
-                found[cause] = found.get(cause, 0.0) + lost_s
-            self._by_cause = dict(sorted(found.items(), key=_largest_first)) if len(found) > 1 else found
-        return self._by_cause
+        What is put down to sharing by the fastest session beside it is taken out of the shares first.
+        """
+        parts_s, there = self.shares.by_cause()
+        beside = self.beside_s / self.alone_s
+        fastest = self._fastest(beside)
+        common, is_common = parts_s[:, fastest] / self.alone_s[fastest], there[:, fastest]
+        compared = self.weighed & (fastest >= 0) & (fastest != np.arange(fastest.size))
+        if self._without_common(compared, parts_s, there, common, is_common):
+            parts_s, there = self.shares.by_cause()
+        there[_UNEXPLAINED] = False
+        parts = np.where(there, parts_s / self.alone_s, 0.0)
+        accounted = parts.sum(axis=0)
+        too_little = (beside - accounted > self.tolerated_s / self.alone_s) | (accounted < ACCOUNTED * beside)
+        explained = self.weighed & there.any(axis=0) & ~too_little
 
-    def named(self) -> tuple[Cause, Cause]:
-        """The cause, and a second one or NONE. Too little evidence makes it unexplained."""
-        if self.words is not None:
-            return self.cause, Cause.NONE
-        parts = self._of_alone()
-        accounted = sum(parts.values())
-        left_over = self.beside - accounted > self.tolerated_s / (self.reference_s or 1.0)
-        if not parts or left_over or accounted < ACCOUNTED * self.beside:
-            return Cause.UNEXPLAINED, Cause.NONE
-        of_alone, over = _leading(parts, self.beside), self._over_fastest(parts)
-        if of_alone and over and over[0] is not of_alone[0] and parts[of_alone[0]] >= CLEAR * accounted:
-            return of_alone[0], over[0]
-        return over or of_alone or (Cause.UNEXPLAINED, Cause.NONE)
+        of_alone = _leading(parts, there, beside)
+        # Where it is more than equal, as it is printed: 1.10x is not.
+        slower = compared & (np.round((1 + beside) / (1 + beside[fastest]), 2) > EQUAL)
+        common = np.where(is_common, common, 0.0)
+        over = _leading(np.maximum(0.0, parts - common), there, beside - beside[fastest])
+        is_over, is_alone = slower & (over.first != _NONE), of_alone.first != _NONE
+        largest = np.take_along_axis(parts, of_alone.first[None], axis=0)[0]
+        clear = is_over & is_alone & (over.first != of_alone.first) & (largest >= CLEAR * accounted)
+        first = np.where(is_over & ~clear, over.first, np.where(is_alone, of_alone.first, _UNEXPLAINED))
+        second = np.where(clear, over.first, np.where(is_over, over.second, of_alone.second))
+        return Named(np.where(explained, first, _UNEXPLAINED), np.where(explained, second, _NONE))
 
-    def _of_alone(self) -> dict[Cause, float]:
-        """The known parts, of the time alone."""
-        alone_s, unexplained = self.reference_s or 1.0, Cause.UNEXPLAINED
-        return {cause: lost_s / alone_s for cause, lost_s in self.by_cause().items() if cause is not unexplained}
+    def _fastest(self, beside: Floats) -> At:
+        """By row: that of the fastest session of its round, -1 where fewer than two are known."""
+        rows = np.flatnonzero(self.known)
+        rows = rows[np.lexsort((rows, beside[rows], self.round_at[rows]))]
+        rounds, firsts, counts = np.unique(self.round_at[rows], return_index=True, return_counts=True)
+        of_round = np.full(int(self.round_at.max(initial=-1)) + 1, -1)
+        of_round[rounds[counts > 1]] = rows[firsts[counts > 1]]
+        return np.asarray(of_round[self.round_at])
 
-    def _over_fastest(self, parts: dict[Cause, float]) -> tuple[Cause, Cause] | None:
-        fastest, common = self.fastest, self.common
-        if fastest is None or common is None or not exceeds((1 + self.beside) / (1 + fastest.beside)):
-            return None
-        over = {cause: max(0.0, part - common.get(cause, 0.0)) for cause, part in parts.items()}
-        return _leading(over, self.beside - fastest.beside)
+    def _without_common(self, compared: Mask, parts_s: Floats, there: Mask, common: Floats, is_common: Mask) -> bool:
+        """Of sessions that shared their core: what one that did not share needed, too, is no cost of sharing.
 
+        ``common``: the parts of the fastest, of the time alone. Whether there is any such session.
+        """
+        sharing, slower = AT[Cause.SHARED_CORE], AT[Cause.SLOWER_CPU]
+        shared_s = parts_s[sharing]
+        beside = compared & (shared_s > 0) & is_common[slower] & (common[slower] > 0)
+        beside &= ~is_common[sharing] & ~there[slower]
+        if not beside.any():
+            return False
+        of_both = np.log1p(shared_s / self.alone_s)
+        part = np.divide(np.log1p(common[slower]), of_both, out=np.zeros_like(of_both), where=beside)
+        part = np.minimum(1.0, part)
+        common_s = part * shared_s
 
-def over_fastest(members: Sequence[Lost]) -> list[Lost]:
-    """The sessions of one round, each with the fastest of them."""
-    known = [each for each in members if each.valid and each.split is not None]
-    if len(known) < 2:
-        return list(members)
-    fastest = min(known, key=lambda each: each.beside)
-    common = fastest._of_alone()
-    for each in members:
-        if each.shares and each is not fastest:
-            each.fastest, each.common = fastest, common
-            each.shares, before = _without_common(each, common), each.shares
-            if each.shares is not before:
-                each._by_cause = None
-    return list(members)
+        def words(row: int) -> str:
+            only = "a session beside it that shared no core was slower, too"
+            return f"{seconds(common_s[row])} of it not by sharing: {only}"
 
-
-def _largest_first(part: tuple[Cause, float]) -> float:
-    return -part[1]
-
-
-def _leading(parts: dict[Cause, float], whole: float) -> tuple[Cause, Cause] | None:
-    """The largest part, if it is large enough, and the next one, if that is worth naming."""
-    (first, most), *others = sorted(parts.items(), key=_largest_first) if len(parts) > 1 else parts.items()
-    if most < LEADING * whole:
-        return None
-    return first, others[0][0] if others and others[0][1] > max(ALSO * most, WORTH_NAMING) else Cause.NONE
+        self.shares.of_all = [
+            share.scaled(1 - part) if share.cause is Cause.SHARED_CORE else share for share in self.shares.of_all
+        ]
+        self.shares.add([Share.where(beside, Cause.SLOWER_CPU, common_s, words)])
+        return True
 
 
-def _without_common(member: Lost, common: Mapping[Cause, float]) -> tuple[Share, ...]:
-    """Of a session that shared its core: what one that did not share needed, too, is no cost of sharing.
-
-    ``common``: the parts of the fastest, of the time alone.
-    """
-    own = member.by_cause()
-    shared_s, slower = own.get(Cause.SHARED_CORE, 0.0), common.get(Cause.SLOWER_CPU, 0.0)
-    if not shared_s or not slower or Cause.SHARED_CORE in common or Cause.SLOWER_CPU in own:
-        return member.shares
-    part = min(1.0, log1p(slower) / log1p(shared_s / (member.reference_s or 1.0)))
-    common_s = part * shared_s
-
-    def words() -> str:
-        return f"{seconds(common_s)} of it not by sharing: a session beside it that shared no core was slower, too"
-
-    kept = (each._replace(seconds=each.seconds * (1 - part)) if each.cause is Cause.SHARED_CORE else each
-            for each in member.shares)  # fmt: skip
-    return (*kept, Share(Cause.SLOWER_CPU, common_s, words))
+def _leading(parts: Floats, there: Mask, whole: Floats) -> Named:
+    """The largest part, if it is large enough, and the next one, if that is worth naming; else NONE."""
+    ranked = np.where(there, parts, -np.inf)
+    first, most = ranked.argmax(axis=0), ranked.max(axis=0)
+    np.put_along_axis(ranked, first[None], -np.inf, axis=0)
+    second, more = ranked.argmax(axis=0), ranked.max(axis=0)
+    large = most >= LEADING * whole
+    also = large & (more > np.maximum(ALSO * most, WORTH_NAMING))
+    return Named(np.where(large & np.isfinite(most), first, _NONE), np.where(also, second, _NONE))

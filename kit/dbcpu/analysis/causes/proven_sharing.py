@@ -11,11 +11,10 @@ the same proof says what it lost to.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isnan
 
-import numpy as np
-
-from dbcpu.analysis.causes.attribution import Watch
 from dbcpu.analysis.causes.evidence_rules import WATCHED
+from dbcpu.analysis.causes.sessions import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.consistency import by_round, usable
@@ -27,6 +26,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, times
 
 HARDLY = 0.1
@@ -36,12 +36,12 @@ HARDLY = 0.1
 def with_proven_sharing(
     levels: Sequence[LevelView],
     context: RunContext,
-    seen: Mapping[Key, Watch],
+    seen: WatchedRun | None,
     shared: SharedCore | None,
 ) -> tuple[LevelView, ...]:
     """The levels of a run, undecided ones answered ``no`` where shared cores alone make them unequal or slow."""
     costs = _costs(shared)
-    if not costs:
+    if seen is None or not costs:
         return tuple(levels)
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
     for round_, members in by_round(context.sessions):
@@ -54,36 +54,38 @@ def with_proven_sharing(
 
 
 def sessions_with_proven_sharing(
-    views: Mapping[Key, SessionView], context: RunContext, seen: Mapping[Key, Watch], shared: SharedCore | None
+    views: Mapping[Key, SessionView], context: RunContext, seen: WatchedRun | None, shared: SharedCore | None
 ) -> dict[Key, SessionView]:
     """The sessions of a run with a witness; of those without a pace, losses to a shared core that noise would hide."""
     costs = _costs(shared)
     known = context.as_delivered()
-    if not costs or context.split is None or known is None:
+    if seen is None or not costs or context.split is None or known is None:
         return dict(views)
+    met = seen.evidence
     return {
-        key: _named(view, known, evidence, costs)
+        key: _named(view, known, met, row, costs)
         if view.pace is None
         and view.cause == Cause.NONE
         and 1 < view.level <= (context.vcpus or 0)
-        and (evidence := seen[key].evidence) is not None
+        and met.known[row := seen.row[key]]
         else view
         for key, view in views.items()
     }
 
 
-def _named(view: SessionView, known: Reference, evidence: Evidence, costs: Mapping[int, float]) -> SessionView:
-    least = _factor(evidence, view.elapsed_s or 0.0, costs)
+def _named(view: SessionView, known: Reference, met: Evidence, row: int, costs: Mapping[int, float]) -> SessionView:
+    least = _factor(met, row, view.elapsed_s or 0.0, costs)
     if least is None or view.slowdown is None or min(least, view.slowdown) <= 1 + MIN_TOLERANCE:
         return view
-    slowdown, part = view.slowdown, percent(1.0 - evidence.shared_s[0] / sum(evidence.shared_s))
+    slowdown, part = view.slowdown, percent(1.0 - float(met.shared_s[row, 0] / met.shared_s[row].sum()))
+    idle_s = float(met.shared_idle_s[row])
 
     def words() -> str:
         own = f"by itself its time is within noise (tolerance {percent(known.tolerance)})"
         shared = f"shared its core for {part} of its run, which costs {times(least)} here at least"
         return f"{times(slowdown)}: {shared}; {own}"
 
-    return replace(view, cause=Cause.SHARED_CORE, evidence=words, avoidable_s=evidence.shared_idle_s)
+    return replace(view, cause=Cause.SHARED_CORE, evidence=words, avoidable_s=None if isnan(idle_s) else idle_s)
 
 
 def _costs(shared: SharedCore | None) -> dict[int, float]:
@@ -94,7 +96,7 @@ def _costs(shared: SharedCore | None) -> dict[int, float]:
 def _answered(
     level: LevelView,
     rounds: Sequence[Sequence[Timed]],
-    seen: Mapping[Key, Watch],
+    seen: WatchedRun,
     costs: Mapping[int, float],
 ) -> LevelView:
     if Answer.UNDECIDED not in (level.even, level.full_speed):
@@ -103,39 +105,42 @@ def _answered(
     factors = [found for members in used if (found := _factors(members, seen, costs)) is not None]
     if 2 * len(factors) <= len(used):
         return level
-    slowdown = min(float(np.median([np.median(each) for each in factors])), level.slowdown_median or 1.0)
+    slowdown = min(median([median(each) for each in factors]), level.slowdown_median or 1.0)
     apart = [max(each) / min(each) if min(each) == 1.0 else 1.0 for each in factors]
-    ratio = min(float(np.median(apart)), level.max_over_min or 1.0)
+    ratio = min(median(apart), level.max_over_min or 1.0)
     answered = level
     if level.full_speed is Answer.UNDECIDED and exceeds(slowdown):
         answered = replace(answered, full_speed=Answer.NO)
     if level.even is Answer.UNDECIDED and exceeds(ratio):
-        many = float(np.median([sum(map(exceeds, each)) for each in factors]))
+        many = median([sum(map(exceeds, each)) for each in factors])
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many)
     return answered
 
 
-def _factors(members: Sequence[Timed], seen: Mapping[Key, Watch], costs: Mapping[int, float]) -> list[float] | None:
+def _factors(members: Sequence[Timed], seen: WatchedRun, costs: Mapping[int, float]) -> list[float] | None:
     """By session of a round: how many times as long it took through shared cores at least.
 
     None where one was not watched, or shared for some of its time only.
     """
     found = []
     for each in members:
-        evidence = seen[each.key].evidence
-        factor = _factor(evidence, each.span.elapsed_s, costs) if evidence and each.span else None
+        row = seen.row[each.key]
+        factor = None
+        if each.span and seen.evidence.known[row]:
+            factor = _factor(seen.evidence, row, each.span.elapsed_s, costs)
         if factor is None:
             return None
         found.append(factor)
     return found
 
 
-def _factor(evidence: Evidence, elapsed_s: float, costs: Mapping[int, float]) -> float | None:
+def _factor(met: Evidence, row: int, elapsed_s: float, costs: Mapping[int, float]) -> float | None:
     """Of one session; 1 if it hardly shared."""
-    whole_s = sum(evidence.shared_s)
-    if evidence.watched_s < WATCHED * elapsed_s or whole_s <= 0:
+    shared_s = met.shared_s[row].tolist()
+    whole_s = sum(shared_s)
+    if met.watched_s[row] < WATCHED * elapsed_s or whole_s <= 0:
         return None
-    shares = [busy_s / whole_s for busy_s in evidence.shared_s]
+    shares = [busy_s / whole_s for busy_s in shared_s]
     if HARDLY < 1.0 - shares[0] < MOSTLY:
         return None
     lost = sum(share * (1.0 - costs.get(others, 1.0)) for others, share in enumerate(shares))

@@ -3,11 +3,11 @@
 The wait is divided in the ratio of these times; no other evidence of who was there is asked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from dbcpu.analysis.causes import evidence_rules
-from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, Share, Words, of_elapsed
-from dbcpu.analysis.placement.evidence import Evidence
+from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, of_elapsed
+from dbcpu.analysis.causes.sessions import Sessions
+from dbcpu.analysis.causes.shares import RowShare
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, plain, ranges, seconds
 from dbcpu.record import UNLISTED, RanInstead, Session
@@ -16,37 +16,30 @@ WORTH_NAMING = 0.05
 """A process is named if it ran for this share of the wait."""
 
 
-def behind_others_s(queue_s: float, elapsed_s: float, session: Session, evidence: Evidence | None) -> float:
-    """How much of the wait was behind other processes: by the trace where there is one, else by other evidence."""
-    if not session.ran_instead:
-        return evidence_rules.behind_others_s(queue_s, elapsed_s, evidence)
+def behind_others_s(queue_s: float, session: Session) -> float:
+    """How much of the wait of a session with a trace was behind other processes."""
     others_s = sum(each.ran_s for each in session.ran_instead if each.ordinal is None)
     return queue_s * others_s / (sum(each.ran_s for each in session.ran_instead) or 1.0)
 
 
-def queueing(
-    queue_s: float, elapsed_s: float, session: Session, evidence: Evidence | None, alone_s: float
-) -> list[Share]:
+def queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
     """As ``evidence_rules.queueing``, for a session that has a trace. The larger part is first."""
-    by_others_s = behind_others_s(queue_s, elapsed_s, session, evidence)
-    on = (
-        f" on {'CPU' if len(evidence.cpus) == 1 else 'CPUs'} {ranges(evidence.cpus)}"
-        if evidence and evidence.cpus
-        else ""
-    )
-    waited = f"run-queue wait {of_elapsed(queue_s, alone_s, elapsed_s)}{on}"
+    session, cpus = of.timed[row].session, of.evidence.cpus[row] if of.evidence.known[row] else ()
+    by_others_s = behind_others_s(queue_s, session)
+    on = f" on {'CPU' if len(cpus) == 1 else 'CPUs'} {ranges(cpus)}" if cpus else ""
+    waited = f"run-queue wait {of_elapsed(queue_s, of.alone.queue_s[row], of.elapsed_s[row])}{on}"
     parts = [
         (Cause.RUN_QUEUE, queue_s - by_others_s, [each for each in session.ran_instead if each.ordinal is not None]),
         (Cause.COMPETITOR, by_others_s, [each for each in session.ran_instead if each.ordinal is None]),
     ]
     parts = sorted((each for each in parts if each[1] > 0), key=lambda each: -each[1])
     return [
-        Share(cause, part_s, _words(f"{waited}; there" if at == 0 else "in the same wait", who))
+        RowShare(cause, part_s, _words(f"{waited}; there" if at == 0 else "in the same wait", who))
         for at, (cause, part_s, who) in enumerate(parts)
     ]
 
 
-def _words(text: str, who: Sequence[RanInstead]) -> Words:
+def _words(text: str, who: Sequence[RanInstead]) -> Callable[[], str]:
     def made() -> str:
         total_s = sum(each.ran_s for each in who)
         worth = [each for each in who if each.pid != UNLISTED and each.ran_s >= WORTH_NAMING * total_s][:NAMED_PARTNERS]

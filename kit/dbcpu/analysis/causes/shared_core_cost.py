@@ -15,13 +15,12 @@ The cross table counts shared and slow sessions, without a model.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
-from dbcpu.analysis.causes.attribution import Watch, cores_of
 from dbcpu.analysis.causes.evidence_rules import WATCHED
+from dbcpu.analysis.causes.sessions import WatchedRun, cores_of
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Key
 from dbcpu.analysis.results.causes import Cause
@@ -29,6 +28,7 @@ from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import distinct
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
@@ -57,7 +57,7 @@ class _Table:
 
 def shared_core(
     context: RunContext,
-    seen: Mapping[Key, Watch],
+    seen: WatchedRun | None,
     views: Mapping[Key, SessionView],
 ) -> SharedCore | None:
     """None where the topology shows no siblings, or nobody was watched on a CPU that has some."""
@@ -67,11 +67,11 @@ def shared_core(
     reference = context.delivered_reference or context.reference
     noise = reference.noise if reference else Chance(0.0, 1.0)
     speeds = _speeds(table, noise)
-    return SharedCore(len(table.speed), int(np.unique(table.rounds).size), speeds, _cross_table(table))
+    return SharedCore(len(table.speed), int(distinct(table.rounds).size), speeds, _cross_table(table))
 
 
 def recounted(
-    shared: SharedCore | None, context: RunContext, seen: Mapping[Key, Watch], views: Mapping[Key, SessionView]
+    shared: SharedCore | None, context: RunContext, seen: WatchedRun | None, views: Mapping[Key, SessionView]
 ) -> SharedCore | None:
     """The same with the cross table of these sessions."""
     table = _table(context, seen, views) if shared else None
@@ -90,37 +90,38 @@ def _cross_table(table: _Table) -> CrossTable:
 
 def _table(
     context: RunContext,
-    seen: Mapping[Key, Watch],
+    seen: WatchedRun | None,
     views: Mapping[Key, SessionView],
 ) -> _Table | None:
     around = cores_of(context.record).siblings.values() if seen else ()
-    if not any(len(each) > 1 for each in around):
+    if seen is None or not any(len(each) > 1 for each in around):
         return None
-    rows, reference = [], context.reference
-    for each in context.delivered:
-        evidence, cpu_s, view = seen[each.key].evidence, each.session.cpu_s, views[each.key]
-        if each.why or each.span is None or evidence is None or not cpu_s or view.slowdown is None:
+    met, reference = seen.evidence, context.reference
+    whole_s = met.shared_s.sum(axis=1)
+    enough = (met.known & (whole_s > 0)).tolist()
+    watched_s = met.watched_s.tolist()
+    rows, speed, slow = [], [], []
+    for row, each in enumerate(context.delivered):
+        cpu_s, view = each.session.cpu_s, views[each.key]
+        if not enough[row] or each.why or each.span is None or not cpu_s or view.slowdown is None:
             continue
-        if evidence.watched_s < WATCHED * each.span.elapsed_s or sum(evidence.shared_s) <= 0:
+        if watched_s[row] < WATCHED * each.span.elapsed_s:
             continue
         alone_s = (reference.cpu_s or 0.0) * len(each.span.executions) if reference else 0.0
-        rows.append((each.round.order, alone_s / cpu_s, evidence, view.cause != Cause.NONE))
+        rows.append(row)
+        speed.append(alone_s / cpu_s)
+        slow.append(view.cause != Cause.NONE)
     if not rows:
         return None
-    shares = np.array(list(zip_longest(*(evidence.shared_s for _, _, evidence, _ in rows), fillvalue=0.0))).T
-    shares = np.ascontiguousarray(shares / shares.sum(axis=1, keepdims=True))
-    return _Table(
-        np.array([order for order, *_ in rows]),
-        np.array([speed for _, speed, _, _ in rows]),
-        shares,
-        np.array([evidence.others_busy for _, _, evidence, _ in rows]),
-        np.array([slow for *_, slow in rows]),
-    )
+    used = int(np.flatnonzero((met.shared_s[rows] > 0).any(axis=0)).max()) + 1
+    shares = np.ascontiguousarray(met.shared_s[rows, :used] / whole_s[rows, None])
+    orders = np.array([each.round.order for each in context.delivered])[rows]
+    return _Table(orders, np.array(speed), shares, met.others_busy[rows], np.array(slow))
 
 
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     counts = _thread_counts(table)
-    orders = np.unique(table.rounds)
+    orders = distinct(table.rounds)
     if not counts or orders.size < MIN_ROUNDS:
         return ()
     whole = _fit(table, counts)
@@ -129,7 +130,7 @@ def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     speeds = []
     for index, others in enumerate(counts):
         # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
-        informed = np.unique(table.rounds[table.shares[:, others] > NEVER]).size
+        informed = distinct(table.rounds[table.shares[:, others] > NEVER]).size
         if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
         half = Chance(float(spread[index]), informed - 1).passed_by((1 - CONFIDENCE) / 2)
@@ -157,7 +158,7 @@ def _fit(table: _Table, counts: Sequence[int]) -> Floats:
     """Speeds with ``counts`` other threads busy, over that of a single thread; NaN where too few rounds are left."""
     alone = np.asarray(table.shares[:, 0] >= 1 - NEVER)
     speed = table.speed
-    if np.unique(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
+    if distinct(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
         slope, level = np.polyfit(table.others[alone], speed[alone], 1)
         speed = speed * level / np.maximum(level + slope * table.others, 0.1 * level)
     met = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]

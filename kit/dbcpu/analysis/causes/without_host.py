@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
-from dbcpu.analysis.causes.evidence_rules import Share, wait_cause
+from dbcpu.analysis.causes.evidence_rules import wait_cause
+from dbcpu.analysis.causes.shares import RowShare
 from dbcpu.analysis.levels.consistency import gate
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_counters import HostUse, host_use
@@ -28,6 +27,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
 from dbcpu.steal import may_hide_steal
@@ -175,8 +175,8 @@ def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | N
     if not waits or not (cpu or events):
         return None
     longest = max(events, key=lambda event: events[event], default="")
-    lost_s = float(np.median(list(off_s.values()))) if off_s else None
-    return _Counted(float(np.median(cpu)) if cpu else None, float(np.median(waits)), longest, lost_s)
+    lost_s = median(list(off_s.values())) if off_s else None
+    return _Counted(median(cpu) if cpu else None, median(waits), longest, lost_s)
 
 
 def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
@@ -186,10 +186,12 @@ def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
         for each in sessions
         if each.round.level == 1 and not each.why and each.span and (spent := database_cpu_s(each.session)) is not None
     ]
-    return float(np.median(used)) if used else None
+    return median(used) if used else None
 
 
-def shares(session: Session, executions: int, loss_s: float, reference: Reference, why_not: str) -> list[Share] | None:
+def shares(
+    session: Session, executions: int, loss_s: float, reference: Reference, why_not: str
+) -> list[RowShare] | None:
     """The loss divided by the database's counters, or None where it has none.
 
     Args:
@@ -199,23 +201,23 @@ def shares(session: Session, executions: int, loss_s: float, reference: Referenc
     cpu_s = database_cpu_s(session)
     if cpu_s is None or reference.db_cpu_s is None:
         return None
-    found: list[Share] = []
+    found: list[RowShare] = []
     more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
     if more_s > 0:
         words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than for a single session"
-        found.append(Share(Cause.SLOWER_CPU, more_s, partial(str, words)))
+        found.append(RowShare(Cause.SLOWER_CPU, more_s, partial(str, words)))
     left_s = loss_s - max(0.0, more_s)
     for wait in sorted(session.waits, key=lambda each: -each.waited_s):
         part_s = min(wait.waited_s, left_s)
         if part_s <= 0:
             break
         words = f"waited {seconds(wait.waited_s)} for {plain(wait.event)}"
-        found.append(Share(wait_cause(wait.event), part_s, partial(str, words)))
+        found.append(RowShare(wait_cause(wait.event), part_s, partial(str, words)))
         left_s -= part_s
     if left_s > 0:
         words = (
             f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
             f"(only the host can show which: {why_not})"
         )
-        found.append(Share(Cause.UNEXPLAINED, left_s, partial(str, words)))
+        found.append(RowShare(Cause.UNEXPLAINED, left_s, partial(str, words)))
     return found

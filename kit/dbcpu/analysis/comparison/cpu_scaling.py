@@ -13,6 +13,7 @@ import numpy as np
 
 from dbcpu.analysis.comparison.measured_run import Measured
 from dbcpu.analysis.comparison.variants import measured_variants
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import work_words
 from dbcpu.record import RunRecord
 
@@ -117,7 +118,7 @@ def _values(each: Measured, sessions: int) -> list[float]:
 
 
 def _median(each: Measured, sessions: int) -> float:
-    return float(np.median(_values(each, sessions)))
+    return median(_values(each, sessions))
 
 
 def _point(each: Measured, cpus: int, sessions: int, one: float, asked: Sequence[float]) -> Point:
@@ -127,7 +128,7 @@ def _point(each: Measured, cpus: int, sessions: int, one: float, asked: Sequence
         for view in each.analysis.sessions
         if view.level == sessions and view.valid and view.elapsed_s is not None and view.executions
     ]
-    middle = float(np.median(values))
+    middle = median(values)
     return Point(
         each.name, cpus, sessions, len(values), middle, min(values), max(values), middle / one,
         float(np.mean(elapsed)), min(elapsed), max(elapsed),

@@ -20,6 +20,7 @@ from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import geometric_mean
+from dbcpu.analysis.statistics.robust import median as middle
 
 ABSOLUTE = ("solo", "loaded", "throughput")
 """Those that are compared between runs of the same work only."""
@@ -91,7 +92,7 @@ def _paced(run: Measured, full: int | None, stream: int) -> "_Metrics":
     for metric, name, level in zip(FULL_PACE, ("mrows_per_s", "throughput"), (1, full or 0), strict=True):
         found = [getattr(one, name) for one in at_level(run.full_pace, level)]
         if found:
-            values[metric] = float(np.median(found))
+            values[metric] = middle(found)
             samples[metric] = inference.resampled(found, 2 * level + stream), len(found)
     return values, samples
 
@@ -186,7 +187,7 @@ def _metrics(each: Measured, spread: Sequence[int], full: int | None, stream: in
 
     def median(name: str, level: int | None) -> float | None:
         values = column.get((name, level or 0))
-        return float(np.median(values)) if values else None
+        return middle(values) if values else None
 
     values: dict[str, float | None] = {
         "solo": median("mrows_per_s", 1),

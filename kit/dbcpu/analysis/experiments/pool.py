@@ -17,6 +17,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
 from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
 
 MIN_PIECES = 20
@@ -37,7 +38,7 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     if not rounds:
         return None
     alone = [each.span.per_execution_s for each in sessions if each.round.anchor and each.span and not each.why]
-    alone_s = float(np.median(alone)) if alone else None
+    alone_s = median(alone) if alone else None
     totals = {level: [_total_s(members) for members in rounds[level]] for level in sorted(rounds)}
     noise = pooled([np.log(each) for each in totals.values()])
     enough = {level: _enough(level, totals, noise) for level in totals}
@@ -62,7 +63,7 @@ def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -
 
 
 def _apart(one: Sequence[float], other: Sequence[float]) -> float:
-    return float(np.log(np.median(one)) - np.log(np.median(other)))
+    return float(np.log(median(one)) - np.log(median(other)))
 
 
 def _error(totals: Mapping[int, Sequence[float]], noise: Chance, one: int, other: int) -> float:
@@ -93,7 +94,7 @@ def _size(
         for members in rounds
     ]
     uses = [members[0].round.server_use for members in rounds]
-    piece_s, total_s = float(np.median(pieces_s)), float(np.median(totals))
+    piece_s, total_s = median(pieces_s), median(totals)
     spans = [each.span for members in rounds for each in members if each.span]
     took_s = [end - start for span in spans for start, end in span.executions]
     done_s = [end for span in spans for _, end in span.executions]
@@ -138,4 +139,4 @@ def _switches(done: Round) -> int | None:
 
 def _median(values: Iterable[float]) -> float | None:
     known = list(values)
-    return float(np.median(known)) if known else None
+    return median(known) if known else None

@@ -15,6 +15,7 @@ from dbcpu.analysis.placement.host_time import stolen_share
 from dbcpu.analysis.placement.work_done import undone_in
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.statistics.bimodality import two_modes
+from dbcpu.analysis.statistics.robust import distinct, median
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
 from dbcpu.steal import why_unseen
 
@@ -71,10 +72,10 @@ class Course:
         self._variants.append(done.variant)
         window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
         self._ends.append(at_s + window_s)
-        fast, median, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
+        fast, middle, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
         self._segments.append(
             Segment(
-                at_s, window_s, int(elapsed.size), _number(median), _number(fast), _number(slow),
+                at_s, window_s, int(elapsed.size), _number(middle), _number(fast), _number(slow),
                 steal=stolen_share(done), queue=_queue(done, window_s), cut=done.error or "",
             )
         )  # fmt: skip
@@ -101,8 +102,8 @@ class Course:
             sessions=self._level,
             lasted_s=max(self._ends, default=0.0),
             executions=int(elapsed.size),
-            alone_s=float(np.median(alone)) if alone else None,
-            median_s=float(np.median(elapsed)) if elapsed.size else None,
+            alone_s=median(alone) if alone else None,
+            median_s=median(elapsed) if elapsed.size else None,
             segments=tuple(segments),
             gaps=self._gaps(),
             second=second,
@@ -122,7 +123,7 @@ class Course:
         upper = found.share_above <= 0.5
         at_second = above if upper else ~above
         places = (found.low, found.high) if upper else (found.high, found.low)
-        sessions = [int(each) for each in np.unique(ordinals) if at_second[ordinals == each].mean() >= NEARLY_ALL]
+        sessions = [int(each) for each in distinct(ordinals) if at_second[ordinals == each].mean() >= NEARLY_ALL]
         shares = [float((rows > found.border).mean() if upper else (rows <= found.border).mean()) for rows in by_segment
                   if rows.size]  # fmt: skip
         return SecondValue(
@@ -151,11 +152,11 @@ class Course:
             if not elapsed.size:
                 continue
             alone = self._alone.get(work.size, [])
-            alone_s = float(np.median(alone)) if alone else None
-            fast, median, slow = (float(each) for each in np.quantile(elapsed, (0.05, 0.5, 0.95)))
+            alone_s = median(alone) if alone else None
+            fast, middle, slow = (float(each) for each in np.quantile(elapsed, (0.05, 0.5, 0.95)))
             mean, found = float(elapsed.mean()), two_modes(elapsed)
             yield SizeView(
-                work.size, work.rows, int(elapsed.size), alone_s, median,
+                work.size, work.rows, int(elapsed.size), alone_s, middle,
                 mean / alone_s if alone_s else None, slow / fast, float(elapsed.std() / mean),
                 SecondValue(found.low, found.high, found.border, found.share_above, found.statistic) if found else None,
             )  # fmt: skip
@@ -183,13 +184,13 @@ def _trend(segments: Sequence[Segment]) -> SoakTrend | None:
     known = [(each.at_s, each.median_s) for each in segments if each.median_s is not None and not each.cut]
     if len(known) < MIN_FOR_TREND:
         return None
-    at, median = (np.array(column) for column in zip(*known, strict=True))
-    if np.ptp(median) == 0:
+    at, medians = (np.array(column) for column in zip(*known, strict=True))
+    if np.ptp(medians) == 0:
         return None
     from scipy.stats import kendalltau, theilslopes  # large, and most runs are no soak
 
-    slope, intercept, *_ = theilslopes(median, at)
-    p = float(kendalltau(at, median).pvalue)
+    slope, intercept, *_ = theilslopes(medians, at)
+    p = float(kendalltau(at, medians).pvalue)
     start, end = (float(intercept + slope * moment) for moment in (at[0], at[-1]))
     change = end / start - 1 if start > 0 else 0.0
     return SoakTrend(change, p) if p < MIN_P and abs(change) >= MIN_CHANGE else None
@@ -197,7 +198,7 @@ def _trend(segments: Sequence[Segment]) -> SoakTrend | None:
 
 def _heat(ordinals: Floats, starts: Floats, elapsed: Floats) -> Heat:
     """Each execution counts in the bins that it lies in, by the time that it spends there."""
-    known = np.unique(ordinals)
+    known = distinct(ordinals)
     edges = np.linspace(0.0, float((starts + elapsed).max()), BINS + 1)
     width = edges[1]
     weight, spent = np.zeros((known.size, BINS)), np.zeros((known.size, BINS))

@@ -14,7 +14,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
-from dbcpu.analysis.statistics.robust import deviation
+from dbcpu.analysis.statistics.robust import deviation, median
 from dbcpu.record import Party, RunRecord
 
 TOGETHER = "together"
@@ -76,7 +76,7 @@ def _rounds(sessions: Sequence[Timed]) -> list[list[Timed]]:
 
 
 def _elapsed_s(members: Sequence[Timed]) -> float:
-    return float(np.median([each.span.per_execution_s for each in members if each.span]))
+    return median([each.span.per_execution_s for each in members if each.span])
 
 
 def _rate(members: Sequence[Timed], rows: int) -> float:
@@ -86,4 +86,4 @@ def _rate(members: Sequence[Timed], rows: int) -> float:
 
 def _median(values: Iterable[float]) -> float | None:
     known = list(values)
-    return float(np.median(known)) if known else None
+    return median(known) if known else None

@@ -15,6 +15,7 @@ import numpy as np
 from dbcpu.analysis.fleet.hosts import Host
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.analysis.statistics.run_effect import BetweenRuns, between_runs
 
 LOTTERY = 0.05
@@ -68,7 +69,7 @@ def spread(hosts: Sequence[Host], metric: str, effect: BetweenRuns | None) -> Sp
     rates = [rate for each in measured if (rate := each.rate(metric)) is not None]
     if not rates:
         return None
-    logs, middle = np.log(np.asarray(rates)), float(np.median(rates))
+    logs, middle = np.log(np.asarray(rates)), median(rates)
     seen = (len(rates), middle, min(rates), max(rates))
     if len(rates) < MIN_HOSTS:
         why = f"fewer than {MIN_HOSTS} hosts"
@@ -90,12 +91,12 @@ def spread(hosts: Sequence[Host], metric: str, effect: BetweenRuns | None) -> Sp
 
 def _bonett(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Interval:
     """95 % of a standard deviation, by the values' own kurtosis about a trimmed mean."""
-    from scipy.special import ndtri  # loads slowly
+    from dbcpu.analysis.statistics.special_functions import ndtri  # loads slowly
 
     count, z = values.size, float(ndtri(0.975))
     cut = int(count / (2 * math.sqrt(count - 4)))
     ordered = np.sort(values)
-    trimmed = float(ordered[cut : count - cut].mean()) if count > 2 * cut else float(np.median(values))
+    trimmed = float(ordered[cut : count - cut].mean()) if count > 2 * cut else median(values)
     square = float(values.var(ddof=1))
     if square <= 0:
         return Interval(0.0, 0.0)
@@ -108,7 +109,7 @@ def _bonett(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Interval:
 
 def _upper(freedom: int) -> float:
     """By how much a standard deviation with so many degrees of freedom may be too small (95 %)."""
-    from scipy.special import chdtri
+    from dbcpu.analysis.statistics.special_functions import chdtri
 
     return math.sqrt(freedom / float(chdtri(freedom, 0.975)))
 

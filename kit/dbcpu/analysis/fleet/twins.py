@@ -16,7 +16,6 @@ Journal of Statistics 6, 1979 (weighted Bonferroni); Rousseeuw and Croux, JASA 8
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from dbcpu.analysis.fleet.scatter import effect_of, own_error
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, median_factor
+from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, median, median_factor
 from dbcpu.analysis.statistics.run_effect import BetweenRuns
 
 FALSE_DISCOVERIES = 0.05
@@ -177,7 +176,9 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
     logs = np.log(np.asarray([each.rate(kind.metric) for each in members], dtype=np.float64))
     own = np.asarray([own_error(each, kind.metric, effect) for each in members])
     common = [_losses(each, kind.metric) for each in members]
-    usual = {name: median(each.get(name, 0.0) for each in common) for name in {key for each in common for key in each}}
+    usual = {
+        name: median([each.get(name, 0.0) for each in common]) for name in {key for each in common for key in each}
+    }
     settings = _usual_settings(members)
     ranks = np.argsort(np.argsort(-logs, kind="stable"), kind="stable") + 1
     found, detectable = [], []
@@ -185,7 +186,7 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
         others, errors = np.delete(logs, at), np.delete(own, at)
         middle, scatter, freedom = _centre_and_scatter(others)
         of_median = scatter * median_factor(others.size) / math.sqrt(others.size)
-        shift, usual_error = float(logs[at]) - middle, float(np.median(errors))
+        shift, usual_error = float(logs[at]) - middle, median(errors)
         expected = math.hypot(_of_one(scatter, own[at], usual_error), of_median)
         mean, deviation = float(others.mean()), max(MIN_SPREAD, float(others.std(ddof=1)))
         of_one = _of_one(deviation, own[at], usual_error)
@@ -215,14 +216,14 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
                 run_cause=host.runs[-1].cause,
             )
         )
-    return found, float(np.median(detectable))
+    return found, median(detectable)
 
 
 def _centre_and_scatter(values: Floats) -> tuple[float, float, float]:
     """Median, standard deviation with distances bent, and its degrees of freedom."""
-    middle = float(np.median(values))
+    middle = median(values)
     apart = np.abs(values - middle)
-    rough = NORMAL_CONSISTENT * float(np.median(apart)) * (1 + 0.9 / values.size)
+    rough = NORMAL_CONSISTENT * median(apart) * (1 + 0.9 / values.size)
     square = float((np.minimum(apart, BEND * rough) ** 2).sum()) / (values.size - 1) / BENT
     return middle, max(MIN_SPREAD, math.sqrt(square)), max(1.0, FREEDOM * (values.size - 1))
 
@@ -233,7 +234,7 @@ def _of_one(scatter: float, own: float, usual: float) -> float:
 
 
 def _p(distance: float, freedom: float) -> float:
-    from scipy.special import stdtr  # loads slowly
+    from dbcpu.analysis.statistics.special_functions import stdtr  # loads slowly
 
     return float(2 * stdtr(freedom, -abs(distance)))
 

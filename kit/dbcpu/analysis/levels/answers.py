@@ -25,7 +25,7 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
 from dbcpu.analysis.statistics.outlying_range import outlying
 from dbcpu.analysis.statistics.range_bound import upper_bound
-from dbcpu.analysis.statistics.robust import median_factor
+from dbcpu.analysis.statistics.robust import median, median_factor
 
 EQUAL = 1.10
 """Sessions are equal, and as fast as alone, where the true ratio is below this."""
@@ -88,11 +88,11 @@ class Seen:
 
     @property
     def ratio(self) -> float:
-        return float(np.median(self.ratios)) if self.ratios else 1.0
+        return median(self.ratios) if self.ratios else 1.0
 
     @property
     def slowdown(self) -> float:
-        return float(np.median(self.medians))
+        return median(self.medians)
 
 
 @dataclass(frozen=True, slots=True)

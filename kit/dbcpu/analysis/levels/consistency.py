@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from statistics import median, median_high, median_low
+from statistics import median_high, median_low
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.levels.throughput import rate_sum
+from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Span, Timed
@@ -38,6 +38,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import IMPORTED, Round
 
 COUNTED_LIMIT = 100.0
@@ -162,7 +163,7 @@ def _level(
         makespan_throughput=median_of_known(figure["makespan"] for figure in figures),
         ideal_throughput=ideal,
         mrows_per_s=median_of_known(figure["per_session"] for figure in figures),
-        connect_median_s=median_of_known(float(np.median(each)) for each in connects if each),
+        connect_median_s=median_of_known(median(each) for each in connects if each),
         connect_max_s=max((value for each in connects for value in each), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=median_of_known(_start_spread_s(members) for members in used),
@@ -209,7 +210,7 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
     if not all(member.key in context.split.sessions for members in rounds for member in members):
         return PaceSeen(None, own, alike=alike)
     times = [np.array([span.per_execution_s for span in _spans(members)]) for members in rounds]
-    slowdown = median_of_known(float(np.median(each)) / context.reference.elapsed_s for each in times)
+    slowdown = median_of_known(median(each) / context.reference.elapsed_s for each in times)
     return PaceSeen(None, own, slowdown, median_of_known(float(each.max() / each.min()) for each in times), alike)
 
 
@@ -224,7 +225,7 @@ def _seen(
 ) -> Seen:
     """What the answers of a level rest on."""
     alone_s = context.reference.elapsed_s if context.reference else 1.0
-    many = float(np.median([len(each) for each in slower])) if slower else 0.0
+    many = median([len(each) for each in slower]) if slower else 0.0
     ratio = median_of_known(figure["max_over_min"] for figure in figures) or 1.0
     grouped = median_of_known(figure["slow"] for figure in figures) or 0.0
     return Seen(
@@ -248,7 +249,7 @@ def _seen(
 def _scatter(rounds: Sequence[Sequence[Sequence[Timed]]]) -> Chance | None:
     """Of the logarithms of the medians of rounds about the mean of their level; ``rounds`` by level."""
     medians = [
-        np.array([np.log(np.median([span.per_execution_s for span in _spans(members)])) for members in usable(each)])
+        np.array([np.log(median([span.per_execution_s for span in _spans(members)])) for members in usable(each)])
         for each in rounds
     ]
     known = [logs for logs in medians if logs.size > 1]
@@ -257,8 +258,8 @@ def _scatter(rounds: Sequence[Sequence[Sequence[Timed]]]) -> Chance | None:
 
 def _usual_factor(slower: Sequence[Sequence[float]]) -> float:
     """Median slowdown of those that are slower. Of rounds with and without such not the middle, which no round had."""
-    factors = [float(np.median(each)) if each else 1.0 for each in slower]
-    return median_high(factors) if median_low(factors) == 1.0 else float(median(factors))
+    factors = [median(each) if each else 1.0 for each in slower]
+    return median_high(factors) if median_low(factors) == 1.0 else median(factors)
 
 
 def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
@@ -270,11 +271,11 @@ def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
         factors = [elapsed_s / max(elapsed_s - counted_s, elapsed_s / COUNTED_LIMIT)
                    for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
         if factors and len(factors) == len(lost):
-            slowdowns.append(float(np.median(factors)))
+            slowdowns.append(median(factors))
             ratios.append(max(factors) / min(factors))
     if not slowdowns:
         return None
-    return Counted(float(np.median(slowdowns)), float(np.median(ratios)), _upper(slowdowns))
+    return Counted(median(slowdowns), median(ratios), _upper(slowdowns))
 
 
 def _upper(slowdowns: Sequence[float]) -> float | None:
@@ -291,13 +292,13 @@ def _possible(share: float) -> float | None:
     return min(1.0, share) if share <= EQUAL else None
 
 
-def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[list[Span]]]:
-    """The spans of the sessions of each usable round of a variant, by level."""
+def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[RoundWork]]:
+    """What the sessions of each usable round of a variant did, by level."""
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         if each.variant == variant:
             rounds.setdefault(each.level, []).append(members)
-    return {level: [_spans(members) for members in usable(rounds[level])] for level in sorted(rounds)}
+    return {level: [RoundWork.of(_spans(members)) for members in usable(rounds[level])] for level in sorted(rounds)}
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
@@ -317,7 +318,7 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
     rows_done = rows * sum(len(span.executions) for span in spans)
     makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
     return {
-        "median_s": float(np.median(elapsed)),
+        "median_s": median(elapsed),
         "slowest_s": float(elapsed.max()) if shares or len(spans) == 1 else None,
         "max_over_min": float(elapsed.max() / elapsed.min()) if several else None,
         "cv": float(elapsed.std(ddof=1) / elapsed.mean()) if several else None,
@@ -327,9 +328,9 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
         if fastest_of_slow is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(spans, rows),
+        "rate_sum": rate_sum(RoundWork.of(spans), rows),
         "makespan": rows_done / makespan_s / 1e6,
-        "per_session": float(np.median(rows / elapsed)) / 1e6,
+        "per_session": median(rows / elapsed) / 1e6,
     }
 
 
@@ -396,4 +397,4 @@ def _start_spread_s(members: Sequence[Timed]) -> float | None:
 def median_of_known(values: Iterable[float | None]) -> float | None:
     """None when no value is known."""
     known = [value for value in values if value is not None]
-    return float(median(known)) if known else None
+    return median(known) if known else None

@@ -22,7 +22,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.robust import MEDIAN
+from dbcpu.analysis.statistics.robust import MEDIAN, median
 from dbcpu.record import RunRecord
 
 WHEN = ("at the start", "in the middle", "at the end")
@@ -58,7 +58,7 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
     for first in range(len(thirds)):
         for second in range(first + 1, len(thirds)):
             parts = thirds[first], thirds[second]
-            found = Drift(float(np.median(parts[0])), float(np.median(parts[1])), when[first], when[second])
+            found = Drift(median(parts[0]), median(parts[1]), when[first], when[second])
             ratio = abs(float(np.log(found.later_s / found.earlier_s)))
             if ratio > max(float(np.log1p(MIN_TOLERANCE)), _allowed(noise, parts, len(thirds))):
                 moved.append((round(ratio, 9), found))

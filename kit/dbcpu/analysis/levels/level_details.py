@@ -6,6 +6,7 @@ import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import LevelDetails
+from dbcpu.analysis.statistics.robust import median, quantile
 from dbcpu.record import Round
 
 MIN_EXECUTIONS = {50: 1, 95: 20, 99: 100}
@@ -31,7 +32,7 @@ def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
         p50_s=p50_s,
         p95_s=p95_s,
         p99_s=p99_s,
-        utilisation=float(np.median(used)) if used else None,
+        utilisation=median(used) if used else None,
         moves_per_s=sum(counted) / lasted_s if len(counted) == len(moves) and lasted_s > 0 else None,
     )
 
@@ -54,7 +55,7 @@ def utilisation(round_: Round) -> float | None:
 
 def percentiles(taken_s: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Those of ``MIN_EXECUTIONS``, each None where there are too few."""
-    found = np.percentile(taken_s, tuple(MIN_EXECUTIONS)).tolist()
+    found = [float(quantile(taken_s, each / 100)) for each in MIN_EXECUTIONS]
     known = zip(found, MIN_EXECUTIONS.values(), strict=True)
     p50_s, p95_s, p99_s = (value if len(taken_s) >= few else None for value, few in known)
     return p50_s, p95_s, p99_s

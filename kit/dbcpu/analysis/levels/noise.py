@@ -143,7 +143,7 @@ def _groups(times: Floats) -> list[Floats]:
 
 def _largest_deviation(times: Floats) -> float:
     """The largest standard deviation that these values are compatible with."""
-    from scipy.special import chdtri
+    from dbcpu.analysis.statistics.special_functions import chdtri
 
     if times.size < 2:
         return float("inf")

@@ -16,6 +16,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, MoreRounds, Reference
 from dbcpu.analysis.statistics.apart_bound import decidable_noise, freedom
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.plan import auto_levels
 from dbcpu.record import Header, Round
 
@@ -119,4 +120,4 @@ def would_decide(
 def _round_s(done: Sequence[Round]) -> float:
     """How long a round takes with all that belongs to it: median distance of two releases."""
     released = sorted(each.released_monotonic_s for each in done)
-    return float(np.median(np.diff(released))) if len(released) > 1 else 0.0
+    return median(np.diff(released)) if len(released) > 1 else 0.0

@@ -16,7 +16,7 @@ from dbcpu.analysis.placement.stolen import stolen_s
 from dbcpu.analysis.placement.valid_sessions import Key, Timed, database_cpu_s
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.analysis.statistics.robust import deviation
+from dbcpu.analysis.statistics.robust import deviation, median
 from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
@@ -63,7 +63,7 @@ def reference(
     elapsed = np.array([each.span.per_execution_s for each in calm if each.span])
     if not elapsed.size:
         return None
-    median_s = float(np.median(elapsed))
+    median_s = median(elapsed)
     cores = core_count(record) or vcpu_count(record)
     known, within = noise(alone, sessions, cores), noise_range(alone, sessions, cores)
     throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
@@ -102,7 +102,7 @@ def _at_usual_steal(alone: Sequence[Timed], stolen: Mapping[Key, float]) -> tupl
     """The single sessions as if each had met the steal that they usually meet."""
     many = [len(each.span.executions) if each.span else 1 for each in alone]
     met_s = [stolen.get(each.key, 0.0) / own for each, own in zip(alone, many, strict=True)]
-    usual_s = float(np.median(met_s)) if met_s else 0.0
+    usual_s = median(met_s) if met_s else 0.0
     return tuple(
         replace(each, span=each.span.shortened((own_s - usual_s) * own)) if each.span else each
         for each, own, own_s in zip(alone, many, met_s, strict=True)
@@ -122,7 +122,7 @@ def _busy(alone: Sequence[Timed]) -> float:
         and each.session.run_delay_s is not None
         and (each.session.voluntary_switches or 0) >= OFTEN_PER_S * each.span.elapsed_s
     ]
-    share = float(np.median(shares)) if len(shares) > len(alone) / 2 else 1.0
+    share = median(shares) if len(shares) > len(alone) / 2 else 1.0
     return share if 0.0 < share < MOSTLY else 1.0
 
 
@@ -144,4 +144,4 @@ def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]
         for value, each in zip(values, alone, strict=True)
         if value is not None and each.span
     ]
-    return float(np.median(known)) if known else None
+    return median(known) if known else None

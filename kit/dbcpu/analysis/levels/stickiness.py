@@ -15,6 +15,7 @@ import numpy as np
 
 from dbcpu.analysis.levels.consistency import split
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics.robust import median
 
 MIN_FROZEN_CV = 0.02
 """Below this even a frozen placement is even: nothing to compare with."""
@@ -82,7 +83,7 @@ def with_stickiness(
     predicted = tuple(_predicted(each, threads, throughput, min_gap) for each in levels) if threads else tuple(levels)
     # Beyond the threads queues are evened out by every scheduler: that is another question.
     known = [each.stickiness for each in predicted if each.stickiness is not None and each.level <= sum(threads)]
-    return predicted, float(np.median(known)) if known else None
+    return predicted, median(known) if known else None
 
 
 def _predicted(level: LevelView, threads: Sequence[int], throughput: Throughput, min_gap: float) -> LevelView:

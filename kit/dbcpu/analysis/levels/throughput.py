@@ -6,21 +6,47 @@ the straighter curve shows which was at work (``scaling``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.statistics.cumulative import Floats
 
-Work = Mapping[int, Sequence[Sequence[Span]]]
-"""The spans of all sessions of each usable round, by level. ``rows`` below is the work in one execution."""
+
+@dataclass(frozen=True, slots=True)
+class RoundWork:
+    """When the sessions of a round ran, ``starts_s`` to ``ends_s``, and their executions, ``from_s`` to ``to_s``.
+
+    ``per_execution_s``: of each session, with the jobs it held that only waited.
+    """
+
+    starts_s: Floats
+    ends_s: Floats
+    from_s: Floats
+    to_s: Floats
+    per_execution_s: Floats
+
+    @classmethod
+    def of(cls, spans: Sequence[Span]) -> "RoundWork":
+        """Of the spans of all sessions."""
+        stamps = chain.from_iterable(chain.from_iterable(span.executions for span in spans))
+        from_s, to_s = np.fromiter(stamps, dtype=np.float64).reshape(-1, 2).T
+        starts_s, ends_s = (np.array([getattr(span, name) for span in spans]) for name in ("start_s", "end_s"))
+        many = np.array([len(span.executions) for span in spans])
+        return cls(starts_s, ends_s, from_s, to_s, (ends_s - starts_s) / many)
+
+
+Work = Mapping[int, Sequence[RoundWork]]
+"""All sessions of each usable round, by level. ``rows`` below is the work in one execution."""
 Rates = Mapping[int, Sequence[float]]
 """Mrows/s of each round, by level."""
 
 
 def while_all_ran(work: Work, rows: int) -> Rates:
     """Rate sums as they are, the basis of all others."""
-    return {level: [rate_sum(spans, rows) for spans in rounds] for level, rounds in work.items()}
+    return {level: [rate_sum(each, rows) for each in rounds] for level, rounds in work.items()}
 
 
 def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
@@ -29,35 +55,35 @@ def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
     def pace(sessions: int) -> float:
         return min(1.0, vcpus / sessions) if vcpus else 1.0
 
-    return {level: [rate_sum(spans, rows, pace) for spans in rounds] for level, rounds in work.items()}
+    return {level: [rate_sum(each, rows, pace) for each in rounds] for level, rounds in work.items()}
 
 
 def where_sessions_move(work: Work, rows: int, together: Sequence[float]) -> Rates:
     """Whoever is left moves apart: n sessions always get done what n get, ``together[n]`` in any unit."""
-    return {level: [_conserved(spans, rows, together) for spans in rounds] for level, rounds in work.items()}
+    return {level: [_conserved(each, rows, together) for each in rounds] for level, rounds in work.items()}
 
 
-def rate_sum(spans: Sequence[Span], rows: int, pace: Callable[[int], float] | None = None) -> float:
+def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], float] | None = None) -> float:
     """Sum of the sessions' rates while all of them ran.
 
     An execution counts by the part of it that lies in that window, for early finishers leave their CPU to the slow.
     ``pace`` is the speed of one of n sessions: what is done beside fewer then counts by it, else by time alone.
     Sessions that never ran all together are counted over their own spans.
     """
-    start_s, end_s = max(span.start_s for span in spans), min(span.end_s for span in spans)
+    start_s, end_s = float(work.starts_s.max()), float(work.ends_s.min())
     if end_s <= start_s:
         # A session that holds a job which only waits does no work meanwhile.
-        return sum(rows / (span.per_execution_s + span.blocked_s / len(span.executions)) for span in spans) / 1e6
-    from_s, to_s = np.array([each for span in spans for each in span.executions]).T
+        return float((rows / work.per_execution_s).sum()) / 1e6
+    from_s, to_s = work.from_s, work.to_s
     inside_s = np.clip(np.minimum(to_s, end_s) - np.maximum(from_s, start_s), 0.0, None)
-    whole_s = np.clip(start_s - from_s, 0.0, None) + inside_s + _after(spans, to_s, pace)
+    whole_s = np.clip(start_s - from_s, 0.0, None) + inside_s + _after(work, pace)
     here = inside_s > 0
     return rows * float((inside_s[here] / whole_s[here]).sum()) / (end_s - start_s) / 1e6
 
 
-def _after(spans: Sequence[Span], until_s: Floats, pace: Callable[[int], float] | None) -> Floats:
-    """Time from the first end of a session to ``until_s`` (n,), as long as its work would take beside all; 0 before."""
-    ends = np.sort([span.end_s for span in spans])
+def _after(work: RoundWork, pace: Callable[[int], float] | None) -> Floats:
+    """Time from the first end of a session to that of each execution, as long as its work would take beside all."""
+    ends, until_s = np.sort(work.ends_s), work.to_s
     if pace is None:
         return np.asarray(np.clip(until_s - ends[0], 0.0, None))
     left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
@@ -65,11 +91,12 @@ def _after(spans: Sequence[Span], until_s: Floats, pace: Callable[[int], float] 
     return np.asarray(np.interp(until_s, ends, ended_s))
 
 
-def _conserved(spans: Sequence[Span], rows: int, together: Sequence[float]) -> float:
+def _conserved(work: RoundWork, rows: int, together: Sequence[float]) -> float:
     """All that was done, over the time that it would have taken had nobody ended early."""
-    at_s = np.array([span.start_s for span in spans] + [span.end_s for span in spans])
-    change = np.repeat([1, -1], len(spans))
+    sessions = work.starts_s.size
+    at_s = np.concatenate([work.starts_s, work.ends_s])
+    change = np.repeat([1, -1], sessions)
     order = np.lexsort((change, at_s))
     running = np.cumsum(change[order])[:-1]
     took_s = float((np.diff(at_s[order]) * np.asarray(together)[running])[running > 0].sum())
-    return rows * sum(len(span.executions) for span in spans) * together[len(spans)] / took_s / 1e6
+    return rows * work.from_s.size * together[sessions] / took_s / 1e6

@@ -13,6 +13,7 @@ import numpy as np
 
 from dbcpu.analysis.pace.pieces import Stretch
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.robust import quantile
 
 CONFIDENCE = 0.95
 MIN_FREEDOM = 3
@@ -91,7 +92,7 @@ def full_ns(stretches: Sequence[Stretch]) -> dict[int, float]:
     cpus: dict[int, list[Stretch]] = {}
     for each in stretches:
         cpus.setdefault(each.cpu, []).append(each)
-    return {cpu: float(np.quantile(np.concatenate([each.ns for each in own]), FAST)) for cpu, own in cpus.items()}
+    return {cpu: float(quantile(np.concatenate([each.ns for each in own]), FAST)) for cpu, own in cpus.items()}
 
 
 def alike(full: Mapping[int, float], exponent: float) -> bool:

@@ -21,6 +21,7 @@ from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import RunRecord
 
 
@@ -128,7 +129,7 @@ def _scale(
             cpu_s = each.session.cpu_s / len(each.span.executions)
             groups.setdefault(each.round.level, []).append((float(np.log(cpu_s)), beside[each.key]))
     exponent = fitted(list(groups.values()))
-    return Scale(exponent, best_ns, float(np.median([speed(beside[key], exponent.value, best_ns) for key in keys])))
+    return Scale(exponent, best_ns, median([speed(beside[key], exponent.value, best_ns) for key in keys]))
 
 
 def at_one_pace(member: Timed, pace: SessionPace | None, *, queued: bool) -> Timed:

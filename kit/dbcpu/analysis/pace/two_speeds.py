@@ -12,6 +12,7 @@ from dbcpu.analysis.pace.by_level import FAST
 from dbcpu.analysis.pace.pieces import Stretch
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import median, quantile
 
 CLEARLY = 1.25
 """Times slower than the fast tenth."""
@@ -26,15 +27,15 @@ def two_speeds(stretches: Sequence[Stretch]) -> TwoSpeeds | None:
     ns = np.concatenate(few) if few else np.zeros(0)
     if ns.size < FEWEST:
         return None
-    fast_ns = float(np.quantile(ns, FAST))
+    fast_ns = float(quantile(ns, FAST))
     slower = ns[ns > CLEARLY * fast_ns]
     if not slower.size:
         return None
-    limit_ns = float(np.sqrt(fast_ns * np.median(slower)))
+    limit_ns = float(np.sqrt(fast_ns * median(slower)))
     share = _slow(ns, limit_ns)
     if not LEAST <= share <= MOST:
         return None
-    factor = float(np.median(ns[ns > limit_ns]) / np.median(ns[ns <= limit_ns]))
+    factor = median(ns[ns > limit_ns]) / median(ns[ns <= limit_ns])
     if factor < CLEARLY:
         return None
     cpus: dict[int, list[Floats]] = {}

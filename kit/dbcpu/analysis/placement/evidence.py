@@ -7,8 +7,8 @@ search per question finds the ends of all stretches of a round.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, fields
+from itertools import chain, pairwise
 from operator import add, mul
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.placement.occupancy import Occupancy
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Span, Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Mask, Span, Stretches, poll_hz, stretches
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, Keys, slices, spread_by
 from dbcpu.record import Round
 
@@ -28,12 +28,6 @@ NO_CPU = -1
 MAX_OTHERS = 7
 """Hardware threads beside one's own on a core: POWER has 8 in all."""
 SHARED = tuple(f"shared_{others}" for others in range(MAX_OTHERS + 1))
-COUNTED = (
-    "watched_s", "shared_queue_s", "others_cpu_s", "foreign_cpu_s", "sibling_most_s", "sibling_foreign_s",
-    "others_busy_s", "steal_s", "irq_s", "shared_idle_s", "queue_idle_s", "remote_s", "stopped_s", "asleep_s", "own_s",
-    "cycles",
-)  # fmt: skip
-"""What is counted by session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,42 +45,51 @@ class Cores:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one session met, in seconds. ``None`` where the host did not count it.
+    """What sessions met, in seconds, one row each; NaN where the host did not count it.
 
-    ``watched_s`` of its span it was watched, in ``polls``; ``shared_queue_s`` it was runnable on a CPU where another
+    ``known``: it was watched; else its row has zeros. ``watched_s`` of its span it was watched, in ``polls``;
+    ``shared_queue_s`` it was runnable on a CPU where another
     session was runnable too; ``others_cpu_s`` and ``foreign_cpu_s`` are what sessions and other processes
-    ran on its CPU meanwhile. Of its CPU time, ``shared_s[k]`` passed with k other threads of its core busy
+    ran on its CPU meanwhile. Of its CPU time, ``shared_s[:, k]`` passed with k other threads of its core busy
     with sessions (k = 0: alone), ``sibling_foreign_s`` with another process there; ``sibling_most_s`` is the most
     that sharing can have cost, ``others_busy`` the mean number of other cores in use. ``steal_s`` and
     ``irq_s`` are its part of its CPU's. ``shared_idle_s``: of the shared CPU time, how long a whole allowed
     core was idle; ``queue_idle_s``: of the time it waited, how long an allowed CPU was. ``remote_s``: CPU time
-    on nodes where it may have no memory, None when it may have it anywhere. ``mhz``: mean frequency of its
-    CPUs. ``stopped_s`` and ``asleep_s`` come from its state.
+    on nodes where it may have no memory, NaN when it may have it anywhere. ``mhz``: mean frequency of its
+    CPUs, which are ``cpus``, the longest first. ``stopped_s`` and ``asleep_s`` come from its state.
     """
 
-    watched_s: float
-    polls: float
-    cpus: tuple[int, ...]
-    shared_queue_s: float
-    others_cpu_s: float | None
-    foreign_cpu_s: float | None
-    shared_s: tuple[float, ...]
-    sibling_most_s: float
-    sibling_foreign_s: float
-    others_busy: float
-    steal_s: float | None
-    irq_s: float
-    shared_idle_s: float | None
-    queue_idle_s: float | None
-    remote_s: float | None
-    mhz: float | None
-    stopped_s: float
-    asleep_s: float
+    known: Mask
+    watched_s: Floats
+    polls: Floats
+    cpus: tuple[tuple[int, ...], ...]
+    shared_queue_s: Floats
+    others_cpu_s: Floats
+    foreign_cpu_s: Floats
+    shared_s: Floats
+    sibling_most_s: Floats
+    sibling_foreign_s: Floats
+    others_busy: Floats
+    steal_s: Floats
+    irq_s: Floats
+    shared_idle_s: Floats
+    queue_idle_s: Floats
+    remote_s: Floats
+    mhz: Floats
+    stopped_s: Floats
+    asleep_s: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence["Evidence"]) -> "Evidence":
+        """The rows of all of them."""
+        columns = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
+        cpus = tuple(chain.from_iterable(columns.pop("cpus")))
+        return cls(cpus=cpus, **{name: np.concatenate(values) for name, values in columns.items()})
 
     @property
-    def sibling_s(self) -> float:
+    def sibling_s(self) -> Floats:
         """CPU time while at least one other thread of its core ran a session."""
-        return sum(self.shared_s[1:])
+        return np.asarray(self.shared_s[:, 1:].sum(axis=1))
 
 
 class Placement:
@@ -123,8 +126,8 @@ class Placement:
         nodes = set(cores.node.values())
         self._bound = [bool(each.memory_nodes) and not nodes <= set(each.memory_nodes) for each in round_.sessions]
 
-    def evidence(self) -> list[Evidence | None]:
-        """For each session of the round, within its span; None where it was not watched."""
+    def evidence(self) -> Evidence:
+        """A row for each session of the round, within its span."""
         rows = self.all.clipped(self.spans)
         ran = rows.where(rows.runnable)
         lasted = {
@@ -142,62 +145,40 @@ class Placement:
         total["sibling_foreign_s"] = np.clip(total["sibling_foreign_s"], 0.0, np.maximum(0.0, total["core_foreign_s"]))
         return self._evidence(total, _cpus(ran, count))
 
-    def _evidence(
-        self, total: Mapping[str, npt.NDArray[Any]], cpus: Sequence[tuple[int, ...]]
-    ) -> list[Evidence | None]:
+    def _evidence(self, total: Mapping[str, npt.NDArray[Any]], cpus: tuple[tuple[int, ...], ...]) -> Evidence:
         """By session, from what all its stretches met."""
-        none = np.zeros(len(cpus))
-        # Python's numbers are what the rules reckon with; NumPy's, one by one, are slow.
-        above = {name: np.where((value := total.get(name, none)) > 0, value, 0.0) for name in (*COUNTED, *SHARED)}
-        of = {name: above[name].tolist() for name in COUNTED}
-        shared = [above[name] for name in SHARED]
-        last = np.max([np.where(busy_s > 0, others, 0) for others, busy_s in enumerate(shared)], axis=0)
-        beside = np.stack(shared, axis=1)[:, : int(last.max(initial=0)) + 1].tolist()
-        unknown = [None] * len(cpus)
+        watched = zip(self.round.sessions, self.spans, strict=True)
+        known = np.array([bool(session.residency) and span is not None for session, span in watched], dtype=np.bool_)
+        none = np.zeros(known.size)
+
+        def of(name: str, counted: bool = True) -> Floats:
+            found = total.get(name, none)
+            return np.where(known & (found > 0), found, 0.0) if counted else np.full(known.size, np.nan)
+
+        own_s, cycles = of("own_s"), of("cycles")
         foreign_known = bool(self._foreign.keys.size) or (bool(self._watched) and self.cpu_known)
-        by_session = zip(
-            self.round.sessions, self.spans, cpus, last.tolist(), beside, self._bound,
-            of["own_s"], of["cycles"], of["watched_s"], of["shared_queue_s"],
-            of["others_cpu_s"] if self.cpu_known else unknown,
-            of["foreign_cpu_s"] if foreign_known else unknown,
-            of["sibling_most_s"], of["sibling_foreign_s"], of["others_busy_s"],
-            of["steal_s"] if self._watched else unknown,
-            of["irq_s"],
+        return Evidence(
+            known=known,
+            watched_s=of("watched_s"),
+            polls=of("watched_s") * self.hz,
+            cpus=cpus,
+            shared_queue_s=of("shared_queue_s"),
+            others_cpu_s=of("others_cpu_s", self.cpu_known),
+            foreign_cpu_s=of("foreign_cpu_s", foreign_known),
+            shared_s=np.stack([of(name) for name in SHARED], axis=1),
+            sibling_most_s=of("sibling_most_s"),
+            sibling_foreign_s=of("sibling_foreign_s"),
+            others_busy=np.divide(of("others_busy_s"), own_s, out=np.zeros_like(own_s), where=own_s > 0),
+            steal_s=of("steal_s", bool(self._watched)),
+            irq_s=of("irq_s"),
             # A CPU without a session need not be idle.
-            of["shared_idle_s"] if self.idle_known else unknown,
-            of["queue_idle_s"] if self.idle_known else unknown,
-            of["remote_s"], of["stopped_s"], of["asleep_s"], strict=True,
-        )  # fmt: skip
-        hz = self.hz
-        return [
-            Evidence(
-                watched_s,
-                watched_s * hz,
-                on,
-                shared_queue_s,
-                others_cpu_s,
-                foreign_cpu_s,
-                tuple(near[: most + 1]),
-                sibling_most_s,
-                sibling_foreign_s,
-                others_busy_s / own_s if own_s > 0 else 0.0,
-                steal_s,
-                irq_s,
-                shared_idle_s,
-                queue_idle_s,
-                remote_s if bound else None,
-                cycles / own_s if cycles > 0 and own_s > 0 else None,
-                stopped_s,
-                asleep_s,
-            )
-            if session.residency and span is not None
-            else None
-            for session, span, on, most, near, bound, own_s, cycles, watched_s, shared_queue_s, others_cpu_s, (
-                foreign_cpu_s
-            ), sibling_most_s, sibling_foreign_s, others_busy_s, steal_s, irq_s, shared_idle_s, queue_idle_s, (
-                remote_s
-            ), stopped_s, asleep_s in by_session
-        ]
+            shared_idle_s=of("shared_idle_s", self.idle_known),
+            queue_idle_s=of("queue_idle_s", self.idle_known),
+            remote_s=np.where(self._bound, of("remote_s"), np.nan),
+            mhz=np.divide(cycles, own_s, out=np.full_like(own_s, np.nan), where=(cycles > 0) & (own_s > 0)),
+            stopped_s=of("stopped_s"),
+            asleep_s=of("asleep_s"),
+        )
 
     def _met(self, part: Stretches) -> dict[str, Floats]:
         """What these runnable stretches met, each on its CPU."""
@@ -314,10 +295,10 @@ class Placement:
         return {cpu: Curve(ends, np.array([0.0, used])) for cpu, used in used_s.items()}
 
 
-def _cpus(ran: Stretches, count: int) -> list[tuple[int, ...]]:
+def _cpus(ran: Stretches, count: int) -> tuple[tuple[int, ...], ...]:
     """By session: the CPUs that it was runnable on, longest first."""
     if not ran.cpu.size:
-        return [()] * count
+        return ((),) * count
     width = int(ran.cpu.max()) + 1
     places, at = np.unique(ran.session * width + ran.cpu, return_inverse=True)
     lasted_s = np.bincount(at, ran.length_s)
@@ -325,4 +306,4 @@ def _cpus(ran: Stretches, count: int) -> list[tuple[int, ...]]:
     order = np.lexsort((cpu, -lasted_s, session))
     order = order[lasted_s[order] > 0]
     ends, cpus = np.searchsorted(session[order], np.arange(count + 1)).tolist(), cpu[order].tolist()
-    return [tuple(cpus[first:last]) for first, last in pairwise(ends)]
+    return tuple(tuple(cpus[first:last]) for first, last in pairwise(ends))

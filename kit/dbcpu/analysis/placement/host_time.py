@@ -14,6 +14,7 @@ import numpy as np
 
 from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.residency import stretches
+from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
 
@@ -82,7 +83,7 @@ def _sessions_per_cpu(round_: Round, members: set[int]) -> float:
     within = np.array([session.ordinal in members for session in round_.sessions], dtype=np.bool_)
     here = every.where(every.runnable & within[every.session])
     occupied_s = 0.0
-    for cpu in np.unique(here.cpu):
+    for cpu in distinct(here.cpu):
         own = here.where(np.asarray(here.cpu == cpu))
         order = np.argsort(own.from_s, kind="stable")
         from_s, reached = own.from_s[order], np.maximum.accumulate(own.to_s[order])

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from dbcpu.analysis.placement.residency import RUNNABLE, Span, Stretches
+from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round
 
 
@@ -18,7 +19,7 @@ class Neighbours:
     @cached_property
     def _on_cpu(self) -> dict[int, Stretches]:
         runnable = self._every.where(self._every.runnable)
-        return {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in np.unique(runnable.cpu)}
+        return {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in distinct(runnable.cpu)}
 
     @cached_property
     def _index(self) -> dict[int, int]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats
+from dbcpu.analysis.statistics.robust import distinct
 
 Counts = npt.NDArray[np.int32]
 Interval = tuple[float, float]
@@ -58,7 +59,7 @@ class Occupancy:
         self._sorted = np.array(self.cpus, dtype=np.int64)
         self._row = {cpu: row for row, cpu in enumerate(self.cpus)}
         taken = [edge for intervals in foreign.values() for interval in intervals for edge in interval]
-        self.times: Floats = np.unique(np.concatenate([runnable.from_s, runnable.to_s, np.array(taken)]))
+        self.times: Floats = distinct(np.concatenate([runnable.from_s, runnable.to_s, np.array(taken)]))
         self._lengths = np.diff(self.times)
         self.queue = self._count(runnable, np.arange(len(self.cpus)))
         self.foreign = self._foreign(foreign)
@@ -114,13 +115,13 @@ class Occupancy:
     def idle(self, allowed: Sequence[int]) -> Idle:
         """Idle cores and CPUs among ``allowed`` (all, if empty). A core is idle when all of its CPUs are."""
         rows = [self._row[cpu] for cpu in allowed if cpu in self._row] or list(range(len(self.cpus)))
-        idle_cores = self._free_cores[np.unique(self._core[rows])].sum(axis=0)
+        idle_cores = self._free_cores[distinct(self._core[rows])].sum(axis=0)
         idle_cpus = (~self.taken[rows]).sum(axis=0)
         return Idle(np.asarray(idle_cores, dtype=np.int32), np.asarray(idle_cpus, dtype=np.int32))
 
     def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
         """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. Other processes are no sessions."""
-        rows = np.searchsorted(self._sorted, np.unique(own.cpu))
+        rows = np.searchsorted(self._sorted, distinct(own.cpu))
         here, queue, threads = self._count(own, rows), self.queue[rows], self.threads[rows]
         queued = np.where(queue > 1, here, 0)
         shared = np.where((queue == 1) & (threads > 1), here, 0)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -122,9 +123,9 @@ def _stretches(round_: Round) -> Stretches:
     session = np.repeat(np.arange(len(counts)), counts)
     # What was not counted, None, becomes NaN.
     from_s, to_s, cpu_s = (
-        np.array([getattr(each, name) for each in every], dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
+        np.array(list(map(attrgetter(name), every)), dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
     )
-    cpu = np.array([each.cpu for each in every], dtype=np.int64)
+    cpu = np.array(list(map(attrgetter("cpu"), every)), dtype=np.int64)
     kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))

@@ -187,12 +187,13 @@ def _why_left_out(round_: Round, session: Session) -> str:
 
 
 def _span(session: Session, basis: str) -> Span:
-    if basis == "client":
-        executions = tuple((each.start_s, each.start_s + each.elapsed_s) for each in session.executions)
-    else:
-        executions = tuple(_interval(e, basis, first=i == 0) for i, e in enumerate(session.executions))
-    last_s = executions[0][1] if len(executions) == 1 else max(end_s for _, end_s in executions)
-    first_s = executions[0][0]
+    first, *others = session.executions
+    first_s, last_s = _interval(first, basis, first=True)
+    executions = ((first_s, last_s), *(_interval(each, basis, first=False) for each in others))
+    if others:
+        last_s = max(end_s for _, end_s in executions)
+    if not session.blocked:
+        return Span(executions, first_s, last_s)
     between = (each.elapsed_s for each in session.blocked if first_s <= each.start_s < last_s)
     return Span(executions, first_s, last_s, sum(between))
 

@@ -19,6 +19,7 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import Hinge
 from dbcpu.analysis.statistics.profile_intervals import CONFIDENCE, Intervals, intervals
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.analysis.statistics.variance_model import median_errors
 
 MISFIT = 0.05
@@ -223,7 +224,7 @@ def _measured(rates: Rates, solo: _Solo) -> _Measured:
         for level, error in zip(kind, median_errors(kind, [rounds[level] for level in kind]), strict=True)
     }
     freedom = min((int(error.freedom) for error in errors.values()), default=0)
-    medians = tuple(float(np.median(rounds[level])) for level in levels)
+    medians = tuple(median(rounds[level]) for level in levels)
     return _Measured(levels, medians, tuple(errors[level].spread for level in levels), freedom)
 
 

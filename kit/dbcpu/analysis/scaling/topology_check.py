@@ -10,8 +10,6 @@ still reported, for a managed database shows nothing else, but as a probability 
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.host_counters import others_share
@@ -20,6 +18,7 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import listed, number, percent, plural
 from dbcpu.record import Round, RunRecord
 
@@ -164,18 +163,18 @@ def _two_speeds(
     fast = [_median(each, "fast") for each in split]
     queued = [view.queue_s / view.elapsed_s for each in split for view in each if view.queue_s and view.elapsed_s]
     tolerance = max(MIN_TOLERANCE, reference.tolerance)
-    slowdown = float(np.median(slow))
-    fits = np.median(fast) <= 1 + tolerance and abs(slowdown / full - 1) <= TWO_SPEEDS_NEAR
-    if not fits or (queued and np.median(queued) > QUEUED_SHARE):
+    slowdown = median(slow)
+    fits = median(fast) <= 1 + tolerance and abs(slowdown / full - 1) <= TWO_SPEEDS_NEAR
+    if not fits or (queued and median(queued) > QUEUED_SHARE):
         return None
     early = [_median(each, "slow") for each in split if each[0].level <= vcpus / 2]
     behind = scaling.effective_cores * slowdown / 2
-    two = bool(early) and abs(float(np.median(early)) / full - 1) <= TWO_SPEEDS_NEAR
+    two = bool(early) and abs(median(early) / full - 1) <= TWO_SPEEDS_NEAR
     return slowdown, behind if two or abs(scaling.knees[0] / behind - 1) <= NEAR else None
 
 
 def _median(each: Sequence[SessionView], group: str) -> float:
-    return float(np.median([view.slowdown for view in each if view.group == group and view.slowdown is not None]))
+    return median([view.slowdown for view in each if view.group == group and view.slowdown is not None])
 
 
 def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
@@ -192,7 +191,7 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     if steal is not None and steal > STEAL_SHARE:
         found.append(f"{percent(steal)} CPU steal")
     watched = [each for each in beyond if window_s(each) > 0]
-    foreign = float(np.median([foreign_share(each, vcpus, window_s(each)) for each in watched])) if watched else 0.0
+    foreign = median([foreign_share(each, vcpus, window_s(each)) for each in watched]) if watched else 0.0
     if foreign > FOREIGN_SHARE:
         found.append(f"other processes ({percent(foreign)} of the CPU time)")
     return found

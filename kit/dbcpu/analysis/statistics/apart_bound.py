@@ -92,7 +92,7 @@ def decidable_noise(sessions: int, rounds: int) -> float:
 
 def _allowed(rounds: int, sessions: int) -> float:
     """Twice the logarithm of the likelihood ratio that chance passes: of Student's t, for the noise is estimated."""
-    from scipy.special import stdtrit  # loads slowly
+    from dbcpu.analysis.statistics.special_functions import stdtrit  # loads slowly
 
     values = freedom(rounds, sessions)
     t = stdtrit(values - 1, 1 - ERROR / (sessions / 2) ** CROWDED)

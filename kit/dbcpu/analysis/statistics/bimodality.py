@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dbcpu.analysis.statistics.robust import distinct
+
 Floats = npt.NDArray[np.float64]
 
 GATE = 0.60
@@ -71,7 +73,7 @@ def dip(ordered: Floats) -> float:
         below = np.interp(values[inside], values[minorant], left[minorant])
         above = np.interp(values[inside], values[majorant], right[majorant])
         # Only corners of either curve can have the widest gap.
-        corners = np.unique(np.concatenate([minorant, majorant])) - low
+        corners = distinct(np.concatenate([minorant, majorant])) - low
         widest = int(corners[np.argmax((above - below)[corners])])
         if above[widest] - below[widest] <= distance:
             return distance / (2 * ordered.size)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT
+from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, column_medians, median
 
 POWER = 0.80
 BEND, BENT = 2.0, 0.9205
@@ -38,7 +38,7 @@ class Chance:
 
     def passed_by(self, alarm: float) -> float:
         """What a value passes on one side with this probability: Student's t."""
-        from scipy.special import stdtrit  # loads slowly
+        from dbcpu.analysis.statistics.special_functions import stdtrit  # loads slowly
 
         return float(self.spread * stdtrit(self.freedom, 1 - alarm))
 
@@ -68,7 +68,7 @@ def pooled_robust(groups: Sequence[Floats]) -> Chance:
 def pooled_robust_spreads(groups: Sequence[Floats]) -> Floats:
     """The spreads alone of several columns; each of ``groups`` is (values, columns)."""
     freedom = sum(len(group) - 1 for group in groups)
-    apart = np.concatenate([group - np.median(group, axis=0) for group in groups]) ** 2
+    apart = np.concatenate([group - column_medians(group) for group in groups]) ** 2
     return np.asarray(np.sqrt(_bent_square(apart, freedom, np.ones((len(apart), 1)), BEND, BENT, STEPS)))
 
 
@@ -78,14 +78,14 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     known = [group for group in groups if group.size > 1]
     freedom = sum(group.size - 1 for group in known)
     weight = np.concatenate([np.full((group.size, 1), 1 - 1 / group.size) for group in known])
-    apart = np.concatenate([group - np.median(group) for group in known])[:, None] ** 2 / weight
+    apart = np.concatenate([group - median(group) for group in known])[:, None] ** 2 / weight
     square = _bent_square(apart, freedom, weight, EARLY_BEND, EARLY_BENT, MANY_STEPS)
     return Chance(float(np.sqrt(square[0])), float(freedom))
 
 
 def _bent_square(apart: Floats, freedom: int, weight: Floats, bend: float, bent: float, steps: int) -> Floats:
     """By column, the variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``."""
-    square = np.median(apart, axis=0) * NORMAL_CONSISTENT**2
+    square = column_medians(apart) * NORMAL_CONSISTENT**2
     square = np.where(square > 0, square, apart.mean(axis=0))
     for _ in range(steps):
         before, square = square, (weight * np.minimum(apart, bend**2 * square)).sum(axis=0) / (bent * freedom)

@@ -50,7 +50,7 @@ def scatter_bound(logs: Floats, alone: Chance) -> float:
 
     ``logs``: at least 2 sessions; ``alone`` needs a degree of freedom. Infinite where every difference is possible.
     """
-    from scipy.special import chdtri, chndtr  # loads slowly
+    from dbcpu.analysis.statistics.special_functions import chdtri, chndtr  # loads slowly
 
     rounds, sessions = logs.shape
     within = _within(logs - logs.mean(axis=1, keepdims=True))

@@ -18,6 +18,7 @@ import numpy as np
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.robust import median
 
 CONFIDENCE = 0.95
 FALSE_ALARMS = 0.01
@@ -73,7 +74,7 @@ def interval(samples: Floats, base: int, other: int) -> tuple[float, float] | No
     The plain percentile interval is too narrow for few rounds: its tail is widened to that of Student's t
     and by sqrt(n / (n - 1)). None for fewer than two rounds a side.
     """
-    from scipy.special import ndtr, stdtrit
+    from dbcpu.analysis.statistics.special_functions import ndtr, stdtrit
 
     rounds = min(base, other)
     if rounds < 2:
@@ -95,7 +96,7 @@ def ratio_interval(base: Sequence[float], other: Sequence[float]) -> Interval | 
     logs = np.log(np.asarray(base, dtype=np.float64)), np.log(np.asarray(other, dtype=np.float64))
     shifts = np.sort(np.subtract.outer(logs[1], logs[0]).ravel())
     rejected = _rejected(len(base), len(other))
-    shift = math.log(float(np.median(other)) / float(np.median(base)))
+    shift = math.log(median(other) / median(base))
     if rejected == 0:
         width = Chance(_error(logs), len(base) + len(other) - 2).passed_by((1 - CONFIDENCE) / 2)
         low, high = shift - width, shift + width
@@ -110,7 +111,7 @@ def _rejected(base: int, other: int) -> int:
     """How many values of U, from 0 on, the two-sided test rejects at 5 %; 0: none."""
     tail, pairs = (1 - CONFIDENCE) / 2, base * other
     if base + other > MAX_COUNTED:
-        from scipy.special import ndtri
+        from dbcpu.analysis.statistics.special_functions import ndtri
 
         deviation = math.sqrt(pairs * (base + other + 1) / 12)
         return max(0, math.floor(pairs / 2 + float(ndtri(tail)) * deviation))

@@ -9,6 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from dbcpu.analysis.statistics.robust import quantile
+
 ALARM = 0.01
 DRAWS = 4000
 MAX_DEVIATES = 50
@@ -35,4 +37,4 @@ def _limit(count: int, of: int) -> float:
     """The largest of ``count`` ranges over the mean of the others, passed by chance in ``ALARM`` of all cases."""
     drawn = np.ptp(np.random.default_rng(1925).standard_normal((DRAWS, count, of)), axis=2)
     largest = drawn.max(axis=1)
-    return float(np.quantile(largest / ((drawn.sum(axis=1) - largest) / (count - 1)), 1 - ALARM))
+    return float(quantile(largest / ((drawn.sum(axis=1) - largest) / (count - 1)), 1 - ALARM))

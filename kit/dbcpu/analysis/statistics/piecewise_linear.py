@@ -17,6 +17,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
+from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.analysis.statistics.variance_model import added_noise
 
 Floats = npt.NDArray[np.float64]
@@ -242,7 +243,7 @@ def _everywhere(n: Floats, form: CurveForm) -> Floats:
     places = np.geomspace(max(1.0, low), high, COARSE[form.places])
     # Pairs of hundreds of levels would take memory and show no more than the coarse places, which are refined.
     if form.places == 1 or (form.places == 2 and n.size <= COARSE[2]):
-        places = np.unique(np.concatenate([n, places]))
+        places = distinct(np.concatenate([n, places]))
     return np.asarray(places[_chosen(len(places), form.places)])
 
 

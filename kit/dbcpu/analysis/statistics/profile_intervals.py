@@ -46,7 +46,7 @@ def intervals(
         errors: relative standard error of each rate (``hinge.settled``), from ``freedom`` (at least 1) degrees.
         ends: the gain is taken from the first to the second of these levels; None: from knee to knee, if there are two.
     """
-    from scipy.special import stdtrit
+    from dbcpu.analysis.statistics.special_functions import stdtrit
 
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, errors))
     rise = float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2)) ** 2

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.halving import halved
+from dbcpu.analysis.statistics.robust import quantile
 
 CONFIDENCE = 0.95
 NOISE_ERROR = 0.01
@@ -40,7 +41,7 @@ class NoiseRange:
     @classmethod
     def of(cls, spread: float, freedom: float) -> "NoiseRange":
         """The interval of a standard deviation that was estimated with ``freedom`` degrees of freedom."""
-        from scipy.special import chdtri
+        from dbcpu.analysis.statistics.special_functions import chdtri
 
         if freedom <= 0:
             return cls(0.0, np.inf)
@@ -90,14 +91,14 @@ def low_quantiles(sessions: int, rounds: int) -> Floats:
     moved = own + near[:, None, None]
     ranges = np.maximum(top, moved)
     ranges -= np.minimum(bottom, moved, out=moved)
-    found = np.quantile(ranges.mean(axis=2), error, axis=1)
-    slowest = float(np.quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
+    found = quantile(ranges.mean(axis=2), error)
+    slowest = float(quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
     return np.concatenate([found, slowest + far])
 
 
 def _draws(sessions: int, rounds: int) -> tuple[Floats, Floats, Floats]:
     """(largest, least) of all sessions but one and the value of that one, each (draws, rounds)."""
-    from scipy.special import ndtri
+    from dbcpu.analysis.statistics.special_functions import ndtri
 
     shape = int(np.clip(WORK // rounds, MIN_DRAWS, DRAWS)), rounds
     rng, others = np.random.default_rng([SEED, sessions, rounds]), sessions - 1

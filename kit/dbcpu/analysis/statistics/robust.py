@@ -1,11 +1,18 @@
 """Middle and spread of values of which some may be far out. Pure.
 
+``median``, ``quantile`` and ``distinct`` give what NumPy's give. Those load all of ``numpy.ma`` to ask whether an array
+is masked, which takes as long as explaining a small run.
+
 Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation).
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.statistics.cumulative import Floats
 
 NORMAL_CONSISTENT = 1.4826
 """Makes the median absolute deviation estimate the standard deviation of normal data."""
@@ -21,17 +28,51 @@ def median_factor(count: int) -> float:
     return 1.0 if count < 3 else MEDIAN_OF_FEW.get(count, MEDIAN)
 
 
+def median(values: Sequence[float] | Floats) -> float:
+    """The middle one, or the mean of the middle two; NaN where one is."""
+    ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
+    return float(_of_middle(ordered)) if ordered.size else np.nan
+
+
+def column_medians(values: Floats) -> Floats:
+    """The same of each column."""
+    return np.asarray(_of_middle(np.sort(values, axis=0)))
+
+
+def _of_middle(ordered: Floats) -> Floats:
+    """Of rows in rising order; NaN where the last one, and so any, is NaN."""
+    half = len(ordered) // 2
+    middle = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    return np.asarray(np.where(np.isnan(ordered[-1]), np.nan, middle))
+
+
+def quantile(values: Sequence[float] | Floats, share: float) -> Floats:
+    """Below it is this share of the values, between two of them by interpolation; along the last axis."""
+    given = np.asarray(values, dtype=np.float64)
+    at = share * (given.shape[-1] - 1)
+    low = int(at)
+    high, part = min(low + 1, given.shape[-1] - 1), at - low
+    ordered = np.partition(given, (low, high), axis=-1)
+    below, above = ordered[..., low], ordered[..., high]
+    return np.asarray(below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part))
+
+
+def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Each value once, in rising order."""
+    return np.unique(values, return_counts=True)[0]
+
+
 def deviation(values: Iterable[float], middle: float | None = None) -> float:
     """1.4826 times the median distance from ``middle``, by default from the median; estimates a standard deviation."""
     known = np.asarray(list(values), dtype=np.float64)
-    centred = known - (np.median(known) if middle is None else middle)
-    return float(NORMAL_CONSISTENT * np.median(np.abs(centred)))
+    centred = known - (median(known) if middle is None else middle)
+    return float(NORMAL_CONSISTENT * median(np.abs(centred)))
 
 
 def relative_deviation(values: Iterable[float]) -> float:
     """The same relative to the median; values are positive."""
     known = np.asarray(list(values), dtype=np.float64)
-    return deviation(known / np.median(known), 1.0)
+    return deviation(known / median(known), 1.0)
 
 
 def log_deviation(values: Iterable[float]) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.analysis.statistics.robust import MEDIAN
+from dbcpu.analysis.statistics.robust import MEDIAN, median
 
 Runs = Sequence[Sequence[float]]
 """Logarithms of one figure: a sequence per run, with a value per round."""
@@ -42,7 +42,7 @@ class Difference:
     @property
     def p(self) -> float:
         """Two-sided, of Student's t."""
-        from scipy.special import stdtr  # loads slowly
+        from dbcpu.analysis.statistics.special_functions import stdtr  # loads slowly
 
         if self.error <= 0:
             return 1.0 if self.shift == 0 else 0.0
@@ -60,7 +60,7 @@ class Difference:
 
 def centre(values: Sequence[float]) -> float:
     """The figure of a run: the logarithm of the median over its rounds."""
-    return math.log(float(np.median(np.exp(values))))
+    return math.log(median(np.exp(values)))
 
 
 def mean(runs: Runs) -> float:

@@ -29,7 +29,7 @@ def quantile(count: int, rounds: int, freedom: float, alarm: float) -> float:
     In estimated standard deviations, known with ``freedom`` degrees of freedom; 0.0 for fewer than two values or no
     round. Right to 1 % of the probability.
     """
-    from scipy.special import gammaln
+    from dbcpu.analysis.statistics.special_functions import gammaln
 
     if count < 2 or rounds < 1:
         return 0.0
@@ -54,7 +54,7 @@ def quantile(count: int, rounds: int, freedom: float, alarm: float) -> float:
 @lru_cache(maxsize=256)
 def _log_tail(count: int, rounds: int) -> Floats:
     """Logarithm of the chance that the median over ``rounds`` of the range exceeds each of RANGES."""
-    from scipy.special import betainc
+    from dbcpu.analysis.statistics.special_functions import betainc
 
     below = _range_distribution(count)
     middle = rounds // 2 + 1
@@ -78,7 +78,7 @@ def _range_distribution(count: int) -> Floats:
 @lru_cache(maxsize=1)
 def _least_and_inside() -> tuple[Floats, Floats]:
     """Of a grid of least values: their density; and (RANGES, least) the logarithm of the chance to be in that range."""
-    from scipy.special import ndtr
+    from dbcpu.analysis.statistics.special_functions import ndtr
 
     least = np.linspace(-8.0, 8.0, 321)
     density = np.exp(-(least**2) / 2) / np.sqrt(2 * np.pi) * (least[1] - least[0])

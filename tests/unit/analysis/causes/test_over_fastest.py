@@ -2,11 +2,11 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
-from dbcpu.analysis.causes.evidence_rules import Share
-from dbcpu.analysis.causes.loss import Loss
-from dbcpu.analysis.causes.over_fastest import Lost, over_fastest
+from dbcpu.analysis.causes.over_fastest import Lost
+from dbcpu.analysis.causes.shares import AT, CAUSES, Share, Shares
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis
@@ -15,48 +15,67 @@ from dbcpu.simulator import SimulatedHost, simulate
 NONE, SHARED, SLOWER, QUEUE = Cause.NONE, Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.RUN_QUEUE
 
 
-def lost(**seconds: float) -> Lost:
-    """A session that takes a second alone."""
-    total_s = sum(seconds.values())
-    shares = tuple(Share(Cause(name), lost_s, lambda: "") for name, lost_s in seconds.items())
-    return Lost(Loss(total_s, 0.0, 0.0, 0.0, 0.0, 0.0), 1.0, slowdown=1 + total_s, shares=shares, beside_s=total_s,
-                tolerated_s=0.1)  # fmt: skip
+def lost(*sessions: dict[str, float] | None) -> Lost:
+    """Sessions of one round that take a second alone, and what they lose by cause; None: it failed."""
+    many, known = len(sessions), np.array([each is not None for each in sessions])
+    shares = Shares(many)
+    for row, each in enumerate(sessions):
+        there = np.arange(many) == row
+        for name, lost_s in (each or {}).items():
+            shares.add([Share.where(there, Cause(name), np.full(many, lost_s), str)])
+    total_s = np.array([sum((each or {}).values()) for each in sessions])
+    return Lost(np.zeros(many, dtype=np.int64), known, total_s > 0, np.ones(many), total_s, np.full(many, 0.1), shares)
+
+
+def named(*sessions: dict[str, float] | None) -> list[tuple[Cause, Cause]]:
+    found = lost(*sessions).named()
+    return [(CAUSES[first], CAUSES[second]) for first, second in zip(*found, strict=True)]
 
 
 @pytest.mark.parametrize(
     ("session", "fastest", "expected"),
     [
-        (lost(slower_cpu=0.4, run_queue=0.3), lost(slower_cpu=0.4), (QUEUE, NONE)),
-        (lost(slower_cpu=0.4, run_queue=0.3), lost(slower_cpu=0.38, run_queue=0.27), (SLOWER, QUEUE)),
-        (lost(slower_cpu=0.4, run_queue=0.12), lost(slower_cpu=0.1), (SLOWER, QUEUE)),
-        (lost(slower_cpu=0.4, run_queue=0.1), lost(slower_cpu=0.39, run_queue=0.1), (SLOWER, NONE)),
+        ({"slower_cpu": 0.4, "run_queue": 0.3}, {"slower_cpu": 0.4}, (QUEUE, NONE)),
+        ({"slower_cpu": 0.4, "run_queue": 0.3}, {"slower_cpu": 0.38, "run_queue": 0.27}, (SLOWER, QUEUE)),
+        ({"slower_cpu": 0.4, "run_queue": 0.12}, {"slower_cpu": 0.1}, (SLOWER, QUEUE)),
+        ({"slower_cpu": 0.4, "run_queue": 0.1}, {"slower_cpu": 0.39, "run_queue": 0.1}, (SLOWER, NONE)),
         (
-            lost(steal=0.2, run_queue=0.2, wait=0.2),
-            lost(steal=0.1, run_queue=0.1, wait=0.05),
+            {"steal": 0.2, "run_queue": 0.2, "wait": 0.2},
+            {"steal": 0.09, "run_queue": 0.1, "wait": 0.05},
             (Cause.WAIT, Cause.STEAL),
         ),
+        ({"slower_cpu": 0.7, "run_queue": 0.3}, {"slower_cpu": 0.65}, (SLOWER, QUEUE)),
+        ({"unexplained": 0.5, "run_queue": 0.3}, {"run_queue": 0.1}, (Cause.UNEXPLAINED, NONE)),
     ],
-    ids=["common cause", "hardly slower", "less over the fastest", "too small a second", "three parts"],
-)
+    ids=[
+        "common cause", "hardly slower", "less over the fastest", "too small a second", "three parts", "clear",
+        "too little known",
+    ],
+)  # fmt: skip
 def test_parts_are_weighed_over_those_of_the_fastest(
-    session: Lost, fastest: Lost, expected: tuple[Cause, Cause]
+    session: dict[str, float], fastest: dict[str, float], expected: tuple[Cause, Cause]
 ) -> None:
-    assert over_fastest([session, fastest])[0].named() == expected
+    assert named(session, fastest)[0] == expected
 
 
 def test_a_session_that_failed_is_not_the_fastest() -> None:
-    failed = Lost(None, None, Cause.UNEXPLAINED, "excluded: it failed", valid=False)
-    found = over_fastest([lost(slower_cpu=0.4, run_queue=0.3), failed])
-    assert [each.named() for each in found] == [(SLOWER, QUEUE), (Cause.UNEXPLAINED, NONE)]
+    assert named({"slower_cpu": 0.4, "run_queue": 0.3}, None) == [(SLOWER, QUEUE), (Cause.UNEXPLAINED, NONE)]
+
+
+def test_sessions_are_compared_with_the_fastest_of_their_own_round() -> None:
+    every = lost({"slower_cpu": 0.4, "run_queue": 0.3}, {"slower_cpu": 0.4}, {"slower_cpu": 0.4, "run_queue": 0.3})
+    every.round_at = np.array([0, 0, 1])
+    assert [CAUSES[first] for first in every.named().first] == [QUEUE, SLOWER, SLOWER]
 
 
 def test_what_one_that_shared_nothing_needed_too_is_no_cost_of_sharing() -> None:
     """A guest sees no frequency: 1.4 times by turbo, and 1.5 times on top by sharing."""
-    shared, _ = over_fastest([lost(shared_core=1.1), lost(slower_cpu=0.4)])
-    parts = shared.by_cause()
-    assert parts[SHARED] + parts[SLOWER] == pytest.approx(1.1)
-    assert parts[SHARED] == pytest.approx(0.6, abs=0.02)
-    assert shared.named()[0] is SHARED
+    every = lost({"shared_core": 1.1}, {"slower_cpu": 0.4})
+    assert CAUSES[every.named().first[0]] is SHARED
+    parts_s, _ = every.shares.by_cause()
+    assert parts_s[AT[SHARED], 0] + parts_s[AT[SLOWER], 0] == pytest.approx(1.1)
+    assert parts_s[AT[SHARED], 0] == pytest.approx(0.6, abs=0.02)
+    assert parts_s[:, 1].sum() == pytest.approx(0.4)
 
 
 @cache

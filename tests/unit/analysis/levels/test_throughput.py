@@ -2,7 +2,14 @@
 
 import pytest
 
-from dbcpu.analysis.levels.throughput import Rates, rate_sum, where_sessions_move, where_sharing_stays, while_all_ran
+from dbcpu.analysis.levels.throughput import (
+    Rates,
+    RoundWork,
+    rate_sum,
+    where_sessions_move,
+    where_sharing_stays,
+    while_all_ran,
+)
 from dbcpu.analysis.placement.valid_sessions import Span
 
 ROWS = 1_000_000
@@ -15,8 +22,8 @@ TOGETHER = (0.0, 1.0, 2.0, 2.0 + (2 * THREAD - 1), 2 * 2 * THREAD)
 """Rate sums of 0 to 4 sessions on such a host, where they always spread as far as they can."""
 
 
-def once(*ends_s: float) -> list[Span]:
-    return [Span(((0.0, end_s),), 0.0, end_s) for end_s in ends_s]
+def once(*ends_s: float) -> RoundWork:
+    return RoundWork.of([Span(((0.0, end_s),), 0.0, end_s) for end_s in ends_s])
 
 
 def only(rates: Rates) -> float:
@@ -60,10 +67,10 @@ def test_executions_that_ended_before_the_first_session_count_as_they_are() -> N
     """However fast the last one of a session goes once others have left."""
     steady = Span(((0.0, 1.0), (1.0, 2.0)), 0.0, 2.0)
     late = Span(((0.0, 1.0), (1.0, 2.0), (2.0, 2.5)), 0.0, 2.5)
-    assert rate_sum([steady, late], ROWS, lambda n: 1 / n) == pytest.approx(2.0)
+    assert rate_sum(RoundWork.of([steady, late]), ROWS, lambda n: 1 / n) == pytest.approx(2.0)
 
 
 def test_sessions_that_never_ran_together_are_counted_one_by_one() -> None:
-    apart = [Span(((0.0, 1.0),), 0.0, 1.0), Span(((2.0, 4.0),), 2.0, 4.0)]
+    apart = RoundWork.of([Span(((0.0, 1.0),), 0.0, 1.0), Span(((2.0, 4.0),), 2.0, 4.0)])
     assert rate_sum(apart, ROWS) == rate_sum(apart, ROWS, lambda n: 1 / n) == pytest.approx(1.5)
     assert only(where_sessions_move({2: [apart]}, ROWS, (0.0, 1.0, 2.0))) == pytest.approx(4 / 3)

@@ -81,11 +81,12 @@ def test_steal_all_along_is_no_noise_beside_a_witness() -> None:
 
 
 def test_a_session_that_was_spared_the_usual_steal_has_lost_what_it_lost_beside_that() -> None:
-    whole = Loss(total_s=-0.1, inflation_s=0.2, queue_s=0.0, throttled_s=0.0, gap_s=-0.3, unsplit_s=0.0)
-    usual = at_usual_steal(whole, 0.3)
-    assert usual.total_s == pytest.approx(0.2)
-    assert usual.gap_s == 0.0
-    assert at_usual_steal(whole._replace(gap_s=None), 0.3).total_s == -0.1
+    counted = {"total_s": -0.1, "inflation_s": 0.2, "queue_s": 0.0, "throttled_s": 0.0, "gap_s": -0.3, "unsplit_s": 0.0}
+    columns = {name: np.full(2, value) for name, value in counted.items()}
+    columns["gap_s"] = np.array([-0.3, np.nan])
+    usual = at_usual_steal(Loss(**columns), np.full(2, 0.3))
+    assert usual.total_s.tolist() == pytest.approx([0.2, -0.1])
+    assert usual.gap_s[0] == 0.0
 
 
 def test_a_session_that_always_shared_its_core_is_named_by_the_proven_cost() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, Reference
@@ -56,7 +57,7 @@ def told(
     work = {}
     for level, rate in rates.items():
         ends = [level / rate * (1 + part) for part in (-0.005, 0.0, 0.005)]
-        work[level] = [[Span(((0.0, end_s),), 0.0, end_s)] * level for end_s in ends]
+        work[level] = [RoundWork.of([Span(((0.0, end_s),), 0.0, end_s)] * level) for end_s in ends]
     found = scaling((), work, ROWS, REFERENCE, vcpus, cores)
     shown = known or (host(cores, vcpus // cores) if cores else None)
     run = record(solos(), shown, vcpus=vcpus)

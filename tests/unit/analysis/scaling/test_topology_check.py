@@ -7,6 +7,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import Analysis, Reference
@@ -21,8 +22,8 @@ REFERENCE = Reference(3, 1.0, None, 1.0, 0.01, 0.1)
 ROWS = 1_000_000
 
 
-def all_end_at(end_s: float, sessions: int) -> list[Span]:
-    return [Span(((0.0, end_s),), 0.0, end_s)] * sessions
+def all_end_at(end_s: float, sessions: int) -> RoundWork:
+    return RoundWork.of([Span(((0.0, end_s),), 0.0, end_s)] * sessions)
 
 
 def of_curve(cores: int, shown_cores: int, vcpus: int, cv: float, seed: int, further: float = 0.3) -> str | None:

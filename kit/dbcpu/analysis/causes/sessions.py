@@ -1,0 +1,254 @@
+"""What is known of all sessions of a run when their losses are divided: columns, one row for each session.
+
+NaN: not known. The rows are those of the run as delivered, in the order of its rounds.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.causes.loss import Alone
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.levels.solo_reference import solo
+from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
+from dbcpu.analysis.placement.host_time import throttled_shares
+from dbcpu.analysis.placement.neighbours import Neighbours
+from dbcpu.analysis.placement.residency import Mask
+from dbcpu.analysis.placement.valid_sessions import Key, Timed
+from dbcpu.analysis.results.run import SPREADS, Reference
+from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import median
+from dbcpu.record import Round, RunRecord
+from dbcpu.steal import steal_unseen
+
+Partners = Sequence[tuple[int, int, float]]
+"""(ordinal, CPU of the asking session, seconds together), longest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRun:
+    """What was seen of each session of a run, and who was near it in its round: ``row`` is that of its key."""
+
+    evidence: Evidence
+    neighbours: tuple[Neighbours, ...]
+    round_at: npt.NDArray[np.int64]
+    row: Mapping[Key, int]
+
+
+def watch(context: RunContext) -> WatchedRun | None:
+    """What the sessions of the run met on their CPUs; None of a run without a session."""
+    cores = cores_of(context.record)
+    parts, neighbours, counts = [], [], []
+    for _, group in groupby(context.delivered, key=lambda each: each.round.order):
+        members = list(group)
+        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
+        placement = Placement(members[0].round, cores, spans)
+        parts.append(placement.evidence())
+        neighbours.append(Neighbours(members[0].round, placement.all, cores.siblings))
+        counts.append(len(members))
+    if not parts:
+        return None
+    row = {each.key: at for at, each in enumerate(context.delivered)}
+    return WatchedRun(Evidence.joined(parts), tuple(neighbours), np.repeat(np.arange(len(counts)), counts), row)
+
+
+def cores_of(record: RunRecord) -> Cores:
+    """The online CPUs of the record's host."""
+    host = record.header.host
+    cpus = [each for each in host.topology.cpus if each.online] if host else []
+    return Cores(
+        {each.cpu: each.siblings for each in cpus},
+        {each.cpu: each.core for each in cpus},
+        {each.cpu: each.node for each in cpus if each.node >= 0},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the host counted of sessions' losses beyond what one loses alone, in seconds.
+
+    ``steal_s`` and ``irq_s``: taken from its CPUs; ``slow_clock_s``: more CPU time than at the frequency it has
+    alone; ``mhz`` and ``alone_mhz``: both frequencies, where they are measured. ``unseen``: why a steal of 0
+    says nothing, so that it may be in the CPU time; '' where it is counted.
+    """
+
+    steal_s: Floats
+    irq_s: Floats
+    slow_clock_s: Floats
+    mhz: Floats
+    alone_mhz: float | None
+    unseen: str
+
+    def beyond(self, gap_s: Floats) -> "Counted":
+        """What is left of steal and interrupts after they have explained ``gap_s``."""
+        lost_s = self.steal_s + self.irq_s
+        left = np.where(lost_s > 0, np.maximum(0.0, 1 - np.maximum(0.0, gap_s) / lost_s), 1.0)
+        return replace(self, steal_s=self.steal_s * left, irq_s=self.irq_s * left)
+
+
+@dataclass(frozen=True, slots=True)
+class Paces:
+    """Of the CPUs of those sessions of which the witness knows it: see ``SessionPace``. ``known``: which these are."""
+
+    known: Mask
+    speed: Floats
+    slower: Floats
+    error: Floats
+    pieces: list[int | None]
+
+
+class Sessions:
+    """All sessions of a run with their times, their reference, and what they met.
+
+    ``cpu_s`` and ``delay_s`` are NaN where they were not counted, ``executions`` is 0 and ``elapsed_s`` NaN without a
+    span. ``valid``: it counts; ``lone``: it was the only session of its round; ``shares_known``: of its round more is
+    known than the rate; ``waits`` and ``traced``: the database counted waits of it, and the kernel who ran instead.
+    """
+
+    def __init__(self, context: RunContext, seen: WatchedRun) -> None:
+        self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
+        self.core_of = cores_of(context.record).core
+        self.valid = self._mask(not each.why for each in self.timed)
+        self.shares_known = self._mask(each.round.shares_known for each in self.timed)
+        self.lone = self._mask(len(each.round.sessions) == 1 for each in self.timed)
+        self.waits = self._mask(bool(each.session.waits) for each in self.timed)
+        self.traced = self._mask(bool(each.session.ran_instead) for each in self.timed)
+        self.executions = self._floats(len(each.span.executions) if each.span else 0 for each in self.timed)
+        self.elapsed_s = self._floats(each.span.elapsed_s if each.span else None for each in self.timed)
+        self.cpu_s = self._floats(each.session.cpu_s for each in self.timed)
+        self.delay_s = self._floats(each.session.run_delay_s for each in self.timed)
+        self.throttled_s = self._throttled()
+        self.pace = self._paces(context)
+        self.reference, self.delivered = context.reference, context.as_delivered()
+        self.alone = self._alone()
+        self._single = _Single.of(solo(context.record, context.delivered), seen)
+        self._unseen = steal_unseen(context.record)
+
+    def __len__(self) -> int:
+        return len(self.timed)
+
+    def _floats(self, values: Iterable[float | None]) -> Floats:
+        return np.array(list(values), dtype=np.float64)
+
+    def _mask(self, values: Iterable[bool]) -> Mask:
+        return np.array(list(values), dtype=np.bool_)
+
+    def _throttled(self) -> Floats:
+        """By their quota, 0 where nothing was."""
+        shares = {
+            id(each): throttled_shares(each)
+            for each in {id(e.round): e.round for e in self.timed}.values()
+            if each.cgroups
+        }
+        if not shares:
+            return np.zeros(len(self.timed))
+        none: Mapping[int, float] = {}
+        return self._floats(shares.get(id(each.round), none).get(each.session.ordinal, 0.0) for each in self.timed)
+
+    def _paces(self, context: RunContext) -> Paces:
+        paces = context.split.sessions if context.split else {}
+        if not paces:
+            one = np.ones(len(self.timed))
+            return Paces(np.zeros(len(self.timed), dtype=np.bool_), one, one, 0 * one, [None] * one.size)
+        found = [paces.get(each.key) for each in self.timed]
+        return Paces(
+            self._mask(each is not None for each in found),
+            self._floats(each.speed if each else 1.0 for each in found),
+            self._floats(each.slower if each else 1.0 for each in found),
+            self._floats(each.error if each else 0.0 for each in found),
+            [each.pieces if each else None for each in found],
+        )
+
+    def reference_of(self, row: int) -> Reference | None:
+        """At one pace where that of the session is known, else as delivered."""
+        return self.reference if self.pace.known[row] else self.delivered
+
+    def _alone(self) -> Alone:
+        """The reference of each row, for as many executions."""
+
+        def of(name: str, default: float | None) -> Floats:
+            paced, other = (
+                default if each is None or (value := getattr(each, name)) is None else value
+                for each in (self.reference, self.delivered)
+            )
+            return np.where(self.pace.known, *(np.nan if each is None else each for each in (paced, other)))
+
+        many, error = self.executions, self.pace.error
+        tolerance = np.where(self.pace.known, np.hypot(of("tolerance", 0.0), SPREADS * error), of("tolerance", 0.0))
+        return Alone(
+            of("elapsed_s", None) * many, of("cpu_s", None) * many, of("queue_s", 0.0) * many,
+            of("throttled_s", 0.0) * many, tolerance, of("counted_tolerance", None),
+        )  # fmt: skip
+
+    @cached_property
+    def pace_s(self) -> Floats:
+        """Of the CPU time: what their CPUs' pace explains, below 0 where they were faster than for single sessions."""
+        return np.where(self.pace.known, np.nan_to_num(self.cpu_s) * (1 - 1 / self.pace.slower), 0.0)
+
+    @property
+    def less_stolen_s(self) -> Floats:
+        """Steal that was spared of what a single session usually meets; where the pace is known."""
+        less_s = np.maximum(0.0, self._single.steal_s * self.executions - self.evidence.steal_s)
+        return np.where(self.pace.known & self.evidence.known & ~np.isnan(less_s), less_s, 0.0)
+
+    @cached_property
+    def counted(self) -> Counted:
+        """What the host counted beyond what a single session loses."""
+        met, alone = self.evidence, self._single
+        steal_s = np.nan_to_num(met.steal_s)
+        some = met.known & (self.executions > 0) & ((steal_s > 0) | (met.irq_s > 0) | (met.mhz > 0))
+        slow_s = np.zeros(len(self))
+        if alone.mhz:
+            share = np.nan_to_num(np.maximum(0.0, 1 - met.mhz / alone.mhz))
+            slow_s = np.where(some, np.nan_to_num(self.cpu_s) * share, 0.0)
+        return Counted(
+            np.where(some, np.maximum(0.0, steal_s - alone.steal_s * self.executions), 0.0),
+            np.where(some, np.maximum(0.0, met.irq_s - alone.irq_s * self.executions), 0.0),
+            slow_s, np.where(some, met.mhz, np.nan), alone.mhz, self._unseen,
+        )  # fmt: skip
+
+    def partners(self, row: int, *, on_siblings: bool) -> Partners:
+        """With whom it was on its CPU, or on its siblings."""
+        each = self.timed[row]
+        assert each.span is not None
+        near = self.seen.neighbours[int(self.seen.round_at[row])]
+        return near.partners(each.session.ordinal, (each.span.start_s, each.span.end_s), on_siblings)
+
+    def quota_cpus(self, row: int) -> float | None:
+        """The least quota of its control groups."""
+        round_, ordinal = self.timed[row].round, self.timed[row].session.ordinal
+        return min(_quotas(round_, ordinal), default=None)
+
+
+def _quotas(round_: Round, ordinal: int) -> list[float]:
+    return [group.quota_cpus for group in round_.cgroups if ordinal in group.sessions and group.quota_cpus is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Single:
+    """Time that a single session loses per execution, and its CPU frequency."""
+
+    steal_s: float = 0.0
+    irq_s: float = 0.0
+    mhz: float | None = None
+
+    @classmethod
+    def of(cls, alone: Sequence[Timed], seen: WatchedRun) -> "_Single":
+        met = seen.evidence
+        known = [
+            (row, len(each.span.executions)) for each in alone if each.span and met.known[row := seen.row[each.key]]
+        ]
+        if not known:
+            return cls()
+        rows, executions = (np.array(column) for column in zip(*known, strict=True))
+        mhz = met.mhz[rows]
+        mhz = mhz[~np.isnan(mhz)]
+        return cls(
+            median(np.nan_to_num(met.steal_s[rows]) / executions),
+            median(met.irq_s[rows] / executions),
+            median(mhz) if mhz.size else None,
+        )

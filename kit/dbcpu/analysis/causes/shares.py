@@ -1,0 +1,86 @@
+"""Parts of the losses of sessions, each with its cause: seconds by row, and words, made when they are read.
+
+A rule divides a part of the loss of all sessions at once. What only some sessions have (waits that the database
+counted, a trace of the kernel) is divided for each of them alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from dbcpu.analysis.placement.residency import Mask
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.statistics.cumulative import Floats
+
+CAUSES = tuple(Cause)
+AT = {cause: at for at, cause in enumerate(CAUSES)}
+"""The column of each cause."""
+Words = Callable[[int], str]
+"""Of a row."""
+
+
+class Share(NamedTuple):
+    """Seconds of the losses with one cause, and the reason; nothing (0 s) where it is not ``there``."""
+
+    cause: Cause
+    seconds: Floats
+    there: Mask
+    words: Words
+
+    @classmethod
+    def where(cls, there: Mask, cause: Cause, seconds: Floats, words: Words) -> "Share":
+        """So many seconds in the rows that ``there`` marks."""
+        return cls(cause, np.where(there, seconds, 0.0), there, words)
+
+    def scaled(self, factor: Floats) -> "Share":
+        """So many times as long."""
+        return self._replace(seconds=np.where(self.there, self.seconds * factor, 0.0))
+
+
+class RowShare(NamedTuple):
+    """The same of a single row."""
+
+    cause: Cause
+    seconds: float
+    words: Callable[[], str]
+
+
+@dataclass(slots=True)
+class Shares:
+    """All parts of the losses of ``count`` sessions."""
+
+    count: int
+    of_all: list[Share] = field(default_factory=list)
+    of_row: dict[int, list[RowShare]] = field(default_factory=dict)
+
+    def add(self, shares: Sequence[Share]) -> None:
+        """Those that any row has."""
+        self.of_all += [share for share in shares if share.there.any()]
+
+    def by_cause(self) -> tuple[Floats, Mask]:
+        """Seconds by row and cause, and which of these there are, as columns in the order of ``CAUSES``."""
+        seconds = np.zeros((len(CAUSES), self.count))
+        there = np.zeros((len(CAUSES), self.count), dtype=np.bool_)
+        for share in self.of_all:
+            seconds[AT[share.cause]] += share.seconds
+            there[AT[share.cause]] |= share.there
+        for row, parts in self.of_row.items():
+            for part in parts:
+                seconds[AT[part.cause], row] += part.seconds
+                there[AT[part.cause], row] = True
+        return seconds, there
+
+    def of(self, row: int) -> list[RowShare]:
+        """The parts of one session."""
+        parts = [
+            RowShare(share.cause, float(share.seconds[row]), _made(share.words, row))
+            for share in self.of_all
+            if share.there[row]
+        ]
+        return parts + self.of_row.get(row, [])
+
+
+def _made(words: Words, row: int) -> Callable[[], str]:
+    return lambda: words(row)
