@@ -102,7 +102,7 @@ def test_debugging_shows_the_traceback(failing: pytest.MonkeyPatch, capsys: pyte
     assert "S3CRET" not in said
 
 
-@pytest.mark.parametrize("arguments", [["lisst"], ["list", "--limit", "-1"], ["list", "--nonsense"], ["show"], []])
+@pytest.mark.parametrize("arguments", [["lisst"], ["list", "--limit", "-1"], ["list", "--nonsense"], ["show"]])
 def test_wrong_command_line_exits_2_and_leaves_stdout_empty(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

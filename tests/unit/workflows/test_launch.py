@@ -16,7 +16,7 @@ from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
-from dbcpu.workflows.launch import Delivery, split_options
+from dbcpu.workflows.launch import Delivery, launch_pool, split_options
 from dbcpu.workflows.launch_run import launch_run
 from dbcpu.workflows.measure_run import Choices, Watcher
 from plugins import runs
@@ -99,7 +99,8 @@ def test_an_option_has_a_place_of_its_own(name: str) -> None:
     options = {str(parameter.name) for parameter in command.params}
     assert command.callback is not None
     own = {parameter for parameter in inspect.signature(command.callback).parameters if parameter != "given"}
-    own |= set(inspect.signature(launch_run).parameters) if name == "run" else set()
+    launches = {"run": launch_run, "pool": launch_pool}
+    own |= set(inspect.signature(launches[name]).parameters) if name in launches else set()
     places = own | {field.name for kind in (Choices, Delivery) for field in fields(kind)}
     assert options <= places
 
