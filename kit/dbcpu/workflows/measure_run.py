@@ -19,6 +19,7 @@ from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.busiest import stays_busy
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
@@ -41,6 +42,7 @@ from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import Keeper, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
+from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
 if TYPE_CHECKING:
@@ -130,8 +132,6 @@ def run(
         planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
         check_room(planned.preview, planned.info, opened.target)
         if earlier is not None:
-            from dbcpu.workflows.same_run import joined, refuse_other
-
             work = workload_info(opened.target, opened.work)
             refuse_other(earlier.header, planned.info, planned.preview.database, work, planned.vcpus)
         watcher.agree(planned.preview)
@@ -169,7 +169,7 @@ def run(
             conditions=conditions,
             witness=witness,
             unseen=unseen_load(opened.host, planned.info),
-            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(_busy_still(opened))),
+            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(stays_busy(opened.host, opened.ticks))),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
@@ -386,12 +386,6 @@ def _requested_access(choices: Choices, request: Request) -> AccessRequest:
     configured = request.options.get("host")
     needs = load_sampler(choices.sampler).host_route(configured) if choices.sampler else None
     return access_request(choices.host or needs, configured)
-
-
-def _busy_still(opened: _Opened) -> str:
-    from dbcpu.hosts.busiest import stays_busy
-
-    return stays_busy(opened.host, opened.ticks)
 
 
 def _ticks_of(host: Host | None) -> int:
