@@ -157,7 +157,7 @@ def test_two_vcpus_that_behave_like_one_core() -> None:
 
 
 def test_what_is_undecided_is_said_beside_a_loss() -> None:
-    """Three sessions on two vCPUs all wait in the only round, and how alike they are is not known: three would show it."""
+    """Three sessions on two vCPUs all wait; how alike they are would be known after three rounds of them."""
     run = record([*solos(), *pairs(SOLO_S, SOLO_S), *_loaded(SOLO_S * 1.5, SOLO_S * 1.51, SOLO_S * 1.55)])
     found = explain(run)
     last = found.levels[-1]
