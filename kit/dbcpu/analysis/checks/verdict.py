@@ -378,8 +378,7 @@ def _half_undecided(found: Outcome, context: RunContext, single: bool, alone: Ca
 
 def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
     """``levels`` have an open question; with ``single`` a session alone has one, too."""
-    references = [(each, context.reference_at(each.level)) for each in levels]
-    needed = [rounds_to_decide(each, known) if known else None for each, known in references]
+    needed = [rounds_to_decide(each, ref) if (ref := context.reference_at(each.level)) else None for each in levels]
     if None in needed:
         return "a quieter host or longer executions may decide"
     if why_no_more(context.record.header):
