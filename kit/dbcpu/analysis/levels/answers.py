@@ -268,12 +268,11 @@ def _even_bound(seen: Seen, reference: Reference) -> float | None:
     else:
         mean = float(np.mean(np.log(seen.ratios)))
         few = upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)
-    return float(np.exp(max(few, *_by_degrees(seen, usual))))
+    return float(np.exp(max([few, *_by_degrees(seen, usual)])))
 
 
 def _by_degrees(seen: Seen, usual: Sequence[int]) -> Iterator[float]:
     """The largest differences of logarithms that are possible of sessions that differ by degrees: lasting, in turns."""
-    yield 0.0
     times, cpus = np.array([seen.logs[at] for at in usual]), [seen.cpus[at] if seen.cpus else () for at in usual]
     if len(times) < MIN_ROUNDS:
         return

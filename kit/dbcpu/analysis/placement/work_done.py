@@ -113,8 +113,8 @@ def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None)
     cpu_s = _cpu_s(session)
     rows, many = work.rows, len(taken_s)
     # None of its times is so short that anything could be too fast: so it nearly always is.
-    least_s = min(taken_s) if cpu_s is None else min(*taken_s, (cpu_s + TICK_S) / many)
-    if work.unit == ROWS_UNIT and least_s < rows / MAX_ROWS_PER_S:
+    shortest_s = min(taken_s) if cpu_s is None else min(*taken_s, (cpu_s + TICK_S) / many)
+    if work.unit == ROWS_UNIT and shortest_s < rows / MAX_ROWS_PER_S:
         # Answers that were received together have stamps of the driver that are too close; the server's are not.
         known = all(each.server_elapsed_s is not None for each in session.executions)
         why = too_fast(kind, work.name, rows, min(taken_s)) if known else ""

@@ -137,7 +137,7 @@ def _paces(axes: Axes, paces: Sequence[CpuPace], first_row: int) -> list[Patch]:
 def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:
     cores = {core: at for at, core in enumerate(dict.fromkeys(each.core for each in line.cpus))}
     colour = {each.cpu: CORE_COLOURS[cores[each.core] % len(CORE_COLOURS)] for each in line.cpus}
-    least_s = whole_s * NUMBER_INCHES / fitted(WIDTH)
+    shortest_s = whole_s * NUMBER_INCHES / fitted(WIDTH)
     runs = [(row, run) for row, at in enumerate(rows) for run in line.lane(at)]
     raster = len(runs) > RASTER_PIECES
     for row, run in runs:
@@ -147,7 +147,7 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[
         if run.state in HATCHES:
             box.set(hatch=HATCHES[run.state], edgecolor="#4a545e")
         axes.add_patch(box)
-        if on_cpu and run.to_s - run.from_s > least_s:
+        if on_cpu and run.to_s - run.from_s > shortest_s:
             middle = (run.from_s + run.to_s) / 2
             box_style = {"facecolor": fill, "edgecolor": "none", "pad": 0.8}
             axes.text(middle, row, str(run.cpu), ha="center", va="center", fontsize=7.5, bbox=box_style)
