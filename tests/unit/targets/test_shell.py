@@ -15,6 +15,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.targets.base import Outcome, Target, Work
 from dbcpu.targets.shell import ShellSession, open_target
+from support.busy import fail_unless_busy
 
 DEADLINE_S = 60.0
 
@@ -60,10 +61,13 @@ def test_fixed_time(target: Target) -> None:
     until_s = time.monotonic() + 0.3
     session.start(None, until_s)
     outcome = finished(session)
+    assert time.monotonic() >= until_s - 0.02, "it goes on until then"
     assert outcome.error is None
     last = outcome.executions[-1]
     assert last.start_s <= until_s + 0.02
-    assert last.start_s + last.elapsed_s >= until_s - 0.02, "as many as fit, and no fewer"
+    # A busy host can keep it from a CPU after an execution until the time is over.
+    if last.start_s + last.elapsed_s < until_s - 0.02:
+        fail_unless_busy("as many as fit, and no fewer")
 
 
 def test_the_process_that_is_named_does_the_work(target: Target) -> None:
