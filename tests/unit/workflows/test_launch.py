@@ -99,7 +99,7 @@ def test_an_option_has_a_place_of_its_own(name: str) -> None:
     options = {str(parameter.name) for parameter in command.params}
     assert command.callback is not None
     own = {parameter for parameter in inspect.signature(command.callback).parameters if parameter != "given"}
-    launches = {"run": launch_run, "pool": launch_pool}
+    launches: dict[str, Callable[..., Any]] = {"run": launch_run, "pool": launch_pool}
     own |= set(inspect.signature(launches[name]).parameters) if name in launches else set()
     places = own | {field.name for kind in (Choices, Delivery) for field in fields(kind)}
     assert options <= places
