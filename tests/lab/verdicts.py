@@ -228,8 +228,8 @@ Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, fixed levels, {DEFAULT_R
 is the same host without noise; above the vCPUs none is at full speed. A false yes is one where the true ratio is above
 {EQUAL:.2f}, a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not
 "inconclusive". After the rounds that an undecided result asks for (`dbcpu more`, once), and of the run that `dbcpu run`
-makes without options (`--sessions auto`, {QUICK} repeats and more rounds where they probably decide), what is false is
-of all answers.
+makes without options (`--sessions auto`, {QUICK} repeats and more rounds where they may decide), what is false is
+of all answers. What is asked of dbcpu is asked of that run: 98 % decided up to a noise of 3 %, 90 % up to 5 %.
 
 | noise | runs decided | false yes | false no | decided with more rounds; false then | decided by default; false then |
 |---|---|---|---|---|---|

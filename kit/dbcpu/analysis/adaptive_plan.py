@@ -5,8 +5,8 @@
    vCPUs that the kernel shows, or their successors, else the middle.
 3. One session alone again, to see drift and noise.
 4. Again the level whose slowdown is known least well, until the interval of each is narrow, or it had its repeats.
-5. Up to the vCPUs, and up to seven times the repeats and 20 rounds: again a level that is undecided, if so many
-   probably decide it.
+5. Up to the vCPUs, and up to seven times the repeats and 20 rounds: again a level that is undecided, unless even
+   so many would not decide it, until the run has twice the rounds of the plan (60 at least).
 6. One session alone, last.
 
 The interval of a level rests on the scatter of rounds over the whole run, and on its own once it has three rounds.
@@ -14,12 +14,13 @@ The interval of a level rests on the scatter of rounds over the whole run, and o
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dbcpu.analysis.levels.answers import Seen, answers
-from dbcpu.analysis.levels.consistency import by_round, pace_seen
+from dbcpu.analysis.levels.answers import EQUAL, Answers, Seen, answers
+from dbcpu.analysis.levels.consistency import pace_seen
+from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of
 from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
 from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -39,6 +40,13 @@ MIN_ROUNDS = 2
 MIN_SOLOS = 3
 LONGER, MAX_ROUNDS = 7, ROUNDS[-1]
 """Times the repeats that a level may have while its answer is undecided, and how many rounds at most."""
+ALWAYS, MOST = 60, 2
+"""More than so many rounds, and than so many times those of the plan, decide nothing."""
+DOUBT = 0.2
+"""A level is given up where 20 rounds would not decide it even with the least noise, and the clearest slowdown, that
+these rounds leave possible; either is still further out with this probability. Few rounds know little of both."""
+OF_INTERVAL = 0.43
+"""So much of the 95 % interval of a normal value is as far out."""
 MAX_REFINED = 8
 MAX_ANCHORS = 3
 OWN_SCATTER_FROM = 3
@@ -98,7 +106,7 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
     if done.count(1) < min(2, repeats):
         return 1
     wanted = _least_known(seen, done, repeats, vcpus)
-    if wanted is None:
+    if wanted is None and len(done) < max(ALWAYS, MOST * len(levels) * repeats):
         wanted = _undecided(seen, done, context, vcpus, min(LONGER * repeats, MAX_ROUNDS))
     if wanted is not None:
         return wanted
@@ -158,6 +166,8 @@ def _undecided(
 ) -> int | None:
     """The level to measure again because its answer is undecided and not out of reach; 1 where the baseline is due."""
     due = []
+    scatter = scatter_of({level: each.median for level, each in seen.items()}, context.cores or vcpus)
+    least = _at_best(scatter) if scatter else None
     for level, each in seen.items():
         alone = context.reference_at(level)
         if alone is None or not 1 < level <= vcpus or done.count(level) >= most:
@@ -165,19 +175,33 @@ def _undecided(
         medians = tuple(float(np.exp(value)) for value in each.median)
         whole = each.logs if all(len(logs) == level for logs in each.logs) else ()
         given = Seen(
-            level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus, logs=whole, cpus=each.cpus,
-            alone=context.alone_at(level),
+            level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus, scatter=scatter, logs=whole,
+            cpus=each.cpus, alone=context.alone_at(level),
         )  # fmt: skip
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
-        within = pooled([np.array(logs) for logs in each.logs])
-        if is_open and would_decide(level, so_far, float(np.median(medians)), alone, most, within=within):
+        within = _at_best(pooled([np.array(logs) for logs in each.logs]))
+        at_best = replace(alone, spread=_at_best(alone.noise).spread)
+        slowdown = _clearest(float(np.median(medians)), found)
+        if is_open and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:
         return None
     wanted = min(due, key=lambda level: (done.count(level), level))
     return 1 if done.count(1) <= done.count(wanted) else wanted
+
+
+def _at_best(noise: Chance) -> Chance:
+    from dbcpu.analysis.statistics.special_functions import chdtri  # loads slowly
+
+    return noise.times(float((noise.freedom / chdtri(noise.freedom, DOUBT)) ** 0.5)) if noise.freedom > 0 else noise
+
+
+def _clearest(slowdown: float, found: Answers) -> float:
+    """As far from the limit as the rounds leave possible."""
+    end = found.slowdown_low if slowdown < EQUAL else found.slowdown_high
+    return slowdown if end is None else float(slowdown * (end / slowdown) ** OF_INTERVAL)
 
 
 def _half_width(seen: Mapping[int, _Level], level: int) -> float:

@@ -53,14 +53,15 @@ class ProgressWatcher(Watcher):
         self._stream = sys.stderr
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        self._rounds = 0
+        self._rounds, self._usual = 0, 0
         self._at_most = ""
         self._done = 0
         self._expected_s = 0.0
         self._began_s = 0.0
 
     def agree(self, preview: Preview) -> None:
-        self._rounds, self._expected_s = preview.rounds, preview.duration_s
+        self._rounds = self._usual = preview.rounds
+        self._expected_s = preview.duration_s
         self._at_most = "at most " if preview.at_most else ""
         self._say(_described(preview))
         for finding in preview.findings:
@@ -97,11 +98,17 @@ class ProgressWatcher(Watcher):
         text = f"{plural(spec.level, 'session')}{variant}, {which}"
         self._rounds = max(self._rounds, self._done + 1)
         if self._bar is None:
-            self._say(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}; {self._left()}")
+            self._say(f"{self._number()}: {text}; {self._left()}")
         elif self._task is not None:
             last = f" ({self._last})" if self._last else ""
             self._bar.update(self._task, description=f"{text}{last}", total=self._rounds, left=self._left())
-            self._write(f"round {self._done + 1} of {self._at_most}{self._rounds}: {text}")
+            self._write(f"{self._number()}: {text}")
+
+    def _number(self) -> str:
+        """On a noisy host a plan that follows from results has more rounds than were foreseen."""
+        if self._at_most and self._done >= self._usual:
+            return f"round {self._done + 1}, to decide what is undecided"
+        return f"round {self._done + 1} of {self._at_most}{self._rounds}"
 
     def finished(self, done: Round) -> None:
         self._done += 1
@@ -180,7 +187,7 @@ def _bar(stream: TextIO) -> "Progress":
 
 def _described(preview: Preview) -> str:
     levels = f"{'levels' if len(preview.levels) > 1 else 'level'} {short_ranges(preview.levels)}"
-    most = "at most " if preview.at_most else ""
+    most = "usually at most " if preview.at_most else ""
     return (
         f"{preview.database.kind} {preview.database.version}, {preview.work.name} {preview.work.size}: {levels}, "
         f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {_duration(preview.duration_s)}, "

@@ -1,6 +1,7 @@
 """From the command line to what is measured: every option arrives under its own name."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

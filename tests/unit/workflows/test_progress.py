@@ -18,6 +18,14 @@ from plugins import runs
 WORK = workloads.load("postgresql", "cartesian").work("tiny")
 
 
+def preview(rounds: int, duration_s: float) -> Preview:
+    """Of rounds of a second each."""
+    return Preview(
+        target="embedded", private=True, database=runs.record(rounds=1).header.database, work=WORK, levels=(1,),
+        rounds=rounds, executions=1, duration_s=duration_s, cpu_s=duration_s, memory_bytes=0, findings=(),
+    )  # fmt: skip
+
+
 def lasting(level: int, *times_s: float, variant: str = "baseline") -> Round:
     """A round whose sessions execute once, and take so long; a time of 0 is a session that failed."""
     done = runs.record(rounds=1).rounds[0]
@@ -112,12 +120,7 @@ def test_time_left_follows_what_the_rounds_took(
     now_s = [100.0]
     monkeypatch.setattr("dbcpu.workflows.progress.time.monotonic", lambda: now_s[0])
     watcher = ProgressWatcher(lambda _: None, quiet=False)
-    watcher.agree(
-        Preview(
-            target="embedded", private=True, database=runs.record(rounds=1).header.database, work=WORK, levels=(1,),
-            rounds=40, executions=1, duration_s=40.0, cpu_s=40.0, memory_bytes=0, findings=(),
-        )
-    )  # fmt: skip
+    watcher.agree(preview(rounds=40, duration_s=40.0))
     for order in range(20):
         watcher.begun(RoundSpec(1, order, "baseline", order))
         now_s[0] += took_s
@@ -125,3 +128,18 @@ def test_time_left_follows_what_the_rounds_took(
     watcher.begun(RoundSpec(1, 20, "baseline", 20))
     left = re.findall(r"about (\d+) s left", capsys.readouterr().err)[-1]
     assert least_s <= int(left) <= most_s
+
+
+def test_rounds_beyond_those_of_a_plan_that_follows_from_results_are_not_counted_against_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    watcher = ProgressWatcher(lambda _: None, quiet=False)
+    watcher.agree(replace(preview(rounds=1, duration_s=1.0), at_most=True))
+    watcher.begun(RoundSpec(1, 0, "baseline", 0))
+    watcher.finished(lasting(1, 0.4))
+    watcher.begun(RoundSpec(2, 0, "baseline", 1))
+    watcher.close()
+    said = capsys.readouterr().err
+    assert "usually at most 1 round" in said
+    assert "round 1 of at most 1: 1 session" in said
+    assert "round 2, to decide what is undecided: 2 sessions" in said

@@ -17,7 +17,7 @@ from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.sessions import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds
-from dbcpu.analysis.levels.consistency import by_round, usable
+from dbcpu.analysis.levels.measured_rounds import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.evidence import Evidence

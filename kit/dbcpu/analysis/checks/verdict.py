@@ -16,7 +16,7 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_to_decide, why_no_more
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
@@ -378,7 +378,7 @@ def _half_undecided(found: Outcome, context: RunContext, single: bool, alone: Ca
 
 def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
     """``levels`` have an open question; with ``single`` a session alone has one, too."""
-    needed = [rounds_to_decide(each, ref) if (ref := context.reference_at(each.level)) else None for each in levels]
+    needed = rounds_of_each(context, levels)
     if None in needed:
         return "a quieter host or longer executions may decide"
     if why_no_more(context.record.header):

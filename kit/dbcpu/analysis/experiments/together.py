@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.consistency import by_round
+from dbcpu.analysis.levels.measured_rounds import by_round
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.experiments import PartyView, Together

@@ -16,7 +16,7 @@ from math import comb
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import MIN_FREEDOM, slowdown_error, solo_error, uneven_gate
+from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
@@ -25,7 +25,7 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
 from dbcpu.analysis.statistics.outlying_range import outlying
 from dbcpu.analysis.statistics.range_bound import upper_bound
-from dbcpu.analysis.statistics.robust import median, median_factor
+from dbcpu.analysis.statistics.robust import median
 
 EQUAL = 1.10
 """Sessions are equal, and as fast as alone, where the true ratio is below this."""
@@ -145,7 +145,7 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     if seen.sessions == 1:
         return Answers(Answer.YES, _alone(seen, reference))
     bound = _even_bound(seen, reference)
-    shift = _slowdown_chance(seen, reference)
+    shift = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions, seen.scatter)
     half = shift.passed_by((1 - CONFIDENCE) / 2)
     below, above = half, half
     if pace is not None and pace.limit is not None:
@@ -292,18 +292,6 @@ def _usual_rounds(seen: Seen) -> tuple[int, ...]:
         return tuple(every)
     widest = sorted(every, key=lambda at: max(seen.logs[at]) - min(seen.logs[at]))
     return tuple(widest[:-few])
-
-
-def _slowdown_chance(seen: Seen, reference: Reference) -> Chance:
-    """Standard error of the logarithm of the median slowdown: by noise or by the scatter of rounds, the larger."""
-    chance = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions)
-    if seen.scatter is None:
-        return chance
-    of_rounds = seen.scatter.times(median_factor(len(seen.medians)) / len(seen.medians) ** 0.5)
-    error = float(np.hypot(of_rounds.spread, solo_error(reference.noise, reference.sessions).spread))
-    if error <= chance.spread:
-        return chance
-    return Chance(error, max(MIN_FREEDOM, min(chance.freedom, of_rounds.freedom)))
 
 
 def _detectable(

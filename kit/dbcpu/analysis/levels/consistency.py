@@ -9,7 +9,6 @@ fail on two groups of similar size. Two sessions can form two groups of one; one
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from statistics import median_high, median_low
 
 import numpy as np
@@ -26,6 +25,7 @@ from dbcpu.analysis.levels.answers import (
     may_stand_apart,
 )
 from dbcpu.analysis.levels.level_details import level_details
+from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of_rounds, spans_of, usable
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.run_context import RunContext
@@ -33,13 +33,13 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
 from dbcpu.analysis.placement.regimes import regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
-from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.record import IMPORTED, Round
+from dbcpu.record import IMPORTED
 
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
@@ -75,23 +75,13 @@ def groups(context: RunContext) -> dict[tuple[int, int], str]:
     return named
 
 
-def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
-    """The sessions of each round together."""
-    return [(members[0].round, members) for members in (list(g) for _, g in groupby(sessions, lambda e: e.round.order))]
-
-
 def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) -> tuple[LevelView, ...]:
     """Level views by variant and then level."""
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
     for round_, members in by_round(context.sessions):
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
-    # Where cores are shared the median of a round may be that of either group.
-    most = context.cores or context.vcpus or 0
-    scatter = {
-        variant: _scatter([rounds[key] for key in rounds if key[0] == variant and key[1] <= most])
-        for variant in variants
-    }
+    scatter = {variant: scatter_of_rounds(context, variant) for variant in variants}
     found = tuple(
         _level(level, variant, rounds[variant, level], views, context, scatter[variant])
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
@@ -209,7 +199,7 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
     rounds = usable([members for each, members in by_round(context.at_one_pace) if each.level == level])
     if not all(member.key in context.split.sessions for members in rounds for member in members):
         return PaceSeen(None, own, alike=alike)
-    times = [np.array([span.per_execution_s for span in _spans(members)]) for members in rounds]
+    times = [np.array([span.per_execution_s for span in spans_of(members)]) for members in rounds]
     slowdown = median_of_known(median(each) / context.reference.elapsed_s for each in times)
     return PaceSeen(None, own, slowdown, median_of_known(float(each.max() / each.min()) for each in times), alike)
 
@@ -237,23 +227,13 @@ def _seen(
         slow=many >= level / 2,
         vcpus=context.vcpus,
         scatter=scatter,
-        logs=tuple(tuple(np.log([span.per_execution_s for span in _spans(members)]).tolist()) for members in rounds)
+        logs=tuple(tuple(np.log([span.per_execution_s for span in spans_of(members)]).tolist()) for members in rounds)
         if level > 1 and all(members[0].round.shares_known for members in rounds)
         else (),
         cpus=tuple(usual_cpus(members) for members in rounds),
         alone=context.alone_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
     )
-
-
-def _scatter(rounds: Sequence[Sequence[Sequence[Timed]]]) -> Chance | None:
-    """Of the logarithms of the medians of rounds about the mean of their level; ``rounds`` by level."""
-    medians = [
-        np.array([np.log(median([span.per_execution_s for span in _spans(members)])) for members in usable(each)])
-        for each in rounds
-    ]
-    known = [logs for logs in medians if logs.size > 1]
-    return pooled(known) if known else None
 
 
 def _usual_factor(slower: Sequence[Sequence[float]]) -> float:
@@ -298,19 +278,12 @@ def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[RoundWork]]:
     for each, members in by_round(sessions):
         if each.variant == variant:
             rounds.setdefault(each.level, []).append(members)
-    return {level: [RoundWork.of(_spans(members)) for members in usable(rounds[level])] for level in sorted(rounds)}
-
-
-def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
-    """The valid sessions of the rounds in which none failed; where every round has a failure, of all rounds."""
-    clean = [list(members) for members in rounds if not any(each.why for each in members)]
-    rest = [[each for each in members if not each.why] for members in rounds]
-    return clean or [members for members in rest if members]
+    return {level: [RoundWork.of(spans_of(members)) for members in usable(rounds[level])] for level in sorted(rounds)}
 
 
 def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[str, float | None]:
     """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
-    spans = _spans(members)
+    spans = spans_of(members)
     elapsed = np.array([span.per_execution_s for span in spans])
     ratio, fastest_of_slow = split(list(elapsed), min_gap)
     shares = members[0].round.shares_known
@@ -332,10 +305,6 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
         "makespan": rows_done / makespan_s / 1e6,
         "per_session": median(rows / elapsed) / 1e6,
     }
-
-
-def _spans(members: Sequence[Timed]) -> list[Span]:
-    return [each.span for each in members if each.span]
 
 
 def _slower(views: Sequence[SessionView], same: bool) -> list[float]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.consistency import by_round, usable
+from dbcpu.analysis.levels.measured_rounds import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer

@@ -156,11 +156,18 @@ def uneven_gate(noise: Chance, sessions: int, rounds: int) -> float:
     return float(np.exp(noise.spread * studentized_range.quantile(sessions, rounds, noise.freedom, FALSE_ALARM)))
 
 
-def slowdown_error(noise: Chance, sessions: int, rounds: int, alone: int) -> Chance:
-    """Standard error of the logarithm of a slowdown: median of the rounds' medians over that of ``alone`` solos."""
+def slowdown_error(noise: Chance, sessions: int, rounds: int, alone: int, scatter: Chance | None = None) -> Chance:
+    """Standard error of the logarithm of a slowdown: median of the rounds' medians over that of ``alone`` solos.
+
+    By the noise of sessions, or by the ``scatter`` of the medians of rounds, the larger.
+    """
     medians = median_factor(sessions) * median_factor(rounds)
-    of_rounds = medians / np.sqrt(max(1, sessions * rounds))
-    return Chance(float(np.hypot(noise.spread * of_rounds, solo_error(noise, alone).spread)), noise.freedom)
+    alone_error = solo_error(noise, alone).spread
+    error = float(np.hypot(noise.spread * medians / np.sqrt(max(1, sessions * rounds)), alone_error))
+    of_rounds = float(np.hypot(scatter.spread * median_factor(rounds) / rounds**0.5, alone_error)) if scatter else 0.0
+    if scatter is None or of_rounds <= error:
+        return Chance(error, noise.freedom)
+    return Chance(of_rounds, max(MIN_FREEDOM, min(noise.freedom, scatter.freedom)))
 
 
 def solo_error(noise: Chance, alone: int) -> Chance:

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.consistency import by_round, usable, work
+from dbcpu.analysis.levels.consistency import work
+from dbcpu.analysis.levels.measured_rounds import by_round, usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.throughput import while_all_ran
 from dbcpu.analysis.placement.valid_sessions import Timed

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dbcpu.analysis.levels.consistency import by_round, gate, median_of_known, round_figures, usable
+from dbcpu.analysis.levels.consistency import gate, median_of_known, round_figures
+from dbcpu.analysis.levels.measured_rounds import by_round, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.analysis.placement.valid_sessions import Timed, timed

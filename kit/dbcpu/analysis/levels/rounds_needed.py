@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds
 from dbcpu.analysis.levels.noise import slowdown_error
 from dbcpu.analysis.levels.outcome import outcome
 from dbcpu.analysis.levels.run_context import RunContext
@@ -33,7 +34,8 @@ def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds 
     if not known:
         return None
     noisiest = max(known, key=lambda ref: ref.spread)
-    needed = [rounds_to_decide(each, noisiest) for each in undecided]
+    scatter = scatter_of_rounds(context, undecided[0].variant)
+    needed = [rounds_to_decide(each, noisiest, scatter) for each in undecided]
     rounds = max((each for each in needed if each is not None), default=0)
     if None in needed or noisiest.noise_range is None:
         return None
@@ -64,8 +66,21 @@ def hidden_cores_possible(measured: Sequence[int], vcpus: int | None, cores: int
     return not {level for level in auto_levels(vcpus, cores) if level <= vcpus} <= set(measured)
 
 
-def rounds_to_decide(level: LevelView, reference: Reference) -> int | None:
-    """How many rounds in all probably decide what is undecided of a level; None where 20 would not."""
+def rounds_of_each(context: RunContext, levels: Sequence[LevelView]) -> list[int | None]:
+    """``rounds_to_decide`` of levels of one variant; None also where no single session is there to compare with."""
+    scatter = scatter_of_rounds(context, levels[0].variant) if levels else None
+    references = [context.reference_at(each.level) for each in levels]
+    return [
+        rounds_to_decide(level, reference, scatter) if reference else None
+        for level, reference in zip(levels, references, strict=True)
+    ]
+
+
+def rounds_to_decide(level: LevelView, reference: Reference, scatter: Chance | None) -> int | None:
+    """How many rounds in all probably decide what is undecided of a level; None where 20 would not.
+
+    ``scatter``: of the medians of rounds (``scatter_of_rounds``).
+    """
     answered = level.even, level.full_speed
     slowdown = level.slowdown_median or 1.0
     wanted = (each for each in ROUNDS if each > level.rounds)
@@ -74,7 +89,7 @@ def rounds_to_decide(level: LevelView, reference: Reference) -> int | None:
         (
             each
             for each in wanted
-            if would_decide(level.level, answered, slowdown, reference, each, _pace(level, each), within)
+            if would_decide(level.level, answered, slowdown, reference, each, _pace(level, each), within, scatter)
         ),
         None,
     )
@@ -96,11 +111,13 @@ def would_decide(
     rounds: int,
     pace: float = 0.0,
     within: Chance | None = None,
+    scatter: Chance | None = None,
 ) -> bool:
     """Whether so many rounds in all probably decide what is undecided. ``answered``: even, full speed, so far.
 
     ``pace``: what the pace of the CPUs takes of the limits, as a logarithm. ``within``: by how much sessions of a round
     differ at this level; where that is well known, it shows more of their shares than the noise of single sessions.
+    ``scatter``: by how much the medians of rounds do.
     """
     even, full_speed = answered
     alone = max(rounds, reference.sessions)
@@ -111,7 +128,7 @@ def would_decide(
         if noise > limit * decidable_noise(sessions, rounds):
             return False
     if full_speed is Answer.UNDECIDED:
-        error = slowdown_error(reference.noise, sessions, rounds, alone)
+        error = slowdown_error(reference.noise, sessions, rounds, alone, scatter)
         apart = abs(float(np.log(EQUAL / slowdown))) - pace * (slowdown < EQUAL)
         return error.passed_by(0.025) + error.passed_by(1 - POWER) < apart
     return True

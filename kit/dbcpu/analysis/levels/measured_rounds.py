@@ -1,0 +1,51 @@
+"""The rounds of a level: which sessions of them count, and by how much they differ from one round to the next."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.robust import median
+from dbcpu.record import Round
+
+
+def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
+    """The sessions of each round together."""
+    return [(members[0].round, members) for members in (list(g) for _, g in groupby(sessions, lambda e: e.round.order))]
+
+
+def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
+    """The valid sessions of the rounds in which none failed; where every round has a failure, of all rounds."""
+    clean = [list(members) for members in rounds if not any(each.why for each in members)]
+    rest = [[each for each in members if not each.why] for members in rounds]
+    return clean or [members for members in rest if members]
+
+
+def spans_of(members: Sequence[Timed]) -> list[Span]:
+    """When each of these worked, without those of which it is not known."""
+    return [each.span for each in members if each.span]
+
+
+def scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:
+    """Of the logarithms of the medians of rounds about the mean of their level; None where no level has two rounds.
+
+    Only of levels that need share no cores: where they do, the median of a round may be that of either group.
+    """
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(context.sessions):
+        if each.variant == variant:
+            rounds.setdefault(each.level, []).append(members)
+    medians = {
+        level: [float(np.log(median([span.per_execution_s for span in spans_of(one)]))) for one in usable(members)]
+        for level, members in rounds.items()
+    }
+    return scatter_of(medians, context.cores or context.vcpus or 0)
+
+
+def scatter_of(medians: Mapping[int, Sequence[float]], cores: int) -> Chance | None:
+    """The same of such logarithms by level."""
+    known = [np.array(logs) for level, logs in medians.items() if level <= cores and len(logs) > 1]
+    return pooled(known) if known else None
