@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from lab import labelled
 from lab.causes import MoreWork
@@ -128,6 +127,8 @@ def quantile_interval(values: Sequence[float], share: float) -> tuple[float, flo
     *Statistical Intervals*, section 5.2."""
     if not values:
         return float("nan"), float("nan")
+    from scipy.stats import binom  # loads slowly
+
     low, high = (int(binom.ppf(p, len(values), share)) for p in (0.025, 0.975))
     return values[max(0, low - 1)], values[min(len(values) - 1, high)]
 

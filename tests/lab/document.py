@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binom
-
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
 from lab import degrees, document_changing, document_live, emulated, placement, published, real, verdicts, workloads
 from lab.between_runs import CORES, TRUE_CHANGE
@@ -201,6 +199,8 @@ def _chance(data: Mapping[str, Any]) -> str:
     ]
     least = min_p(PAIR_REPEATS, PAIR_REPEATS)
     share = 2 * (ALPHA // least) * least
+    from scipy.stats import binom  # loads slowly
+
     low, high = binom.interval(0.95, every["pairs"], share)
     return f"""
 ## Chance
