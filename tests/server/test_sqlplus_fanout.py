@@ -5,7 +5,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
 from support.driving import LOOK_EVERY_S, Drive
+from support.fork_server import ForkServer
 from support.paths import ROOT
 from support.terminal import CTRL_C, Terminal
 
@@ -37,17 +37,24 @@ def double() -> Iterator[OracleDouble]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def sqlplus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    """Each of its processes would load python-oracledb, three times as long as it then works."""
+    with ForkServer("support.doubles.sqlplus", tmp_path_factory.mktemp("sqlplus")) as server:
+        yield server
+
+
 class Fanout:
     """The script with its surroundings: ``sqlplus`` in PATH, a password file, a folder for its own files."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: str) -> None:
         self.folder = folder
         self.password = folder / "password"
         self.environment: Mapping[str, str] = {}
         (folder / "bin").mkdir()
         (folder / "tmp").mkdir()
         sqlplus = folder / "bin" / "sqlplus"
-        sqlplus.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/tests/support/doubles/sqlplus.py" "$@"\n')
+        sqlplus.write_text(f"#!/bin/sh\n{command}\n")
         sqlplus.chmod(0o755)
 
     def start(
@@ -74,8 +81,8 @@ class Fanout:
 
 
 @pytest.fixture
-def fanout(tmp_path: Path) -> Fanout:
-    return Fanout(tmp_path)
+def fanout(tmp_path: Path, sqlplus: ForkServer) -> Fanout:
+    return Fanout(tmp_path, sqlplus.command)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -1,7 +1,5 @@
 """A stand-in for sqlplus, for testing shell/sqlplus-fanout: the few commands it sends, over python-oracledb.
 
-    python sqlplus_stand_in.py -S /nolog
-
 Not Oracle's program: it knows set, timing, connect, prompt, clear, variable, print, exit, @FILE, statements ended by
 ``;`` and blocks ended by ``/``. Settings have effect: headings, pages, feedback, times, the width of numbers.
 As since 10g, $ORACLE_HOME/sqlplus/admin/glogin.sql is run at the start and again after each connect, and then the
@@ -21,8 +19,6 @@ import oracledb
 
 DEFAULTS = {"heading": "on", "pagesize": "14", "newpage": "1", "feedback": "6", "numwidth": "10", "timing": "off",
             "termout": "on", "pause": "off"}  # fmt: skip
-_LANGUAGE, _, _TERRITORY = os.environ.get("NLS_LANG", "AMERICAN_AMERICA").partition(".")[0].upper().partition("_")
-ELAPSED = "Abgelaufen" if _LANGUAGE == "GERMAN" else "Elapsed"
 
 
 class StandIn:
@@ -34,6 +30,9 @@ class StandIn:
         self._settings = dict(DEFAULTS)
         self._comma = False
         self._began_s = 0.0
+        language = os.environ.get("NLS_LANG", "AMERICAN_AMERICA").partition(".")[0].upper()
+        language, _, self._territory = language.partition("_")
+        self._elapsed = "Abgelaufen" if language == "GERMAN" else "Elapsed"
         self._log_in()
 
     def run(self, lines: Iterable[str]) -> None:
@@ -98,7 +97,7 @@ class StandIn:
             similar = re.search(r"ORA-\d{5}", str(error))
             say(f"ERROR:\n{similar[0] if similar else 'ORA-12547'}: {str(error).splitlines()[0]}\n")
             return
-        self._comma = _TERRITORY == "GERMANY"
+        self._comma = self._territory == "GERMANY"
         if self._connection.warning:
             say(f"ERROR:\n{self._connection.warning}\n")
         self._log_in()
@@ -178,7 +177,7 @@ class StandIn:
             say(f"\n{text}\n")
 
     def _say_elapsed(self, began_s: float) -> None:
-        say(f"{ELAPSED}: 00:00:{time.monotonic() - began_s:05.2f}")
+        say(f"{self._elapsed}: 00:00:{time.monotonic() - began_s:05.2f}")
 
 
 def say(text: str) -> None:
@@ -191,5 +190,6 @@ def standard_input() -> Iterator[str]:
     yield from iter(sys.stdin.readline, "")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """As the program; standard input holds its commands."""
     StandIn().run(standard_input())
