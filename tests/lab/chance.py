@@ -121,12 +121,7 @@ def pair_of(kind: str, host: SimulatedHost, runs: Sequence[RunRecord]) -> Pair:
     """Two runs of one variant: a side of their comparison has what explains the run by itself."""
     first, second = (side_of(run) for run in runs)
     alarms = _alarms(kind, host, first.first.analysis), _alarms(kind, host, second.first.analysis)
-    return Pair(kind, alarms, _is_claimed(first, second))
-
-
-def told_apart(first: RunRecord, second: RunRecord) -> bool:
-    """Whether a comparison claims a difference, by either of its two decisions."""
-    return _is_claimed(side_of(first), side_of(second))
+    return Pair(kind, alarms, told_apart(first, second))
 
 
 def side_of(run: RunRecord) -> MeasuredSide:
@@ -134,7 +129,8 @@ def side_of(run: RunRecord) -> MeasuredSide:
     return measured_side(run.header.run_id, [Candidate(run.header.run_id, run)])
 
 
-def _is_claimed(first: MeasuredSide, second: MeasuredSide) -> bool:
+def told_apart(first: MeasuredSide, second: MeasuredSide) -> bool:
+    """Whether a comparison claims a difference, by either of its two decisions."""
     return any(each.shown for each in compare_sides([first, second]).sides[1].decisions)
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -155,11 +156,10 @@ def late_share(samples: Sequence[tuple[float, int]], from_s: float, to_s: float)
 
 
 def _beside(each: Round, session: Session, speeds: Speeds) -> float | None:
-    stays = [(one.cpu, one.from_s, one.to_s) for one in session.residency if one.state == "R"]
-    found = [
-        ns
-        for cpu, from_s, to_s in stays
-        for at_s, ns in speeds.samples.get(cpu, ())
-        if from_s <= at_s - each.released_monotonic_s <= to_s
-    ]
+    released_s, found = each.released_monotonic_s, list[int]()
+    for stay in session.residency:
+        samples = speeds.samples.get(stay.cpu, ()) if stay.state == "R" else ()
+        first = bisect_left(samples, stay.from_s, key=lambda sample: sample[0] - released_s)
+        last = bisect_right(samples, stay.to_s, key=lambda sample: sample[0] - released_s)
+        found += [ns for _, ns in samples[first:last]]
     return fmean(found) if len(found) >= FEWEST else None

@@ -71,11 +71,12 @@ def kept(folder: Path) -> tuple[Sitting, ...]:
 def judge(name: str, record: RunRecord, speeds: Speeds) -> Sitting:
     """The rounds of each name explained as a run of its own, and every two compared."""
     halves = [_run(record, each) for each in record.header.plan.variants]
+    sides = [chance.side_of(half) for half in halves]
     return Sitting(
         name,
         any(each.witness for each in record.rounds),
         tuple(_judged(half, speeds) for half in halves),
-        {(a, b): chance.told_apart(halves[a], halves[b]) for a, b in combinations(range(len(halves)), 2)},
+        {(a, b): chance.told_apart(sides[a], sides[b]) for a, b in combinations(range(len(sides)), 2)},
     )
 
 

@@ -9,7 +9,7 @@ def test_no_part_of_a_result_contradicts_another() -> None:
 
 
 def test_equal_is_said_of_equal_sessions_alone() -> None:
-    found = list(verdicts.decided(12, seed=5, most_noise=0.2))
+    found = list(verdicts.decided(8, seed=5, most_noise=0.2))
     runs = ("first", "after_more", "by_default")
     first, *others = (verdicts.tallied(getattr(each, run) for each in found) for run in runs)
     assert first["yes"] > 0
