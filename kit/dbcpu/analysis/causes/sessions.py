@@ -16,6 +16,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
+from dbcpu.analysis.placement.joined_rounds import WatchedRound, batches
 from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
@@ -42,18 +43,18 @@ class WatchedRun:
 def watch(context: RunContext) -> WatchedRun | None:
     """What the sessions of the run met on their CPUs; None of a run without a session."""
     cores = cores_of(context.record)
-    parts, neighbours, counts = [], [], []
+    rounds = []
     for _, group in groupby(context.delivered, key=lambda each: each.round.order):
         members = list(group)
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        placement = Placement(members[0].round, cores, spans)
-        parts.append(placement.evidence())
-        neighbours.append(Neighbours(members[0].round, placement.all, cores.siblings))
-        counts.append(len(members))
-    if not parts:
+        rounds.append(WatchedRound.of(members[0].round, spans))
+    if not rounds:
         return None
+    evidence = Evidence.joined([Placement(some, cores).evidence() for some in batches(rounds, cores.siblings)])
+    neighbours = tuple(Neighbours(each.round, each.stretches, cores.siblings) for each in rounds)
+    counts = [len(each.spans) for each in rounds]
     row = {each.key: at for at, each in enumerate(context.delivered)}
-    return WatchedRun(Evidence.joined(parts), tuple(neighbours), np.repeat(np.arange(len(counts)), counts), row)
+    return WatchedRun(evidence, neighbours, np.repeat(np.arange(len(counts)), counts), row)
 
 
 def cores_of(record: RunRecord) -> Cores:

@@ -17,6 +17,8 @@ from dbcpu.analysis.statistics.cumulative import Floats
 CAUSES = tuple(Cause)
 AT = {cause: at for at, cause in enumerate(CAUSES)}
 """The column of each cause."""
+MIN_PART_S = 1e-9
+"""Less is what rounding leaves of nothing."""
 Words = Callable[[int], str]
 """Of a row."""
 
@@ -70,7 +72,7 @@ class Shares:
             for part in parts:
                 seconds[AT[part.cause], row] += part.seconds
                 there[AT[part.cause], row] = True
-        return seconds, there
+        return seconds, there & ~((seconds > 0) & (seconds < MIN_PART_S))
 
     def of(self, row: int) -> list[RowShare]:
         """The parts of one session."""

@@ -1,29 +1,26 @@
-"""Who ran where while each session ran: the evidence behind a cause, in seconds, for all sessions of a round.
+"""Who ran where while each session ran: the evidence behind a cause, in seconds, for all sessions of some rounds.
 
 Everything that happens on a CPU (runnable sessions, their CPU time, steal, other processes, frequency) is
 turned into cumulative curves per CPU. What a session met in a stretch of its residency is then the difference
 of such a curve between the stretch's ends, so the effort grows with the stretches, not with their pairs. One
-search per question finds the ends of all stretches of a round.
+search per question finds the ends of all stretches of all rounds.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, pairwise
-from operator import add, mul
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
 from dbcpu.analysis.placement.occupancy import Occupancy
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Mask, Span, Stretches, poll_hz, stretches
-from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, Keys, slices, spread_by
-from dbcpu.record import Round
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Mask, Stretches
+from dbcpu.analysis.statistics.cumulative import Floats, Keys, spread_by
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""
-PIECE_WHOLE = 1.4
-"""CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
 NO_CPU = -1
 MAX_OTHERS = 7
 """Hardware threads beside one's own on a core: POWER has 8 in all."""
@@ -93,49 +90,30 @@ class Evidence:
 
 
 class Placement:
-    """The residency and the CPU timeline of one round, ready to be asked; ``spans``: (start, end) by session."""
+    """The residency and the CPU timelines of rounds, ready to be asked."""
 
-    def __init__(self, round_: Round, cores: Cores, spans: Sequence[Span | None]) -> None:
-        self.round = round_
-        self.cores = cores
-        self.siblings = cores.siblings
+    def __init__(self, rounds: Sequence[WatchedRound], cores: Cores) -> None:
+        self.joined = joined = JoinedRounds(rounds)
+        self.cores, self.siblings = cores, cores.siblings
         self._several_threads = any(len(each) > 1 for each in cores.siblings.values())
-        self.spans = spans
-        self.hz = poll_hz(round_)
-        self.all = stretches(round_).snapped(spans, 1 / self.hz)
-        runnable = self.all.where(self.all.runnable)
-        self.cpu_known = bool(runnable.cpu.size) and not np.isnan(runnable.cpu_s).any()
+        every = joined.stretches
         # CPU time of the stretch before the first runnable poll was run, too: it belongs to no other process.
-        counted = self.all.where(~np.isnan(self.all.cpu_s))
+        counted = every.where(~np.isnan(every.cpu_s))
         self._ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
-        times, rows = round_.timeline_s, round_.cpu_timeline
-        self._watched = tuple(row.cpu for row in rows)
-        self._steal = slices(times, {row.cpu: row.steal_s for row in rows})
-        self._irq = slices(times, {row.cpu: tuple(map(add, row.irq_s, row.softirq_s)) for row in rows})
-        self._busy = slices(times, {row.cpu: row.busy_s for row in rows})
-        self._cycles = slices(times, {row.cpu: tuple(map(mul, row.mhz, np.diff(times))) for row in rows if row.mhz})
-        self._witness = Curves.of(
-            {
-                each.cpu: Curve(np.array(each.at_us) / 1e6, np.cumsum(np.array(each.ns) * (PIECE_WHOLE / 1e9)))
-                for each in (round_.witness.cpus if round_.witness else ())
-            }
-        )
-        self.idle_known = bool(rows) and self.cpu_known
-        self._foreign = Curves.of({} if rows else self._foreign_by_process())
-        self.occupancy = Occupancy(runnable, cores.siblings, self._foreign_intervals())
+        self.occupancy = Occupancy(every.where(every.runnable), cores.siblings, self._foreign_intervals())
         nodes = set(cores.node.values())
-        self._bound = [bool(each.memory_nodes) and not nodes <= set(each.memory_nodes) for each in round_.sessions]
+        self._bound = [bool(each.memory_nodes) and not nodes <= set(each.memory_nodes) for each in joined.sessions]
 
     def evidence(self) -> Evidence:
-        """A row for each session of the round, within its span."""
-        rows = self.all.clipped(self.spans)
+        """A row for each session of the rounds, within its span."""
+        rows = self.joined.stretches.clipped(self.joined.spans)
         ran = rows.where(rows.runnable)
         lasted = {
             "watched_s": rows.length_s,
             "stopped_s": rows.length_s * (rows.kind == STOPPED),
             "asleep_s": rows.length_s * (rows.kind == ASLEEP),
         }
-        count = len(self.round.sessions)
+        count = len(self.joined.sessions)
         total: dict[str, npt.NDArray[Any]] = {
             name: np.bincount(ran.session, values, count) for name, values in self._met(ran).items()
         }
@@ -147,33 +125,36 @@ class Placement:
 
     def _evidence(self, total: Mapping[str, npt.NDArray[Any]], cpus: tuple[tuple[int, ...], ...]) -> Evidence:
         """By session, from what all its stretches met."""
-        watched = zip(self.round.sessions, self.spans, strict=True)
+        joined = self.joined
+        watched = zip(joined.sessions, joined.spans, strict=True)
         known = np.array([bool(session.residency) and span is not None for session, span in watched], dtype=np.bool_)
-        none = np.zeros(known.size)
+        none, every = np.zeros(known.size), np.ones(known.size, dtype=np.bool_)
 
-        def of(name: str, counted: bool = True) -> Floats:
+        def of(name: str, counted: Mask = every) -> Floats:
             found = total.get(name, none)
-            return np.where(known & (found > 0), found, 0.0) if counted else np.full(known.size, np.nan)
+            return np.where(counted, np.where(known & (found > 0), found, 0.0), np.nan)
 
         own_s, cycles = of("own_s"), of("cycles")
-        foreign_known = bool(self._foreign.keys.size) or (bool(self._watched) and self.cpu_known)
+        cpu_known, watched_cpus = joined.counted[joined.round_at], joined.has_timeline[joined.round_at]
+        idle_known = watched_cpus & cpu_known
+        foreign_known = joined.has_processes[joined.round_at] | idle_known
         return Evidence(
             known=known,
             watched_s=of("watched_s"),
-            polls=of("watched_s") * self.hz,
+            polls=of("watched_s") * joined.hz,
             cpus=cpus,
             shared_queue_s=of("shared_queue_s"),
-            others_cpu_s=of("others_cpu_s", self.cpu_known),
+            others_cpu_s=of("others_cpu_s", cpu_known),
             foreign_cpu_s=of("foreign_cpu_s", foreign_known),
             shared_s=np.stack([of(name) for name in SHARED], axis=1),
             sibling_most_s=of("sibling_most_s"),
             sibling_foreign_s=of("sibling_foreign_s"),
             others_busy=np.divide(of("others_busy_s"), own_s, out=np.zeros_like(own_s), where=own_s > 0),
-            steal_s=of("steal_s", bool(self._watched)),
+            steal_s=of("steal_s", watched_cpus),
             irq_s=of("irq_s"),
             # A CPU without a session need not be idle.
-            shared_idle_s=of("shared_idle_s", self.idle_known),
-            queue_idle_s=of("queue_idle_s", self.idle_known),
+            shared_idle_s=of("shared_idle_s", idle_known),
+            queue_idle_s=of("queue_idle_s", idle_known),
             remote_s=np.where(self._bound, of("remote_s"), np.nan),
             mhz=np.divide(cycles, own_s, out=np.full_like(own_s, np.nan), where=(cycles > 0) & (own_s > 0)),
             stopped_s=of("stopped_s"),
@@ -184,7 +165,7 @@ class Placement:
         """What these runnable stretches met, each on its CPU."""
         on, own_s, length_s = (part.cpu, part.from_s, part.to_s), np.nan_to_num(part.cpu_s), part.length_s
         ran_s = self._ran.between(*on)
-        foreign_s = self._foreign_s(*on)
+        foreign_s = self._foreign_s(*on, self.joined.round_at[part.session])
         # A stolen or interrupted moment hits whoever is running: in proportion to CPU time.
         all_s = ran_s + np.maximum(0.0, foreign_s)
         mine = np.divide(own_s, all_s, out=np.ones_like(own_s), where=(all_s > 0) & (own_s > 0))
@@ -197,9 +178,9 @@ class Placement:
             "foreign_cpu_s": foreign_s,
             "sibling_foreign_s": np.clip(beside_s, 0.0, length_s) * running,
             "core_foreign_s": foreign_s + beside_s,
-            "steal_s": self._steal.between(*on) * mine,
-            "irq_s": self._irq.between(*on) * mine,
-            "cycles": self._cycles.between(*on) * running,
+            "steal_s": self.joined.steal.between(*on) * mine,
+            "irq_s": self.joined.irq.between(*on) * mine,
+            "cycles": self.joined.cycles.between(*on) * running,
             "remote_s": length_s * running * self._is_remote(part),
         }
         if part.cpu.size:
@@ -215,7 +196,7 @@ class Placement:
         found_s = np.zeros(part.cpu.size)
         for nth in range(max(map(len, near), default=0)):
             siblings = np.array([each[nth] if nth < len(each) else NO_CPU for each in near])
-            found_s += self._foreign_s(siblings[at], part.from_s, part.to_s)
+            found_s += self._foreign_s(siblings[at], part.from_s, part.to_s, self.joined.round_at[part.session])
         return found_s
 
     def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
@@ -234,7 +215,9 @@ class Placement:
         for count in range(most + 1):
             met[f"shared_{count}"] = during.of(others == count if most else np.ones(at.times.size - 1)) * running
         kinds: dict[tuple[int, ...], int] = {}
-        kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.round.sessions])[part.session]
+        kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.joined.sessions])[
+            part.session
+        ]
         present = set(kind.tolist())
         for allowed, number in kinds.items():
             if number not in present:
@@ -252,47 +235,41 @@ class Placement:
         if not any(self._bound):
             return np.zeros(part.cpu.size)
         away = [
-            self._bound[session] and self.cores.node.get(cpu, -1) not in self.round.sessions[session].memory_nodes
+            self._bound[session] and self.cores.node.get(cpu, -1) not in self.joined.sessions[session].memory_nodes
             for session, cpu in zip(part.session.tolist(), part.cpu.tolist(), strict=True)
         ]
         return np.array(away, dtype=np.float64)
 
-    def _foreign_s(self, cpus: Keys, from_s: Floats, to_s: Floats) -> Floats:
+    def _foreign_s(self, cpus: Keys, from_s: Floats, to_s: Floats, round_at: Keys) -> Floats:
         """CPU time of processes that are no sessions: what each CPU was busy beyond the sessions' own."""
-        on = (cpus, from_s, to_s)
-        if self._foreign.keys.size:
-            return self._foreign.between(*on)
-        if not self.cpu_known:
-            return np.zeros_like(from_s)
-        excess_s = self._busy.between(*on) - self._ran.between(*on) - self._witness.between(*on)
+        on, joined = (cpus, from_s, to_s), self.joined
+        excess_s = joined.busy.between(*on) - self._ran.between(*on) - joined.witness.between(*on)
         # Kernels that account interrupts apart leave them out of the sessions' run time: they are no process.
-        return excess_s - np.minimum(self._irq.between(*on), np.maximum(0.0, excess_s))
+        beside_s = excess_s - np.minimum(joined.irq.between(*on), np.maximum(0.0, excess_s))
+        found_s = np.where(joined.counted[round_at], beside_s, 0.0)
+        if joined.has_processes.any():
+            found_s = np.where(joined.has_processes[round_at], joined.processes.between(*on), found_s)
+        return found_s
 
     def _foreign_intervals(self) -> dict[int, list[tuple[float, float]]]:
-        """By CPU: the slices of the timeline in which other processes kept it from being idle."""
-        times = np.array(self.round.timeline_s)
-        if times.size < 2 or not self.cpu_known:
+        """By CPU: the slices of the timelines in which other processes kept it from being idle."""
+        asked: list[tuple[Floats, Floats, Floats, Floats]] = []
+        for at, (each, edges_s) in enumerate(zip(self.joined.rounds, self.joined.edges_s, strict=True)):
+            if self.joined.counted[at] and edges_s.size > 1:
+                cpus, slices_count = [row.cpu for row in each.round.cpu_timeline], edges_s.size - 1
+                from_s, to_s = (np.tile(ends, len(cpus)) for ends in (edges_s[:-1], edges_s[1:]))
+                asked.append((np.repeat(cpus, slices_count), from_s, to_s, np.full(from_s.size, at)))
+        if not asked:
             return {}
-        slices_count, cpus = times.size - 1, np.array(self._watched, dtype=np.int64)
-        from_s, to_s = (np.tile(each, cpus.size) for each in (times[:-1], times[1:]))
-        foreign_s = self._foreign_s(np.repeat(cpus, slices_count), from_s, to_s)
-        taken = (foreign_s >= FOREIGN_BUSY * (to_s - from_s)).reshape(cpus.size, slices_count)
-        return {
-            int(cpu): [(float(times[i]), float(times[i + 1])) for i in np.flatnonzero(mask)]
-            for cpu, mask in zip(cpus, taken, strict=True)
-            if mask.any()
-        }
-
-    def _foreign_by_process(self) -> dict[int, Curve]:
-        """Without a CPU timeline: each other process spread evenly over its CPUs and the round."""
-        if not self.all.from_s.size:
-            return {}
-        ends = np.array([self.all.from_s.min(), self.all.to_s.max()])
-        used_s: dict[int, float] = {}
-        for process in self.round.foreign:
-            for cpu in process.cpus:
-                used_s[cpu] = used_s.get(cpu, 0.0) + process.cpu_s / len(process.cpus)
-        return {cpu: Curve(ends, np.array([0.0, used])) for cpu, used in used_s.items()}
+        cpu, from_s, to_s, round_at = map(np.concatenate, zip(*asked, strict=True))
+        cpu, round_at = cpu.astype(np.int64), round_at.astype(np.int64)
+        taken = self._foreign_s(cpu, from_s, to_s, round_at) >= FOREIGN_BUSY * (to_s - from_s)
+        found: dict[int, list[tuple[float, float]]] = {}
+        for one, began_s, ended_s in zip(
+            cpu[taken].tolist(), from_s[taken].tolist(), to_s[taken].tolist(), strict=True
+        ):
+            found.setdefault(one, []).append((began_s, ended_s))
+        return found
 
 
 def _cpus(ran: Stretches, count: int) -> tuple[tuple[int, ...], ...]:

@@ -43,6 +43,21 @@ class Stretches:
     def runnable(self) -> Mask:
         return np.asarray(self.kind == RUNNABLE)
 
+    @classmethod
+    def joined(cls, parts: Sequence["Stretches"], counts: Sequence[int], starts: Sequence[float]) -> "Stretches":
+        """Those of several rounds: of so many sessions each, which are counted on; ``starts`` is added to its times."""
+        if len(parts) == 1 and starts[0] == 0.0:
+            return parts[0]
+        before = np.cumsum([0, *counts])[:-1].tolist()
+        return cls(
+            np.concatenate([part.session + first for part, first in zip(parts, before, strict=True)]),
+            np.concatenate([part.cpu for part in parts]),
+            np.concatenate([part.kind for part in parts]),
+            np.concatenate([part.from_s + start for part, start in zip(parts, starts, strict=True)]),
+            np.concatenate([part.to_s + start for part, start in zip(parts, starts, strict=True)]),
+            np.concatenate([part.cpu_s for part in parts]),
+        )
+
     def of(self, index: int) -> slice:
         """The rows of one session."""
         first, last = np.searchsorted(self.session, (index, index + 1))

@@ -1,0 +1,190 @@
+"""Rounds one after the other on one axis of time: what is asked of each of many small rounds is then asked once.
+
+A round begins ``GAP_S`` after the one before has ended, and nothing happens in between: no stretch of a session lies
+there, and what CPUs did and processes used does not grow.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import add
+
+import numpy as np
+import numpy.typing as npt
+
+from dbcpu.analysis.placement.residency import Span, Stretches, poll_hz, stretches
+from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
+from dbcpu.record import CpuSeries, Round
+
+Amounts = Callable[[CpuSeries, Floats], Sequence[float] | Floats]
+GAP_S = 1.0
+MAX_CELLS = 1 << 17
+"""CPUs times changes of state: more at once gain nothing, and take memory."""
+PIECE_WHOLE = 1.4
+"""CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRound:
+    """A round with the (start, end) of each session, and its ``stretches``, which begin and end with these."""
+
+    round: Round
+    spans: tuple[Span | None, ...]
+    hz: float
+    stretches: Stretches
+
+    @classmethod
+    def of(cls, round_: Round, spans: Sequence[Span | None]) -> "WatchedRound":
+        """The times are those of the round, in seconds after its release."""
+        hz = poll_hz(round_)
+        return cls(round_, tuple(spans), hz, stretches(round_).snapped(spans, 1 / hz))
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """The first and the last moment of all that is known of it."""
+        moments = [*self.round.timeline_s[:1], *self.round.timeline_s[-1:]]
+        moments += [moment for span in self.spans if span for moment in span]
+        if self.stretches.from_s.size:
+            moments += [float(self.stretches.from_s.min()), float(self.stretches.to_s.max())]
+        for each in self.round.witness.cpus if self.round.witness else ():
+            moments += [at_us / 1e6 for at_us in (*each.at_us[:1], *each.at_us[-1:])]
+        return min(moments, default=0.0), max(moments, default=0.0)
+
+    @property
+    def cpus(self) -> set[int]:
+        """CPUs that anything is known of."""
+        return {*self.stretches.cpu.tolist(), *(row.cpu for row in self.round.cpu_timeline)}
+
+
+def batches(rounds: Sequence[WatchedRound], known: Mapping[int, object]) -> Iterator[list[WatchedRound]]:
+    """Neighbours together, as many as are worth it; one whose CPUs are not all ``known`` is by itself.
+
+    Such a round has a list of CPUs of its own: those that were seen in it.
+    """
+    together, cells = list[WatchedRound](), 0
+    for each in rounds:
+        alone = not each.cpus <= known.keys()
+        own = len(known) * (2 * each.stretches.cpu.size + len(each.round.timeline_s))
+        if together and (alone or cells + own > MAX_CELLS):
+            yield together
+            together, cells = [], 0
+        together.append(each)
+        cells += own
+        if alone:
+            yield together
+            together, cells = [], 0
+    if together:
+        yield together
+
+
+class JoinedRounds:
+    """``sessions``, ``spans``, ``stretches`` and ``round_at`` are those of all rounds; ``starts``: what was added to
+    the times of each. ``counted``: of each round, whether the CPU time of all its stretches is known."""
+
+    def __init__(self, rounds: Sequence[WatchedRound]) -> None:
+        self.rounds = rounds
+        self.starts = _starts(rounds)
+        self.sessions = [session for each in rounds for session in each.round.sessions]
+        self.spans = [
+            (span[0] + start, span[1] + start) if span else None
+            for each, start in zip(rounds, self.starts, strict=True)
+            for span in each.spans
+        ]
+        counts = [len(each.spans) for each in rounds]
+        self.round_at: npt.NDArray[np.int64] = np.repeat(np.arange(len(rounds)), counts)
+        self.stretches = Stretches.joined([each.stretches for each in rounds], counts, self.starts)
+        self.hz = np.array([each.hz for each in rounds])[self.round_at]
+        runnable = self.stretches.where(self.stretches.runnable)
+        at, many = self.round_at[runnable.session], len(rounds)
+        self.counted = (np.bincount(at, minlength=many) > 0) & (
+            np.bincount(at, np.isnan(runnable.cpu_s), minlength=many) == 0
+        )
+        self.has_timeline = np.array([bool(each.round.cpu_timeline) for each in rounds])
+        self.has_processes = ~self.has_timeline & np.array([bool(_by_process(each)) for each in rounds])
+
+    @cached_property
+    def edges_s(self) -> list[Floats]:
+        """Of each round: the ends of the slices of its timeline."""
+        return [
+            np.array(each.round.timeline_s, dtype=np.float64) + start
+            for each, start in zip(self.rounds, self.starts, strict=True)
+        ]
+
+    @cached_property
+    def steal(self) -> Curves:
+        """Seconds, by CPU."""
+        return self._timeline(lambda row, _: row.steal_s)
+
+    @cached_property
+    def irq(self) -> Curves:
+        """Seconds of interrupts of either kind, by CPU."""
+        return self._timeline(lambda row, _: tuple(map(add, row.irq_s, row.softirq_s)))
+
+    @cached_property
+    def busy(self) -> Curves:
+        """Seconds, by CPU."""
+        return self._timeline(lambda row, _: row.busy_s)
+
+    @cached_property
+    def cycles(self) -> Curves:
+        """Millions, by CPU, where its frequency is known."""
+        return self._timeline(lambda row, edges_s: np.array(row.mhz) * np.diff(edges_s)[: len(row.mhz)])
+
+    @cached_property
+    def witness(self) -> Curves:
+        """CPU time of the witness, by CPU."""
+        points: dict[int, list[tuple[Floats, Floats]]] = {}
+        for each, start in zip(self.rounds, self.starts, strict=True):
+            for row in each.round.witness.cpus if each.round.witness else ():
+                spent_s = np.array(row.ns) * (PIECE_WHOLE / 1e9)
+                spent_s[:1] = 0.0  # nothing is known before the end of the first piece
+                points.setdefault(row.cpu, []).append((np.array(row.at_us) / 1e6 + start, spent_s))
+        return _curves(points)
+
+    @cached_property
+    def processes(self) -> Curves:
+        """Seconds of other processes by CPU in rounds without a timeline: spread evenly over their CPUs and round."""
+        used = [
+            (float(cpu), float(each.stretches.from_s.min()) + start, float(each.stretches.to_s.max()) + start, used_s)
+            for each, start in zip(self.rounds, self.starts, strict=True)
+            if not each.round.cpu_timeline
+            for cpu, used_s in _by_process(each).items()
+        ]
+        cpus, from_s, to_s, used_s = np.array(used, dtype=np.float64).reshape(-1, 4).T
+        return spread_by(cpus.astype(np.int64), from_s, to_s, used_s)
+
+    def _timeline(self, amounts: Amounts) -> Curves:
+        """By CPU: ``amounts`` of its row, one for each slice. Rows with another number of amounts are left out."""
+        points: dict[int, list[tuple[Floats, Floats]]] = {}
+        for each, edges_s in zip(self.rounds, self.edges_s, strict=True):
+            for row in each.round.cpu_timeline:
+                found = np.asarray(amounts(row, edges_s), dtype=np.float64)
+                if found.size + 1 == edges_s.size and found.any():
+                    points.setdefault(row.cpu, []).append((edges_s, np.concatenate([[0.0], found])))
+        return _curves(points)
+
+
+def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:
+    """Of moments, and what was gained since the one before; the first of a round has gained nothing."""
+    joined = {cpu: tuple(map(np.concatenate, zip(*rounds, strict=True))) for cpu, rounds in points.items()}
+    return Curves.of({cpu: Curve(moments, np.cumsum(gained)) for cpu, (moments, gained) in joined.items()})
+
+
+def _starts(rounds: Sequence[WatchedRound]) -> list[float]:
+    """Of each round: 0 for the first, whose times stay as they are."""
+    starts, end_s = list[float](), 0.0
+    for each in rounds:
+        first_s, last_s = each.extent
+        starts.append(end_s + GAP_S - first_s if starts else 0.0)
+        end_s = starts[-1] + last_s
+    return starts
+
+
+def _by_process(each: WatchedRound) -> dict[int, float]:
+    """What all other processes of a round used of each CPU, in seconds."""
+    used_s: dict[int, float] = {}
+    if each.stretches.from_s.size:
+        for process in each.round.foreign:
+            for cpu in process.cpus:
+                used_s[cpu] = used_s.get(cpu, 0.0) + process.cpu_s / len(process.cpus)
+    return used_s
