@@ -344,28 +344,33 @@ round() {
     ! into_file || keep interrupted
 }
 
-# One line for the eye: the rate of each session, slowest and fastest, and how far apart they are.
+# For the eye: the slowest and the fastest rate, how far apart they are, and that of each session in their order.
 show_round() {
-    awk -v id="order=$order" -v rows="$rows" -v level="$level" -v program="$program" -v unit="${unit:-Mrows/s}" -v per="${per:-1000000}" '
+    awk -v id="order=$order" -v rows="$rows" -v level="$level" -v program="$program" -v unit="${unit:-Mrows/s}" -v per="${per:-1000000}" -v limit_s="${for_s:-0}" '
         function value(name, i) { for (i = 2; i <= NF; i++) if (index($i, name "=") == 1) return substr($i, length(name) + 2) }
         $2 != id { next }
         $1 == "failed" { failed++ }
         $1 == "execution" {
             who = value("ordinal"); end = value("end"); if (!(who in first)) first[who] = value("start")
             last[who] = end; done[who]++
+            took = end - value("start"); if (took > longest) longest = took
         }
         END {
-            for (who in done) {
+            form = per == 1 ? "%.0f" : "%.3f"
+            for (who = 0; who < level; who++) {
+                if (!(who in done)) { each = each " -"; continue }
                 rate = done[who] * rows / (last[who] - first[who] + 1e-9) / per
                 if (!count++ || rate < least) least = rate
                 if (rate > most) most = rate
-                sum += rate
+                sum += rate; each = each " " sprintf(form, rate)
             }
-            printf "%s: %d sessions", program, level
-            form = per == 1 ? "%.0f" : "%.3f"
+            printf "%s: %d session%s", program, level, (level > 1 ? "s" : "")
             if (count) printf ": " form " to " form " " unit " each, max/min %.2f, all " form, least, most, most / least, sum
             if (failed) printf ", %d failed", failed
             print ""
+            if (level > 1 && count) print program ": " unit " of each session:" each
+            if (limit_s && longest > limit_s)
+                printf "%s: the longest count took %.1f s, and only %d s were given: give more seconds, or fewer sessions\n", program, longest, limit_s
         }' lines >&2
 }
 

@@ -8,10 +8,10 @@ and describe-db-parameters
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dbcpu.findings import Finding
-from dbcpu.record import AUTONOMOUS, RDS
+from dbcpu.record import AUTONOMOUS, RDS, Header
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
@@ -59,27 +59,64 @@ _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
 
-_OF_A_RUN = re.compile(r"a longer `--size`, or more `--executions`|`--(?P<option>size|repeats)(?: (?P<value>\w+))?`")
-"""Options of ``dbcpu run`` in a remedy."""
-_LONGER = {
-    "increment": "`increment -s long`",
-    "gzip-pipe": "more MB of `gzip-pipe`",
-    "psql": "`psql-fanout -s long`",
-    "sqlplus": "`sqlplus-fanout -s long`",
+_REPEATS = re.compile(r"`--repeats (\w+)`")
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Words of a remedy of ``dbcpu run`` and what stands for them; ``repeats`` for so many: a pattern's replacement."""
+
+    words: Mapping[str, str]
+    repeats: str
+
+
+def _script(name: str, levels: str, longer: str, rounds: str) -> _Origin:
+    """``longer`` has longer executions, ``rounds`` longer rounds; ``levels`` goes on with numbers of sessions."""
+    words = {
+        "a longer `--size`, or more `--executions`": longer,
+        "more `--executions`, or a longer `--size`": rounds,
+        "`--size long`": longer,
+        "`--workload ": "`-w ",
+        "`--sessions 1,...`": f"`{levels} 1,...`",
+        "`--sessions auto`": f"`{levels} 1-V`, V twice the vCPUs",
+        "measure again: `dbcpu run`": f"measure again: `{name}`",
+    }
+    return _Origin(words, r"`-r \1`")
+
+
+_SCRIPTS = {
+    "increment": _script("increment", "increment", "`increment -s long`", "more SECONDS of `increment`"),
+    "gzip-pipe": _script("gzip-pipe", "gzip-pipe", "more MB of `gzip-pipe`", "more MB of `gzip-pipe`"),
+    **{
+        name: _script(f"{name}-fanout", f"{name}-fanout -n", f"`{name}-fanout -s long`", f"`{name}-fanout -s long`")
+        for name in ("psql", "sqlplus")
+    },
 }
-"""By the driver of a run that a script of the shell kit measured: what stands for ``--size long``."""
+"""By the driver of a database: scripts of the shell kit."""
+_TIMES = _Origin(
+    {
+        ": a longer `--size`, or more `--executions`": "",
+        ": more `--executions`, or a longer `--size`": "",
+        ": `--size long`": "",
+        " (`--size long`)": "",
+        " (`--workload arithmetic`)": "",
+        ": `--sessions 1,...`": "",
+        "`--sessions auto`": "1 to twice the vCPUs",
+        "measure again: `dbcpu run`": "measure again",
+    },
+    r"\1 rounds of each level",
+)
+"""Times that another program measured: nobody knows its options."""
 
 
-def as_typed(text: str, driver: str) -> str:
-    """A remedy of ``dbcpu run`` with the options of the script that measured; itself for every other driver."""
-    longer = _LONGER.get(driver)
-    if longer is None:
+def as_typed(text: str, header: Header) -> str:
+    """A remedy or verdict of ``dbcpu run``, for an imported run with the options of the script that measured it."""
+    if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
         return text
-
-    def option(found: re.Match[str]) -> str:
-        return f"`-r {found['value'] or 'N'}`" if found["option"] == "repeats" else longer
-
-    return _OF_A_RUN.sub(option, text)
+    origin = _SCRIPTS.get(header.database.driver, _TIMES)
+    for ours, theirs in origin.words.items():
+        text = text.replace(ours, theirs)
+    return _REPEATS.sub(origin.repeats, text)
 
 
 def where(finding: Finding, service: str) -> Finding:

@@ -4,8 +4,10 @@ What they have in common is tested with the smallest of gzip-pipe: counting take
 """
 
 import re
+import shutil
 import signal
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -28,14 +30,50 @@ def test_counting_becomes_a_record(kit: Kit) -> None:
         assert each.not_sampled is None
         for session in each.sessions:
             assert (session.answer_ok, session.error) == (True, None)
-            # New ones begin until a second after its own first; the clock has hundredths.
-            first, *_, last = session.executions if len(session.executions) > 1 else session.executions * 2
-            assert last.start_s - first.start_s < 1.02
+            # None begins that would end more than a second after its own first began, if as long as the one before.
+            for before, after in pairwise(session.executions):
+                assert after.start_s + before.elapsed_s - session.executions[0].start_s < 1.0
             assert session.cpu_s is not None
             assert session.run_delay_s is not None
             assert session.server.verified
     assert explain(record).verdict
-    assert re.search(r"increment: 2 sessions: .* max/min \d", err)
+    assert re.search(r"increment: 1 session: \d+ to \d+ counts/s each, max/min 1.00, all \d+\n", err)
+    shown = re.search(
+        r"increment: 2 sessions: (\d+) to (\d+) counts/s each, max/min \d.*, all (\d+)\n"
+        r"increment: counts/s of each session: (\d+) (\d+)\n",
+        err,
+    )
+    assert shown
+    least, most, total, *each_rate = map(int, shown.groups())
+    assert sorted(each_rate) == [least, most]
+    assert abs(total - sum(each_rate)) <= 1
+    for rate, session in zip(each_rate, record.rounds[1].sessions, strict=True):
+        last = session.executions[-1]
+        lasted_s = last.start_s + last.elapsed_s - session.executions[0].start_s
+        assert abs(rate - 20_000 * len(session.executions) / lasted_s) < 1
+
+
+def test_a_session_begins_no_execution_that_would_end_too_late(one_kit: Kit) -> None:
+    orders = "define work 1\nsleep 1.6; answer=done\nrun - +3\nend\n"
+    command = [*one_kit.shell.split(), str(SCRIPTS / "session")]
+    done = subprocess.run(
+        command, input=orders, capture_output=True, text=True, env=one_kit.environment, timeout=LIMIT_S
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["ready", "ran", "done", "ended"]
+
+
+def test_a_count_that_is_longer_than_the_time_given_is_said(one_kit: Kit, tmp_path: Path) -> None:
+    """With a copy of the scripts whose count sleeps."""
+    (tmp_path / "shell").mkdir()
+    for script in ("increment", "session", "lines.sh", "sessions.sh", "sample-psr"):
+        shutil.copy(SCRIPTS / script, tmp_path / "shell" / script)
+    (tmp_path / "sql" / "shell").mkdir(parents=True)
+    head = "# answer: n\n# rows: n\n# sizes: tiny=5\n"
+    (tmp_path / "sql" / "shell" / "increment.sh").write_text(f"{head}sleep 1.2\nanswer=:n\n")
+    command = [*one_kit.shell.split(), str(tmp_path / "shell" / "increment"), "1", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, env=one_kit.environment, timeout=LIMIT_S)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\nincrement: the longest count took \d+\.\d s, and only 1 s were given: give more ", done.stderr)
 
 
 def test_compressing_becomes_a_record(kit: Kit) -> None:

@@ -60,13 +60,13 @@ def _explained(
     if header.plan.experiment != "sweep":
         return _of_experiment(header, rounds, licence_rules)
     record = RunRecord(header, tuple(rounds))
-    return record, _typed(_swept(record, licence_rules), header.database.driver)
+    return record, _typed(_swept(record, licence_rules), header)
 
 
-def _typed(analysis: Analysis, driver: str) -> Analysis:
+def _typed(analysis: Analysis, header: Header) -> Analysis:
     """Remedies with the options of the script that measured."""
-    findings = tuple(replace(each, remedy=as_typed(each.remedy, driver)) for each in analysis.findings)
-    return replace(analysis, verdict=as_typed(analysis.verdict, driver), findings=findings)
+    findings = tuple(replace(each, remedy=as_typed(each.remedy, header)) for each in analysis.findings)
+    return replace(analysis, verdict=as_typed(analysis.verdict, header), findings=findings)
 
 
 def _of_experiment(

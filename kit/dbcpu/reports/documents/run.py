@@ -41,7 +41,7 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
             heading=name,
             headline=f"{summary.headline} (simulated)" if simulated else summary.headline,
             tone=summary.kind,
-            remedy=as_typed(summary.remedy, header.database.driver),
+            remedy=as_typed(summary.remedy, header),
             tiles=summary.facts,
         ),
         make_page=lambda: page_sections(record, analysis),
@@ -63,7 +63,7 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
 def _data(record: RunRecord, analysis: Analysis) -> Mapping[str, Any]:
     """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
     header, summary = record.header, headline(analysis)
-    remedy = as_typed(summary.remedy, header.database.driver)
+    remedy = as_typed(summary.remedy, header)
     return {
         "run_id": header.run_id,
         "label": header.label,
