@@ -72,11 +72,14 @@ def _measured(words: Sequence[str], folder: Path, kept: Path) -> Measured:
     began_s, file = time.monotonic(), folder / "record.json.gz"
     file.unlink(missing_ok=True)
     command = (sys.executable, "-P", "-m", "dbcpu", "run", *words, "--yes", "--quiet", "--report", "none")
-    made = subprocess.run(
-        (*command, "--store", str(folder / "runs.db"), "--json", str(file)),
-        cwd=folder, env={**os.environ, "DBCPU_SETTLE_S": "0"}, capture_output=True, text=True, timeout=LONGEST_S,
-        check=False,
-    )  # fmt: skip
+    try:
+        made = subprocess.run(
+            (*command, "--store", str(folder / "runs.db"), "--json", str(file)),
+            cwd=folder, env={**os.environ, "DBCPU_SETTLE_S": "0"}, capture_output=True, text=True, timeout=LONGEST_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return Measured(tuple(words), LONGEST_S, "", (), f"ended after {LONGEST_S} s")
     took_s = round(time.monotonic() - began_s, 1)
     if made.returncode not in (0, 1) or not file.is_file():
         return Measured(tuple(words), took_s, "", (), made.stderr.strip()[-300:])

@@ -13,6 +13,7 @@ from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
 from dbcpu.measure.preview import MEMORY_SHARE
+from dbcpu.plan import RoundSpec
 from dbcpu.workflows.measure_run import DEFAULT_SECONDS, Choices
 
 HERE = ("embedded", "shell", "sqlite")
@@ -83,7 +84,10 @@ def forecast(request: Request, choices: Choices) -> Forecast:
     levels = experiment.levels(choices.sessions, vcpus or 1, cores)
     variants = plan.AA if choices.aa else ("",)
     specs = experiment.specs(levels, choices.repeats, choices.seed or 0, variants)
-    most = "at most " if choices.sessions == "auto" and not choices.aa else ""
+    adaptive = choices.sessions == "auto" and not choices.aa
+    most = "usually at most " if adaptive else ""
+    # Such a plan ends with one session alone.
+    specs = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     execution_s = work.rows / TYPICAL_ROWS_PER_S
     fixed_s = execution_s * choices.executions if choices.executions else choices.seconds or DEFAULT_SECONDS
     session_s = choices.for_s or max(execution_s, fixed_s)

@@ -13,6 +13,7 @@ from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
@@ -152,15 +153,17 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
     more = found.more_rounds
     last = max((each.level for each in record.rounds), default=1)
     if sessions is None:
-        if more is None and not any(Answer.UNDECIDED in (each.even, each.full_speed) for each in found.levels):
+        if more is None and not any(map(_is_open, found.levels)):
             raise UsageError(
                 f"nothing is undecided in run {run_id}; to measure levels more precisely name them: "
                 f"--sessions {last} --rounds 6"
             )
         if more is None:
+            vcpus = record.header.plan.vcpus or last
+            open_ = [each.level for each in found.levels if each.level <= vcpus and _is_open(each)] or [last]
             raise UsageError(
-                f"no number of rounds is known that would decide run {run_id}: `dbcpu show {run_id}` says what is "
-                f"undecided; name the levels to measure again: --sessions {last} --rounds 6"
+                f"no number of rounds is known that probably decides run {run_id}: `dbcpu show {run_id}` says what is "
+                f"undecided; name the levels to measure again: --sessions {ranges(open_)} --rounds 6"
             )
         return more.added if rounds is None else tuple((level, rounds) for level, _ in more.added)
     levels = plan.parse_levels(sessions, record.header.plan.vcpus or 1)
@@ -181,3 +184,7 @@ def _in_turn(wanted: Sequence[tuple[int, int]]) -> Iterator[int]:
 
 def _next_order(record: RunRecord) -> int:
     return max((each.order for each in record.rounds), default=-1) + 1
+
+
+def _is_open(level: LevelView) -> bool:
+    return Answer.UNDECIDED in (level.even, level.full_speed)

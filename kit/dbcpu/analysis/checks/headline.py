@@ -110,7 +110,8 @@ def _loss_words(found: Outcome, up_to: str) -> str:
     lose = lost_words(first)
     where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at N={first.level}"
     open_ = [each.level for each in found.undecided]
-    words = f"Yes {up_to}, {where} {lose}" if up_to else f"No: {where} {lose}"
+    fine = f"Equal CPU {up_to}" if found.alone_undecided else f"Yes {up_to}"
+    words = f"{fine}, {where} {lose}" if up_to else f"No: {where} {lose}"
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
 
 

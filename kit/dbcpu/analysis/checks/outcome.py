@@ -209,12 +209,12 @@ def inconclusive(given: CheckInput) -> Finding | None:
     within_noise = bool(limits) and exceeds(max(limits))
     limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if within_noise else ""
     rounds = more.rounds if more else "N"
-    asked = "whether all sessions get equal CPU at full speed"
+    asked, known = "whether all sessions get equal CPU at full speed", ""
     if all(each.even is Answer.YES for each in undecided):
-        asked = "whether sessions are at full speed; their shares are equal"
+        asked, known = "whether sessions are at full speed", "; their shares are equal"
     elif all(each.full_speed is Answer.YES for each in undecided):
-        asked = "whether shares are equal; the median session is at full speed"
-    found = noted("inconclusive", f"{where} {asked}{limit}", repeats=rounds)
+        asked, known = "whether shares are equal", "; the median session is at full speed"
+    found = noted("inconclusive", f"{where} {asked}{limit}{known}", repeats=rounds)
     if more is not None and not why_no_more(given.record.header):
         return found
     remedy = QUIETER if more is None else f"more rounds (`--repeats {rounds}`), {QUIETER}"

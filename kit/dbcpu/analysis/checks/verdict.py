@@ -216,7 +216,7 @@ class _Words:
                 return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
             return "a quieter host or longer executions may decide"
         return (
-            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}: {more.rounds} of each level) "
+            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
             "would probably decide"
         )
 
@@ -353,16 +353,14 @@ def _fine(found: Outcome) -> str:
         return ""
     ratio = f"median max/min at most {number(max(each.max_over_min or 1.0 for each in found.fine))}"
     up_to = plural(found.fine[-1].level, "session")
+    speed = "as fast as one alone" if found.alone_undecided else "at full speed"
     if all(map(is_fine, found.levels)):
-        return f"all sessions get equal CPU at full speed, at every level up to {up_to} ({ratio})"
-    return f"up to {up_to} all get equal CPU at full speed ({ratio})"
+        return f"all sessions get equal CPU {speed}, at every level up to {up_to} ({ratio})"
+    return f"up to {up_to} all get equal CPU {speed} ({ratio})"
 
 
 def _half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
-    """Questions without an answer at levels that have a loss, about shares above the vCPUs, and of one session.
-
-    ``alone``: what one session alone lost time to in some rounds.
-    """
+    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``."""
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
     shares = [each.level for each in some if each.even is Answer.UNDECIDED]
     speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]

@@ -48,7 +48,7 @@ def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
     said = _begin(header, len(soak.segments)) + _soaked(soak, analysis)
     verdict = f"{said} {meanwhile(analysis)}".rstrip()
-    return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak), capacity=None)
+    return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
 
 
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
@@ -67,7 +67,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     return analysis
 
 
-def _soak_conclusion(soak: Soak) -> Conclusion:
+def _soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     if soak.median_s is None:
         return Conclusion("Nothing was measured", UNKNOWN)
     if soak.second is not None:
@@ -75,6 +75,8 @@ def _soak_conclusion(soak: Soak) -> Conclusion:
     if soak.trend is not None:
         word = "slower" if soak.trend.change > 0 else "faster"
         return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
+    if any(each.even is Answer.NO for each in analysis.levels):
+        return Conclusion("Shares are unequal: some sessions are slower all along", BAD)
     return Conclusion("Neither drift nor a second speed is shown", "")
 
 
@@ -111,6 +113,10 @@ def _soaked(soak: Soak, analysis: Analysis) -> str:
         parts.append("drift is not shown")
     else:
         parts.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
+    if soak.second is None and (
+        ratios := [each.max_over_min or 1.0 for each in analysis.levels if each.even is Answer.NO]
+    ):
+        parts.append(f"shares are unequal: the slowest session took {times(max(ratios))} as long as the fastest")
     if soak.gaps:
         lost = sum(gap.to_s - gap.from_s for gap in soak.gaps)
         parts.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")

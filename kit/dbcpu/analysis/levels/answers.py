@@ -161,6 +161,7 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     full_speed = _full_speed(seen, None if reference.noise_range is None else high, slowed)
     if pace is not None and pace.limit is None:
         even, full_speed = _as_delivered(seen, even, full_speed, pace)
+    detectable = min(_detectable(seen, reference, gate, shift, even, full_speed), _left(even, full_speed, bound, high))
     return Answers(
         even=even,
         full_speed=full_speed,
@@ -169,8 +170,20 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
         slowdown_high=_known(high),
         detectable=None
         if reference.noise_range is None
-        else _known(_detectable(seen, reference, gate, shift, even, full_speed)),
+        else _known(
+            min(_detectable(seen, reference, gate, shift, even, full_speed), _left(even, full_speed, bound, high))
+        ),
     )
+
+
+def _left(even: Answer, full_speed: Answer, bound: float | None, high: float) -> float:
+    """What the bounds of the open questions leave possible: a larger slowdown would have shown."""
+    open_ = [
+        limit if limit is not None else float("inf")
+        for answer, limit in ((even, bound), (full_speed, high))
+        if answer is Answer.UNDECIDED
+    ]
+    return max([1.0, *open_]) if open_ else float("inf")
 
 
 def _alone(seen: Seen, reference: Reference) -> Answer:

@@ -24,7 +24,7 @@ MIN_COUNTED = 0.075
 """The same of what the kernel counts apart from CPU time, where a witness shows how much of that the pace took."""
 OFTEN_PER_S = 5.0
 """Voluntary switches from which a session is one that waits in between; CPU-only work has one or two an execution."""
-MOSTLY = 0.9
+MOSTLY = 0.95
 """A larger busy share is that of CPU-only work: answers are sent, and clocks are apart."""
 MAX_STEAL = 0.03
 """Of the CPUs' time: a solo round with a witness and more steal is no reference if MIN_WHOLE others remain."""
