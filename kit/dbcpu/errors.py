@@ -5,6 +5,7 @@
     │   └── UnknownName        exit 2   no such target, workload, size, format, run ...: lists what there is
     ├── MeasureError           exit 3   the measurement could not be made
     │   ├── ConnectError       exit 3   a session could not be opened
+    │   ├── BusyHost           exit 4   other work keeps the host busy: nothing was measured (run --if-quiet)
     │   ├── GateError          exit 3   not all sessions reached the gate: nothing was released
     │   └── ServerError        exit 3   the database was lost, or refused the work
     ├── PlugInError            exit 3   a member that an installed package adds cannot be used
@@ -54,6 +55,12 @@ class MeasureError(DbcpuError):
 
 class ConnectError(MeasureError):
     """A session could not be opened."""
+
+
+class BusyHost(MeasureError):
+    """Other work kept the host busy, and it was asked not to be measured then."""
+
+    exit_code = 4
 
 
 class GateError(MeasureError):

@@ -62,9 +62,9 @@ def test_the_alert_rules_ask_for_metrics_that_a_night_writes() -> None:
     (rules,) = blocks("yaml")
     written = set(re.findall(r"^# TYPE (\w+) gauge$", SHELL, re.MULTILINE))
     expressions = re.findall(r"^ {8}expr: (.+)$", rules, re.MULTILINE)
-    assert len(expressions) == rules.count("- alert: ") == rules.count("summary: ") == 3
+    assert len(expressions) == rules.count("- alert: ") == rules.count("summary: ") == 4
     asked = {name for each in expressions for name in re.findall(r"dbcpu_\w+", each)}
-    names = ("busy_host", "exit_code", "finished_timestamp_seconds")
+    names = ("busy_host", "exit_code", "finished_timestamp_seconds", "too_busy")
     assert asked == written == {f"dbcpu_nightly_{name}" for name in names}
     for each in expressions:
         plain = re.sub(r"dbcpu_\w+|time\(\)", "1", each)

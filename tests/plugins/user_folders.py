@@ -11,7 +11,7 @@ def user_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("DATA", "STATE", "CONFIG"):
             patch.setenv(f"XDG_{name}_HOME", str(tmp_path_factory.mktemp(name.lower())))
-        for name in ("DBCPU_STORE", "DBCPU_DEBUG"):
+        for name in ("DBCPU_STORE", "DBCPU_DEBUG", "COLUMNS", "FORCE_COLOR", "NO_COLOR"):
             patch.delenv(name, raising=False)
         patch.setenv("DBCPU_JOURNAL", str(tmp_path_factory.mktemp("journal")))
         yield

@@ -61,7 +61,7 @@ Exit codes:
     1  a finding at or above --fail-on (also: inconclusive), or a violation of a limit (check)
     2  wrong usage: command line or configuration file
     3  could not measure, store or read
-    4  a violation (check) on a host that was busy with other work: not shown to be a worse host
+    4  the host was busy with other work: not measured (run --if-quiet), or a violation (check)
   130  interrupted; finished rounds are stored
 
 \b

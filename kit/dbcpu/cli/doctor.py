@@ -23,11 +23,12 @@ def command(target: str, host: str | None, origin: str | None, as_json: bool, fa
     from dbcpu.formatting import printable_lines
     from dbcpu.workflows.measure_run import diagnose
     from dbcpu.workflows.origins.far_target import far_target
+    from dbcpu.workflows.terminal import wrapped
 
     if far := far_target(target, origin, host):
         from dbcpu.workflows.origins.doctor import doctor_from
 
         return doctor_from(far, [*(["--json"] if as_json else []), "--fail-on", fail_on])
     findings = diagnose(resolve(target, here=True), host)
-    click.echo(as_json_text(findings) if as_json else printable_lines(as_text(findings)))
+    click.echo(as_json_text(findings) if as_json else wrapped(printable_lines(as_text(findings))))
     return int(reached(findings, fail_on))

@@ -14,6 +14,7 @@ from dbcpu.cli._options import confirm, fail_on_option, from_option, measuring_o
 @from_option
 @click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")
 @click.option("--dry-run", is_flag=True, help="Show levels, rounds and time, and measure nothing.")
+@click.option("--if-quiet", is_flag=True, help="Stop with exit code 4 where the host is busy, with --yes too.")
 @click.option("--cpus", multiple=True, metavar="CPUS", help="With --together: pin each target's processes to these.")
 @fail_on_option
 @click.pass_context

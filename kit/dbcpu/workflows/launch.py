@@ -33,13 +33,20 @@ class Delivery:
     verbose: bool = False
     log_file: Path | None = None
     brief: bool = False
+    if_quiet: bool = False
+    """A busy host is not measured, whatever ``yes`` says."""
 
     def watcher(self, confirm: Confirm, *, keeps: bool = False) -> ProgressWatcher:
         """Shows progress as these ask for. Raises UsageError."""
         return ProgressWatcher(
             lambda question: confirm(question, self.yes),
-            quiet=self.quiet, keeps=keeps, verbose=self.verbose, log_file=self.log_file,
+            quiet=self.quiet, keeps=keeps, verbose=self.verbose, log_file=self.log_file, if_quiet=self.if_quiet,
         )  # fmt: skip
+
+    @property
+    def forced(self) -> bool:
+        """Measure on a busy host, too, without a question."""
+        return self.yes and not self.if_quiet
 
     def present(self, store: Store, run_id: str, rounds: Callable[[], Iterable[Round]]) -> int:
         """Shows the finished run as these ask for. Returns and raises as ``present``."""
@@ -85,7 +92,9 @@ def launch(
     watcher = delivery.watcher(confirm, keeps=keeps)
     with open_store(delivery.store) as store:
         try:
-            run_id = run(request, choices, store, watcher, forced=delivery.yes, planner=planner, experiment=experiment)
+            run_id = run(
+                request, choices, store, watcher, forced=delivery.forced, planner=planner, experiment=experiment
+            )
         finally:
             watcher.close()
         return delivery.present(store, run_id, lambda: watcher.rounds if keeps else store.rounds(run_id))
@@ -106,7 +115,7 @@ def launch_to_stdout(request: Request, choices: Choices, delivery: Delivery, con
         raise UsageError("--store - writes the run to standard output and nothing else; leave out what asks for more")
     watcher = delivery.watcher(confirm)
     try:
-        run(request, choices, RunStream(__version__, sql_hash()), watcher, forced=delivery.yes, planner=adaptive)
+        run(request, choices, RunStream(__version__, sql_hash()), watcher, forced=delivery.forced, planner=adaptive)
     finally:
         watcher.close()
     return 0

@@ -19,7 +19,7 @@ from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.hosts.busiest import stays_busy
+from dbcpu.hosts.busiest import named, stays_busy
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
@@ -91,8 +91,8 @@ class Watcher:
     def agree(self, preview: Preview) -> None: ...
 
     def busy(self, found: str) -> None:
-        """The host is busy with other work, as the sentence says; returns where it shall be measured anyway."""
-        raise MeasureError(f"{found}; stop it, or measure anyway with --yes")
+        """``found``: how much of the host's CPU time others use, and who; returns where it is measured anyway."""
+        raise MeasureError(f"the host is busy: {found}; stop it, or measure anyway with --yes")
 
     def stage(self, what: str) -> None: ...
 
@@ -271,7 +271,8 @@ def _open(
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
         quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
-        watcher.busy(f"the host is {percent(quiet.busy_share)} busy with other work")
+        share, who = percent(quiet.busy_share), named(chosen.host, _ticks_of(chosen.host))
+        watcher.busy(f"{share} of its CPU time went to other work{who and f' ({who})'}")
     return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
 
 

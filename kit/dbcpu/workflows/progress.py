@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from dbcpu.config.drafts import open_to_append
-from dbcpu.errors import UsageError
+from dbcpu.errors import BusyHost, UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import plain, plural, short_ranges
 from dbcpu.measure.preview import Preview
@@ -28,7 +28,7 @@ class ProgressWatcher(Watcher):
 
     ``rounds``: those that are finished, if it ``keeps`` them. ``verbose``: a line of figures after each round.
     ``log_file``: all lines go there too, with the time, and those of ``verbose``. Where it cannot be
-    written that is said once, and the run goes on.
+    written that is said once, and the run goes on. ``if_quiet``: a busy host is refused, without a question.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class ProgressWatcher(Watcher):
         keeps: bool = False,
         verbose: bool = False,
         log_file: Path | None = None,
+        if_quiet: bool = False,
     ) -> None:
         """Raises UsageError where the log cannot be written, UntrustedFile as ``open_to_append``."""
         self.rounds: list[Round] = []
@@ -46,6 +47,7 @@ class ProgressWatcher(Watcher):
         self._confirm = confirm
         self._quiet = quiet
         self._verbose = verbose
+        self._if_quiet = if_quiet
         self._log = _opened(log_file) if log_file else None
         self._log_failed = False
         self._figures = LiveFigures()
@@ -83,10 +85,12 @@ class ProgressWatcher(Watcher):
             self._bar.start()
 
     def busy(self, found: str) -> None:
-        """Asked on a terminal. Raises MeasureError where there is none, and as ``confirm``."""
+        """Asked on a terminal. Raises MeasureError where there is none, BusyHost if asked to, and as ``confirm``."""
+        if self._if_quiet:
+            raise BusyHost(f"host busy: {found}; nothing was measured")
         if sys.stdin is None or not sys.stdin.isatty():
             super().busy(found)
-        self._confirm(f"{found[0].upper()}{found[1:]}, and may slow the sessions. Measure anyway?")
+        self._confirm(f"The host is busy: {found}, which may slow the sessions. Measure anyway?")
 
     def stage(self, what: str) -> None:
         self._say(f"{what} ...")

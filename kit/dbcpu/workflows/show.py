@@ -1,7 +1,7 @@
 """Shows a document: on standard output in one format, and in a folder in every usual one."""
 
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
 from dbcpu.reports.formats.base import load_format
+from dbcpu.workflows.terminal import asked_width, coloured
 
 if TYPE_CHECKING:
     from dbcpu.reports.document import Document
@@ -56,13 +57,13 @@ def keep_and_show(record: RunRecord, store: "Store | None", json_file: str | Non
 
 
 def print_document(document: "Document", form: str = "table") -> None:
-    """In the width and colours of a terminal, if there is one and the format can. Raises UsageError."""
+    """In the width and colours of ``terminal``, if the format can. Raises UsageError."""
     member: Any = load_format(form)
     if member.BINARY:
         raise UsageError(f"{form} is no text; give --out DIR, or dbcpu report --format {form}")
-    if hasattr(member, "show") and sys.stdout.isatty():
-        from rich.console import Console
-
-        member.show(document, Console())
+    console = coloured(document.width) if hasattr(member, "show") else None
+    if console is not None:
+        member.show(document, console)
     else:
-        click.echo(encodable(member.render(document).rstrip("\n")))
+        shown = replace(document, width=asked_width() or document.width)
+        click.echo(encodable(member.render(shown).rstrip("\n")))

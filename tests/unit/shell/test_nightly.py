@@ -24,6 +24,11 @@ echo "$*" >>"$FAKE_NOTES"
 case $1 in
     run)
         [ -z "${FAKE_HANG:-}" ] || { : >"$FAKE_HANG.begun"; while [ -e "$FAKE_HANG" ]; do sleep 0.02; done; }
+        # So often the host is busy.
+        if [ "$(grep -c '^run' "$FAKE_NOTES")" -le "${FAKE_BUSY:-0}" ]; then
+            echo "dbcpu: host busy: 93 % (md5sum 98 % of a CPU); nothing was measured" >&2
+            exit 4
+        fi
         [ "${FAKE_RUN:-0}" -le 1 ] || { echo "dbcpu: connection refused; is it running?" >&2; exit "$FAKE_RUN"; }
         while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; shift; done
         echo "run       20261101-043000-ab12 nightly, 2026-11-01T04:30:00+00:00, complete" ;;
@@ -91,7 +96,9 @@ def until(file: Path) -> None:
 def test_a_fine_night_is_silent_and_does_everything_in_order(night: Night) -> None:
     assert night.run("box", "--size", "medium") == (0, "", "")
     run, check, show, history, delete = night.calls()
-    assert run.startswith("run box --sessions few --repeats 6 --label nightly --size medium --yes --quiet --out ")
+    assert run.startswith(
+        "run box --sessions few --repeats 6 --label nightly --size medium --yes --if-quiet --quiet --out "
+    )
     assert check == "check 20261101-043000-ab12"
     assert show == "show 20261101-043000-ab12 --format metrics"
     assert history.startswith("show 20261101-043000-ab12 --history --out ")
@@ -152,6 +159,60 @@ def test_a_busy_host_has_an_exit_code_and_a_metric_of_its_own(night: Night) -> N
     assert 'dbcpu_nightly_busy_host{target="box",host="db1"} 1' in night.told("dbcpu-nightly-box.prom")
     assert night.run("box", FAKE_CHECK="1")[0] == 1
     assert 'dbcpu_nightly_busy_host{target="box",host="db1"} 0' in night.told("dbcpu-nightly-box.prom")
+
+
+@pytest.fixture
+def naps(tmp_path: Path) -> Path:
+    """Seconds that a night would have slept, a line each; ``PATH`` begins with a sleep that only notes them."""
+    (tmp_path / "bin").mkdir()
+    sleep = tmp_path / "bin" / "sleep"
+    sleep.write_text(f'#!/bin/sh\necho "$1" >>"{tmp_path}/naps"\n')
+    sleep.chmod(0o755)
+    return tmp_path / "naps"
+
+
+def nap_path(naps: Path) -> str:
+    return f"{naps.parent / 'bin'}:{os.environ['PATH']}"
+
+
+def test_a_busy_host_is_waited_for_and_then_measured(night: Night, naps: Path) -> None:
+    assert night.run("box", FAKE_BUSY="2", PATH=nap_path(naps)) == (0, "", "")
+    assert naps.read_text().split() == ["45", "45"]
+    assert [call.split()[0] for call in night.calls()] == ["run", "run", "run", "check", "show", "show", "delete"]
+    assert 'dbcpu_nightly_too_busy{target="box",host="db1"} 0' in night.told("dbcpu-nightly-box.prom")
+    assert night.log().count("host busy: 93 %") == 2
+
+
+@pytest.mark.parametrize(("window", "looks", "said"), [("0", 1, ""), ("3", 4, " (looked 4 times in about 3 minutes)")])
+def test_a_host_that_stays_busy_is_no_worse_host(
+    night: Night, naps: Path, hook: Path, window: str, looks: int, said: str
+) -> None:
+    assert night.run("box")[0] == 0
+    night.notes.unlink()
+    code, out, errors = night.run("-x", str(hook), "-w", window, "box", FAKE_BUSY="99", PATH=nap_path(naps))
+    assert (code, out) == (4, "")
+    message = f"box: host busy: 93 % (md5sum 98 % of a CPU); nothing was measured{said}"
+    assert errors == f"nightly: {message}\n"
+    assert [call.split()[0] for call in night.calls()] == ["run"] * looks
+    told = night.told("dbcpu-nightly-box.prom")
+    for name, value in (("exit_code", 4), ("busy_host", 1), ("too_busy", 1)):
+        assert f'dbcpu_nightly_{name}{{target="box",host="db1"}} {value}\n' in told
+    assert not (night.metrics / "dbcpu-box.prom").exists()
+    (heard,) = (file.read_text() for file in hook.parent.glob("the hook.said.*"))
+    assert heard == f"4 0 box \n{message}\n"
+
+
+def test_a_busy_host_is_measured_where_that_is_wanted(night: Night) -> None:
+    assert night.run("-b", "box") == (0, "", "")
+    assert "--if-quiet" not in night.calls()[0]
+
+
+def test_a_night_that_waits_ends_with_a_signal(night: Night, tmp_path: Path) -> None:
+    with night.start("box", FAKE_BUSY="99") as waiting:
+        until(night.notes)
+        waiting.terminate()
+        assert waiting.wait(DEADLINE_S) == 130
+    assert night.run("box")[0] == 0
 
 
 @pytest.fixture
@@ -272,6 +333,8 @@ def test_a_url_becomes_a_file_name_without_its_password(night: Night) -> None:
     [
         (("-k", "0"), "0 is not a whole number from 1 on"),
         (("-d", "ten"), "ten is not a whole number"),
+        (("-w", "soon"), "soon is not a whole number of minutes"),
+        (("-w", "-1"), "-1 is not a whole number of minutes"),
         (("-y",), "unknown option: -y"),
         (("-x", "/nowhere/at/all"), "/nowhere/at/all cannot be run; give an executable script"),
         (("-k",), "option -k needs a value"),
@@ -295,7 +358,7 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     limits.write_text('[check]\nslowdown = "off"\nmax_over_min = "off"\nsteal = "off"\nconnect_s = 0.000001\n')
     # Without pictures: they would be most of the work, and tests of the report have them.
     few = ("--size", "tiny", "--executions", "1", "--repeats", "1", "--sessions", "1,2", "--report", "markdown")
-    code, out, errors = night.run("sqlite", *few, **store, DBCPU_CONFIG=str(limits))
+    code, out, errors = night.run("-b", "sqlite", *few, **store, DBCPU_CONFIG=str(limits))
     # The machine that runs this may be busy with other work, and a night says that by its own exit code.
     busy = "the host was busy with strangers" in out
     assert (code, errors) == (4 if busy else 1, ""), night.log()

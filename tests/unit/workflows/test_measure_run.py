@@ -11,7 +11,16 @@ import pytest
 
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.config.targets import Request
-from dbcpu.errors import ConnectError, GateError, Interrupted, MeasureError, ServerError, UnknownName, UsageError
+from dbcpu.errors import (
+    BusyHost,
+    ConnectError,
+    GateError,
+    Interrupted,
+    MeasureError,
+    ServerError,
+    UnknownName,
+    UsageError,
+)
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure.preflight import vcpus_of
@@ -298,7 +307,9 @@ def test_busy_host_is_not_measured_unless_forced(
 ) -> None:
     proc = FakeProc(tmp_path / "root")
     monkeypatch.setattr("dbcpu.workflows.measure_run.settle", lambda host, timeout_s: Quiet(False, 0.8, timeout_s))
-    with pytest.raises(MeasureError, match="80 % busy with other work; stop it, or measure anyway with --yes"):
+    with pytest.raises(
+        MeasureError, match=r"80 % of its CPU time went to other work.*; stop it, or measure anyway with --yes"
+    ):
         measure(FakeTarget(host=proc.host))
     assert measure(FakeTarget(host=proc.host), forced=True).header.status == "complete"
 
@@ -307,11 +318,14 @@ def test_a_busy_host_is_asked_about_on_a_terminal_alone(monkeypatch: pytest.Monk
     asked: list[str] = []
     watcher = ProgressWatcher(asked.append, quiet=True)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: False))
-    with pytest.raises(MeasureError, match="busy; stop it, or measure anyway with --yes"):
-        watcher.busy("the host is 80 % busy")
+    with pytest.raises(MeasureError, match="host is busy: 80 % of it; stop it, or measure anyway with --yes"):
+        watcher.busy("80 % of it")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
-    watcher.busy("the host is 80 % busy")
-    assert asked == ["The host is 80 % busy, and may slow the sessions. Measure anyway?"]
+    watcher.busy("80 % of it")
+    assert asked == ["The host is busy: 80 % of it, which may slow the sessions. Measure anyway?"]
+    with pytest.raises(BusyHost, match=r"^host busy: 80 % of it; nothing was measured$"):
+        ProgressWatcher(asked.append, quiet=True, if_quiet=True).busy("80 % of it")
+    assert len(asked) == 1
 
 
 # --- room

@@ -162,7 +162,10 @@ def _steady(trend: Trend) -> str:
     runs = len(trend.run_ids)
     if runs < MIN_RUNS:
         return f"{plural(runs, 'run')}: too few to show a lasting change"
-    return f"No lasting change shown in {plural(runs, 'run')}"
+    shown = f"No lasting change shown in {plural(runs, 'run')}"
+    first = next((each for each in trend.series if each.usual and each.values[-1] is not None), None)
+    # Not having been seen is no proof of sameness: the range says how large a change would have been.
+    return f"{shown}; a change of {_words(first)} within {_usual(first)} would not be seen" if first else shown
 
 
 def _pictures(

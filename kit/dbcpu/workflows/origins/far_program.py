@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Self
 
-from dbcpu.errors import DbcpuError, HostError, MeasureError, UsageError
+from dbcpu.errors import BusyHost, DbcpuError, HostError, MeasureError, UsageError
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.transport import Transport
 from dbcpu.store.codec import MAX_BYTES
@@ -69,7 +69,8 @@ class FarProgram:
         code = self.code or 0
         ended = f"ended by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
         said = _FOLDER.sub("", (own or [f"what ran there was {ended}"])[-1])[:MAX_SAID]
-        return (UsageError if code == UsageError.exit_code else MeasureError)(f"{said} (on {self.name})")
+        known = {each.exit_code: each for each in (UsageError, BusyHost)}
+        return known.get(code, MeasureError)(f"{said} (on {self.name})")
 
 
 def shell_words(words: Sequence[str]) -> str:

@@ -31,7 +31,8 @@ def launch_from(target: FarTarget, words: Sequence[str], choices: Choices, deliv
         with open_store(delivery.store) as store:
             confirm(f"This saturates {target.name} on {target.way.name} for minutes. Continue?", delivery.yes)
             if target.origin == THERE:
-                run_id = measure_there(target, words, store, watcher)
+                asked = (*words, "--if-quiet") if delivery.if_quiet else words
+                run_id = measure_there(target, asked, store, watcher)
             else:
                 run_id = measure_by_kit(target, replace(choices, host=None), store, watcher)
             return delivery.present(store, run_id, lambda: watcher.rounds)

@@ -105,6 +105,14 @@ def test_a_flat_series_is_drawn_flat() -> None:
     assert set(history.sparkline(found.series[0], found)) <= set("▄▅|·")
 
 
+def test_a_history_without_a_change_says_how_small_one_would_not_be_seen() -> None:
+    found = trend(past(*nights(8)))
+    low, high = (f"{limit:.1f}" for limit in (found.series[0].usual.low, found.series[0].usual.high))  # type: ignore[union-attr]
+    assert history.document(found).front.headline == (
+        f"No lasting change shown in 8 runs; a change of Mrows/s at N=1 within {low} to {high} would not be seen"
+    )
+
+
 def test_a_newest_run_outside_the_usual_range_is_said_before_anything_else() -> None:
     """One bad night is no lasting change yet, and what the owner of many hosts looks for in the morning."""
     usual = [*nights(8)]
