@@ -168,11 +168,7 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
         even_bound=None if even is Answer.NO else _known(bound),
         slowdown_low=_known(low),
         slowdown_high=_known(high),
-        detectable=None
-        if reference.noise_range is None
-        else _known(
-            min(_detectable(seen, reference, gate, shift, even, full_speed), _left(even, full_speed, bound, high))
-        ),
+        detectable=None if reference.noise_range is None else _known(detectable),
     )
 
 
