@@ -1,7 +1,6 @@
-"""A run from the request to its last stored round: the measuring half, put together.
+"""A run from the request to its last stored round; nothing is explained here.
 
-In order of time: config resolves the target, topology and preflight examine the host, plan decides
-the rounds, measure runs them, store saves each one as it ends. Nothing is explained here.
+Config resolves the target, topology and preflight examine the host, plan decides, measure runs, store keeps the rounds.
 """
 
 import os

@@ -179,7 +179,7 @@ def _left(even: Answer, full_speed: Answer, bound: float | None, high: float) ->
         for answer, limit in ((even, bound), (full_speed, high))
         if answer is Answer.UNDECIDED
     ]
-    return max([1.0, *open_]) if open_ else float("inf")
+    return max([EQUAL, *open_]) if open_ else float("inf")
 
 
 def _alone(seen: Seen, reference: Reference) -> Answer:

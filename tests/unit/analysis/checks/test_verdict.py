@@ -6,6 +6,7 @@ import pytest
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import HostInfo, Round, RunRecord
@@ -232,12 +233,12 @@ def test_what_the_bounds_exclude_is_not_within_noise(noise: float) -> None:
         open_ = [(each.even, each.even_bound), (each.full_speed, each.slowdown_high)]
         limits = [limit for answer, limit in open_ if answer is Answer.UNDECIDED]
         if each.detectable is not None and None not in limits:
-            assert each.detectable <= max(limit for limit in limits if limit is not None)
+            assert each.detectable <= max([EQUAL, *(limit for limit in limits if limit is not None)])
 
 
 def test_without_a_whole_cpu_for_one_session_others_are_as_fast_as_it_and_not_at_full_speed() -> None:
     run = simulate(SimulatedHost(name="stolen", cores=4, steal=0.1), (1, 2, 3, 4), 6, 1, size="short")
     found = explain(run)
     assert found.levels[0].full_speed is Answer.UNDECIDED
-    assert "at full speed" not in found.verdict
+    assert "equal CPU at full speed" not in found.verdict
     assert not headline(found).headline.startswith("Yes")
