@@ -82,8 +82,10 @@ def _words(found: Outcome, vcpus: int | None) -> str:
     if found.kind == GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
     if found.kind == PARTLY:
+        lost = {lost_to(each) for each in found.beyond if is_loss(each)}
+        turns = "they are throttled" if lost == {Cause.THROTTLED} else "they take turns"
         uneven = any(each.even is Answer.NO for each in found.beyond)
-        above = f"above {vcpus} {'shares are unequal' if uneven else 'they take turns'}"
+        above = f"above {vcpus} {'shares are unequal' if uneven else turns}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if found.kind == BAD:
         return _loss_words(found, up_to)

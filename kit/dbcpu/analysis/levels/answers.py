@@ -5,8 +5,8 @@ The one definition that the verdict, headline, capacity, findings, colours, chec
 ``even`` is about shares: ``no`` when the slowest over the fastest is beyond chance and tolerance, or when what the
 kernel counted (run-queue wait, throttling, steal, sleep) differs between the sessions by more than 10 %; ``yes`` when
 the true ratio is below 1.10 with 95 % confidence (``apart_bound``, ``degrees_bound``), and rounds are alike.
-``full_speed`` is about the median session against one alone: ``no`` when it is slower beyond chance, or was kept
-waiting for more than 10 % by what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the
+``full_speed`` is about the median session against one alone: ``no`` when it is slower beyond chance, or took
+1.10 times as long by what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the
 vCPUs nothing runs at full speed. All else is ``undecided``: not having found a difference is no answer.
 """
 

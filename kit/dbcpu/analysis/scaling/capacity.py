@@ -9,6 +9,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics.interval import Interval
 
 
 def capacity(
@@ -31,6 +32,9 @@ def capacity(
     most = max(each.throughput or 0.0 for each in measured) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
+    host, within = context.record.header.host, scaling.effective_cores_interval
+    # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
+    room = min((host.limits.quota_cpus if host else None) or float("inf"), vcpus or float("inf"))
     return Capacity(
         even_up_to=even.level if even else None,
         at_least=not beyond,
@@ -41,8 +45,8 @@ def capacity(
         per_vcpu=most / vcpus if most is not None and full and vcpus else None,
         per_core=most / cores if most is not None and full and cores and believed else None,
         even_share=even.throughput / most if even and even.throughput is not None and most else None,
-        usable_cores=scaling.effective_cores,
-        usable_cores_interval=scaling.effective_cores_interval,
+        usable_cores=None if scaling.effective_cores is None else min(scaling.effective_cores, room),
+        usable_cores_interval=within and Interval(min(within.low, room), min(within.high, room)),
         evenness=evenness(context, measured),
     )
 

@@ -24,13 +24,13 @@ SHOWN_CPUS = 8
 
 
 def causes(level: LevelView) -> str:
-    """``run queue (10 of 15)``, the sessions with each cause; ``CPU steal (14 % lost)`` where a single session
+    """``run queue (10 of 15)``, the sessions with each cause; ``CPU steal (14 % lost)`` first where a single session
     loses as much; '' when none was slowed."""
-    named = [f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in level.causes if cause != "none"]
-    if not named and is_counted_only(level) and level.counted_cause != "none":
-        lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-        return f"{CAUSE_WORDS[level.counted_cause]} ({lost} lost)"
-    return ", ".join(named)
+    counted = level.counted_cause if is_counted_only(level) else "none"
+    lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
+    first = [f"{CAUSE_WORDS[counted]} ({lost} lost)"] if counted != "none" else []
+    slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
+    return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
 
 
 def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:

@@ -242,3 +242,8 @@ def test_without_a_whole_cpu_for_one_session_others_are_as_fast_as_it_and_not_at
     assert found.levels[0].full_speed is Answer.UNDECIDED
     assert "equal CPU at full speed" not in found.verdict
     assert not headline(found).headline.startswith("Yes")
+
+
+def test_above_a_quota_of_one_cpu_sessions_are_throttled_and_take_no_turns() -> None:
+    run = simulate(SimulatedHost(name="limited", cores=4, quota_cpus=1.0), (1, 2, 3, 4), 3, 1, size="short")
+    assert headline(explain(run)).headline == "No: above 1 they are throttled"

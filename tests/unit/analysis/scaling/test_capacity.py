@@ -12,6 +12,7 @@ from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence
 from dbcpu.formatting import plural
 from dbcpu.record import Round
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 
 
@@ -181,3 +182,12 @@ def test_what_has_no_rule_is_not_counted_and_says_so() -> None:
         assert "public account" not in not_counted(unknown)
     assert "OCPUs or ECPUs are not visible" in not_counted(replace(there, cpu_model=""))
     assert not_counted(replace(there, place="cloud")) == not_counted(replace(there, database="postgresql")) == ""
+
+
+@pytest.mark.parametrize("quota_cpus", [0.5, 2.5])
+def test_no_more_cores_are_usable_than_the_quota_has(quota_cpus: float) -> None:
+    """Below 1 a single session is throttled, too: in its times a core and the quota look alike."""
+    limited = SimulatedHost(name="limited", cores=4, threads=1, quota_cpus=quota_cpus)
+    found = explain(simulate(limited, (1, 2, 3, 4, 8), 3, 1, size="short")).capacity
+    assert found is not None and found.usable_cores is not None and found.usable_cores_interval is not None
+    assert found.usable_cores_interval.low <= found.usable_cores <= found.usable_cores_interval.high <= quota_cpus

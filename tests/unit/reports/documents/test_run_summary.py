@@ -56,3 +56,10 @@ def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() 
     lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
     assert causes(found.levels[0]) == f"CPU steal ({lost} lost)"
     assert causes(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3, seed=1)).levels[0]) == ""
+
+
+def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_well() -> None:
+    found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1)).levels[0]
+    few = replace(found, causes=(("steal", 1), ("competitor", 2), ("none", 3)), sessions=6)
+    lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
+    assert causes(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
