@@ -112,9 +112,13 @@ def complaints(analysis: Analysis) -> list[str]:
 
 
 def test_two_of_three_are_slow_because_they_wait_for_each_other(measured: Callable[[], Analysis]) -> None:
-    tried = []
+    tried, disturbed = [], list[bool]()
     for _ in range(TRIES):
-        tried.append(complaints(measured()))
+        analysis = measured()
+        tried.append(complaints(analysis))
         if not tried[-1]:
             return
+        disturbed.append(bool(analysis.disturbance))
+    if all(disturbed):
+        pytest.skip(f"this machine was busy with other work in each of {TRIES} runs: {tried}")
     fail_unless_busy(f"never as placed: {tried}")
