@@ -41,7 +41,9 @@ class ForkServer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        # Others forked meanwhile may hold the pipe, too: that it is closed is only for where this process is killed.
         os.close(self._kept)
+        self._process.terminate()
         self._process.wait()
 
 
