@@ -40,8 +40,8 @@ MIN_ROUNDS = 2
 MIN_SOLOS = 3
 LONGER, MAX_ROUNDS = 7, ROUNDS[-1]
 """Times the repeats that a level may have while its answer is undecided, and how many rounds at most."""
-ALWAYS, MOST = 60, 2
-"""More than so many rounds, and than so many times those of the plan, decide nothing."""
+MIN_CAP, MAX_TIMES_PLANNED = 60, 2
+"""To decide what is undecided a run may come to so many rounds, or to so many times those of its plan."""
 DOUBT = 0.2
 """A level is given up where 20 rounds would not decide it even with the least noise, and the clearest slowdown, that
 these rounds leave possible; either is still further out with this probability. Few rounds know little of both."""
@@ -106,7 +106,7 @@ def _next(record: RunRecord, levels: Sequence[int], vcpus: int, cores: int | Non
     if done.count(1) < min(2, repeats):
         return 1
     wanted = _least_known(seen, done, repeats, vcpus)
-    if wanted is None and len(done) < max(ALWAYS, MOST * len(levels) * repeats):
+    if wanted is None and len(done) < max(MIN_CAP, MAX_TIMES_PLANNED * len(levels) * repeats):
         wanted = _undecided(seen, done, context, vcpus, min(LONGER * repeats, MAX_ROUNDS))
     if wanted is not None:
         return wanted
@@ -193,6 +193,7 @@ def _undecided(
 
 
 def _at_best(noise: Chance) -> Chance:
+    """The least that it may be, see DOUBT. Source: the interval of a variance by chi-square."""
     from dbcpu.analysis.statistics.special_functions import chdtri  # loads slowly
 
     return noise.times(float((noise.freedom / chdtri(noise.freedom, DOUBT)) ** 0.5)) if noise.freedom > 0 else noise

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, MAX_ROUNDS, MOST, adaptive
+from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, MAX_ROUNDS, MAX_TIMES_PLANNED, adaptive
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.hosts.topology import usable_cores, usable_vcpus
@@ -70,7 +70,7 @@ def test_the_level_from_which_sessions_differ_is_found_by_halving(border: int) -
 def test_a_quiet_host_needs_fewer_rounds_than_a_noisy_one_and_none_more_than_the_cap() -> None:
     quiet, noisy = levels(play(header(8, 2))), levels(play(header(8, 2), cv=0.08))
     planned = 3 * len(auto_levels(16, 8))
-    assert planned < len(noisy) <= MOST * planned + MAX_ANCHORS
+    assert planned < len(noisy) <= MAX_TIMES_PLANNED * planned + MAX_ANCHORS
     assert len(quiet) < planned
     assert all(noisy.count(level) <= 3 for level in set(noisy) if level > 16)
     assert all(noisy.count(level) <= MAX_ROUNDS for level in set(noisy) if level > 1)

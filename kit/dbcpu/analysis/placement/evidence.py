@@ -215,9 +215,8 @@ class Placement:
         for count in range(most + 1):
             met[f"shared_{count}"] = during.of(others == count if most else np.ones(at.times.size - 1)) * running
         kinds: dict[tuple[int, ...], int] = {}
-        kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.joined.sessions])[
-            part.session
-        ]
+        of_session = [kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.joined.sessions]
+        kind = np.array(of_session)[part.session]
         present = set(kind.tolist())
         for allowed, number in kinds.items():
             if number not in present:
@@ -265,9 +264,8 @@ class Placement:
         cpu, round_at = cpu.astype(np.int64), round_at.astype(np.int64)
         taken = self._foreign_s(cpu, from_s, to_s, round_at) >= FOREIGN_BUSY * (to_s - from_s)
         found: dict[int, list[tuple[float, float]]] = {}
-        for one, began_s, ended_s in zip(
-            cpu[taken].tolist(), from_s[taken].tolist(), to_s[taken].tolist(), strict=True
-        ):
+        slices = (each[taken].tolist() for each in (cpu, from_s, to_s))
+        for one, began_s, ended_s in zip(*slices, strict=True):
             found.setdefault(one, []).append((began_s, ended_s))
         return found
 

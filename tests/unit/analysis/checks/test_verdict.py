@@ -231,9 +231,9 @@ def test_what_the_bounds_exclude_is_not_within_noise(noise: float) -> None:
     assert undecided
     for each in undecided:
         open_ = [(each.even, each.even_bound), (each.full_speed, each.slowdown_high)]
-        limits = [limit for answer, limit in open_ if answer is Answer.UNDECIDED]
-        if each.detectable is not None and None not in limits:
-            assert each.detectable <= max([EQUAL, *(limit for limit in limits if limit is not None)])
+        limits = [limit for answer, limit in open_ if answer is Answer.UNDECIDED and limit is not None]
+        assert each.detectable is not None and limits
+        assert each.detectable <= max(EQUAL, *limits)
 
 
 def test_without_a_whole_cpu_for_one_session_others_are_as_fast_as_it_and_not_at_full_speed() -> None:
