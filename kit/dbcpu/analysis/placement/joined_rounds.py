@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.placement.residency import Span, Stretches, poll_hz, stretches
-from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
+from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, slices, spread_by
 from dbcpu.record import CpuSeries, Round
 
 Amounts = Callable[[CpuSeries, Floats], Sequence[float] | Floats]
@@ -155,6 +155,9 @@ class JoinedRounds:
 
     def _timeline(self, amounts: Amounts) -> Curves:
         """By CPU: ``amounts`` of its row, one for each slice. Rows with another number of amounts are left out."""
+        if len(self.rounds) == 1:  # a large one, of which all CPUs are reckoned at once
+            (edges_s,), (only,) = self.edges_s, self.rounds
+            return slices(edges_s.tolist(), {row.cpu: list(amounts(row, edges_s)) for row in only.round.cpu_timeline})
         points: dict[int, list[tuple[Floats, Floats]]] = {}
         for each, edges_s in zip(self.rounds, self.edges_s, strict=True):
             for row in each.round.cpu_timeline:
