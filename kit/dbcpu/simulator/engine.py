@@ -1,7 +1,8 @@
 """The virtual clock: advances all sessions from event to event and keeps every integral on the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ MAX_LOST = 0.95
 _TINY_S = 1e-10
 MAX_EVENTS = 100_000
 """About a minute of computing; a usual round has some hundreds."""
+Losses = Mapping[str, Floats]
+"""By cause, of each session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,6 @@ class Trace:
     ``piece`` (E, C): time of a witness' piece on the CPU over that at full speed.
     ``executions``: (start, end) per session. ``sleeps`` (N): how often each waited for something.
     ``work_s`` is in seconds of a session alone that never waits.
-    ``truth``: seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum.
     ``blocked``: (start, end) of the jobs of a pool that only waited, per session.
     """
 
@@ -54,13 +56,18 @@ class Trace:
     periods: int
     throttled_periods: int
     throttled_s: float
-    truth: Mapping[str, Floats]
+    losses: Callable[[], Losses]
     blocked: tuple[tuple[tuple[float, float], ...], ...] = ()
+
+    @property
+    def truth(self) -> Losses:
+        """Seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum."""
+        return self.losses()
 
 
 @dataclass(frozen=True, slots=True)
 class _Rates:
-    """Per second, until the next event. Shapes as in Trace."""
+    """Per second, until the next event. Shapes as in Trace; ``truth`` is made where somebody asks for it."""
 
     run: Floats
     delay: Floats
@@ -73,7 +80,7 @@ class _Rates:
     speed: float
     piece: Floats
     throttled_cpus: int
-    truth: Mapping[str, Floats]
+    truth: Callable[[], Losses]
 
 
 class Clockwork:
@@ -144,21 +151,15 @@ class Clockwork:
         scheduler.place()
         at = self.host.memory_node
         self.home = self.host.node_of[scheduler.cpu] if at is None else np.full(len(self.alive), at)
-        count, cpus = len(self.alive), len(self.host.online)
-        sums = [np.zeros(count)] * 4 + [np.zeros(cpus)] * 3 + [np.zeros(1)] * 2
-        history = [sums]
-        times, placed, runnable, pieces = [0.0], [], [], []
-        truth: dict[str, Floats] = {}
+        times, placed, runnable = [0.0], [], []
+        passed: list[_Rates] = []
+        steps_s: list[float] = []
         self._due()
         while self.alive.any():
             rates = self._rates()
             step = self._step(rates)
-            pieces.append(rates.piece)
-            per_second = (rates.run, rates.delay, rates.lost, rates.work, rates.busy, rates.steal, rates.irq)
-            gained = [*per_second, np.array([rates.foreign]), np.array([rates.speed])]
-            sums = [total + rate * step for total, rate in zip(sums, gained, strict=True)]
-            for cause, rate in rates.truth.items():
-                truth[cause] = truth.get(cause, np.zeros(count)) + rate * step
+            passed.append(rates)
+            steps_s.append(step)
             placed.append(scheduler.cpu.copy())
             runnable.append(self.runnable)
             self.now += step
@@ -167,7 +168,6 @@ class Clockwork:
             self.pool_s -= float(rates.run.sum()) * step
             self.throttled_s += rates.throttled_cpus * step
             times.append(self.now)
-            history.append(sums)
             self._finish()
             self._due()
             if len(times) > MAX_EVENTS:
@@ -175,30 +175,28 @@ class Clockwork:
                     f"a round on {self.host.name} takes more than {MAX_EVENTS} events; give fewer sessions, a smaller "
                     "size or a larger quota"
                 )
-        run, delay, lost, work, busy, steal, irq, foreign, speed = (
-            np.array(column) for column in zip(*history, strict=True)
-        )
+        sums = partial(_sums, np.array(steps_s))
         return Trace(
             times_s=np.array(times),
             cpu=np.array(placed),
             runnable=np.array(runnable),
-            run_s=run,
-            delay_s=delay,
-            lost_s=lost,
-            work_s=work,
-            busy_s=busy,
-            steal_s=steal,
-            irq_s=irq,
-            foreign_s=foreign[:, 0],
-            speed_s=speed[:, 0],
-            piece=np.array(pieces),
+            run_s=sums([each.run for each in passed]),
+            delay_s=sums([each.delay for each in passed]),
+            lost_s=sums([each.lost for each in passed]),
+            work_s=sums([each.work for each in passed]),
+            busy_s=sums([each.busy for each in passed]),
+            steal_s=sums([each.steal for each in passed]),
+            irq_s=sums([each.irq for each in passed]),
+            foreign_s=sums([each.foreign for each in passed]),
+            speed_s=sums([each.speed for each in passed]),
+            piece=np.array([each.piece for each in passed]),
             executions=tuple(tuple(each) for each in self.done),
             moves=scheduler.moves,
             sleeps=self.sleeps,
             periods=self.periods,
             throttled_periods=self.throttled_periods,
             throttled_s=self.throttled_s,
-            truth=truth,
+            losses=partial(_losses, passed, steps_s),
             blocked=tuple(tuple(each) for each in self.blocked),
         )
 
@@ -240,18 +238,18 @@ class Clockwork:
         remote = 1 - host.remote_slowdown * (1 - near) * np.ones(len(cpu))
         run = share * usable[cpu]
         threads = host.thread_speed[on_core[host.core_of]][cpu]
-        by_sessions = np.bincount(host.core_of[sessions > 0], minlength=host.all_cores)
-        others = np.maximum(on_core - 1, 1)
-        foreign_part = ((on_core - np.maximum(by_sessions, 1)) / others)[host.core_of][cpu].clip(0, 1)
+        foreign_part = self._foreign_part(sessions, on_core)
+        toggled = np.asarray(self.paces.times**-host.pace_exponent)
         factors = {
             "shared_core": threads ** (1 - foreign_part),
             "competitor": threads**foreign_part,
             "frequency": np.full(len(alive), turbo),
             "slower_cpu": together * host.core_speed[host.core_of[cpu]],
-            "pace": self._toggled()[cpu],
+            "pace": toggled[cpu],
             "remote_memory": remote,
         }
         speed = np.prod(np.array(list(factors.values())), axis=0)
+        off_cpu = self._off_cpu(share, (steal + irq)[cpu], steal[cpu], queue[cpu])
         foreign = np.divide(self.foreign, queue, out=np.zeros(len(queue)), where=busy) * usable
         return _Rates(
             run=run,
@@ -263,21 +261,29 @@ class Clockwork:
             irq=irq,
             foreign=float(foreign.sum()),
             speed=turbo,
-            piece=self._piece(busy, on_core, turbo * together),
+            piece=self._piece(busy, on_core, turbo * together, toggled),
             throttled_cpus=int((sessions > 0).sum()) if self.throttled else 0,
-            truth=self._slower(run, speed, factors, self._off_cpu(share, (steal + irq)[cpu], steal[cpu], queue[cpu])),
+            truth=partial(self._slower, run, speed, factors, off_cpu),
         )
 
-    def _toggled(self) -> Floats:
-        """Speed of each CPU by the stranger on its core, for a session."""
-        return np.asarray(self.paces.times**-self.host.pace_exponent)
+    def _foreign_part(self, sessions: NDArray[np.intp], on_core: NDArray[np.intp]) -> Floats | float:
+        """Of each session: how much of what its core's other threads do is by processes that are no sessions."""
+        if not self.foreign.any():
+            return 0.0
+        host = self.host
+        by_sessions = np.bincount(host.core_of[sessions > 0], minlength=host.all_cores)
+        part = (on_core - np.maximum(by_sessions, 1)) / np.maximum(on_core - 1, 1)
+        return np.asarray(part[host.core_of][self.scheduler.cpu].clip(0, 1))
 
-    def _piece(self, busy: NDArray[np.bool_], on_core: NDArray[np.intp], speed: float) -> Floats:
-        """How many times longer than at full speed a piece of a witness takes on each CPU."""
+    def _piece(self, busy: NDArray[np.bool_], on_core: NDArray[np.intp], speed: float, toggled: Floats) -> Floats:
+        """How many times longer than at full speed a piece of a witness takes on each CPU.
+
+        ``toggled``: speed of each CPU by the stranger on its core, for a session.
+        """
         host = self.host
         threads = on_core[host.core_of] + ~busy
         whole = host.thread_speed[threads] * host.core_speed[host.core_of] * speed
-        return np.asarray((whole * self._toggled()) ** (-1 / host.pace_exponent))
+        return np.asarray((whole * toggled) ** (-1 / host.pace_exponent))
 
     @staticmethod
     def _slower(
@@ -320,7 +326,7 @@ class Clockwork:
     def _finish(self) -> None:
         """Executions whose work is done end; the next one of the session begins at once, if there is one."""
         tiny = _TINY_S * max(1.0, self.work_s)
-        ended = np.flatnonzero(self.alive & (self.left <= tiny))
+        (ended,) = (self.alive & (self.left <= tiny)).nonzero()
         for session in ended:
             self.done[session].append((float(self.began[session]), self.now))
             self.began[session] = self.now
@@ -346,7 +352,7 @@ class Clockwork:
             mean, spread = host.steal, 4.0
             self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))
             self.next_steal += STEAL_CHANGES_S
-        for woken in np.flatnonzero(self.wakes <= due):
+        for woken in (self.wakes <= due).nonzero()[0]:
             self.asleep[woken], self.wakes[woken], self.burst[woken] = False, float("inf"), self._burst()
             if self.blocking[woken]:
                 self.blocked[woken].append((float(self.began[woken]), self.now))
@@ -371,3 +377,17 @@ class Clockwork:
         elif self.pool_s <= _TINY_S and not self.throttled:
             self.throttled = True
             self.throttled_periods += 1
+
+
+def _sums(steps_s: Floats, rates: Sequence[Floats] | Sequence[float]) -> Floats:
+    """What was gained until each event, from 0; ``rates``: per second before each."""
+    gained = (np.asarray(rates, dtype=np.float64).T * steps_s).T
+    return np.cumsum(np.concatenate([np.zeros_like(gained[:1]), gained]), axis=0)
+
+
+def _losses(passed: Sequence[_Rates], steps_s: Sequence[float]) -> Losses:
+    total_s: dict[str, Floats] = {}
+    for rates, step_s in zip(passed, steps_s, strict=True):
+        for cause, rate in rates.truth().items():
+            total_s[cause] = total_s.get(cause, np.zeros(rate.size)) + rate * step_s
+    return total_s

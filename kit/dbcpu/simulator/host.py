@@ -181,11 +181,14 @@ class SimulatedHost:
         return range(self.all_cores if self.smt_off else self.cpus)
 
     @cached_property
+    def allowed_cpus(self) -> tuple[int, ...]:
+        """Those that sessions may use."""
+        return self.held or tuple(self.online)
+
+    @cached_property
     def is_usable(self) -> NDArray[np.bool_]:
         """Whether sessions may use each online CPU."""
-        return (
-            np.isin(np.arange(len(self.online)), self.held) if self.held else np.ones(len(self.online), dtype=np.bool_)
-        )
+        return np.isin(np.arange(len(self.online)), self.allowed_cpus)
 
     @cached_property
     def core_of(self) -> NDArray[np.intp]:

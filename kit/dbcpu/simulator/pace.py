@@ -38,7 +38,7 @@ class CpuPaces:
         if host.toggle > 1:
             drawn = rng.random(cpus)
             self.slow = (drawn < host.toggle_slow).astype(np.float64) if host.toggle_form == "toggle" else drawn
-            self.next_s = begin_s + rng.exponential(self._state_s())
+            self.next_s = begin_s + rng.exponential([self._state_s(each) for each in self.slow.tolist()])
 
     @property
     def times(self) -> Floats:
@@ -47,9 +47,9 @@ class CpuPaces:
 
     def turn(self, now_s: float) -> None:
         """Change what is due."""
-        for cpu in np.flatnonzero(self.next_s <= now_s):
+        for cpu in (self.next_s <= now_s).nonzero()[0]:
             self.slow[cpu] = self._following(float(self.slow[cpu]))
-            self.next_s[cpu] = now_s + self._rng.exponential(self._state_s()[cpu])
+            self.next_s[cpu] = now_s + self._rng.exponential(self._state_s(float(self.slow[cpu])))
 
     def _following(self, slow: float) -> float:
         if self._host.toggle_form == "toggle":
@@ -59,9 +59,9 @@ class CpuPaces:
         there = abs(slow + STRIDE * float(self._rng.standard_normal())) % 2
         return min(there, 2 - there)
 
-    def _state_s(self) -> Floats:
-        """Mean length of the state of each CPU: slow ones last longer where CPUs are slow most of the time."""
+    def _state_s(self, slow: float) -> float:
+        """Mean length of a state: slow ones last longer where CPUs are slow most of the time."""
         host = self._host
         if host.toggle_form != "toggle":
-            return np.full(self.slow.size, host.toggle_s)
-        return np.asarray(2 * host.toggle_s * np.where(self.slow > 0, host.toggle_slow, 1 - host.toggle_slow))
+            return host.toggle_s
+        return 2 * host.toggle_s * (host.toggle_slow if slow > 0 else 1 - host.toggle_slow)

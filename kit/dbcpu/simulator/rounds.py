@@ -96,7 +96,8 @@ def as_round(
     begin_s = float(sent_s[-1]) + 0.00005
     end_s = begin_s + float(trace.times_s[-1])
     polls = _polls(end_s, hz, rng)
-    sessions = tuple(_session(host, spec, trace, i, float(sent_s[i]), begin_s, polls, rng) for i in range(spec.level))
+    seen = _Seen.of(trace, polls - begin_s)
+    sessions = tuple(_session(host, spec, trace, i, float(sent_s[i]), begin_s, seen, rng) for i in range(spec.level))
     if held:
         sessions = tuple(replace(each, allowed_cpus=cpus) for each, cpus in zip(sessions, held, strict=True))
     quota = host.quota_cpus
@@ -138,10 +139,10 @@ def _session(
     ordinal: int,
     sent_s: float,
     begin_s: float,
-    polls: Floats,
+    polled: "_Seen",
     rng: np.random.Generator,
 ) -> Session:
-    residency = _residency(trace, ordinal, polls - begin_s, begin_s)
+    residency = _residency(trace, ordinal, polled, begin_s)
     delay_s = float(trace.delay_s[-1, ordinal])
     executions = trace.executions[ordinal]
     seen = [stretch.cpu for stretch in residency]
@@ -152,7 +153,7 @@ def _session(
         connect_s=0.004 * (1 + 0.1 * (ordinal % 8)) * float(np.exp(0.2 * rng.standard_normal())),
         executions=_executions(trace, ordinal, sent_s, begin_s, rng),
         answer_ok=True if executions else None,
-        allowed_cpus=host.held or tuple(host.online),
+        allowed_cpus=host.allowed_cpus,
         policy="other",
         nice=0,
         cgroup=GROUP,
@@ -194,33 +195,43 @@ def _blocked(trace: Trace, ordinal: int, begin_s: float) -> tuple[Execution, ...
     return tuple(Execution(begin_s + at, to - at, begin_s + at, to - at) for at, to in waits)
 
 
-def _residency(trace: Trace, ordinal: int, polls: Floats, begin_s: float) -> tuple[Residency, ...]:
-    """Run-length stretches of what each poll saw; one ends halfway between two polls. ``polls``: trace's clock."""
-    during = np.searchsorted(trace.times_s, polls, side="right") - 1
-    inside = np.clip(during, 0, len(trace.cpu) - 1)
-    cpu = trace.cpu[inside, ordinal]
-    running = trace.runnable[inside, ordinal] & (during >= 0) & (during < len(trace.cpu))
-    changed = np.flatnonzero((np.diff(cpu) != 0) | (np.diff(running) != 0)) + 1
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What each poll saw of each session, (polls, sessions); ``polls_s``: by the trace's clock.
+
+    ``changed``: whether the next poll saw something else.
+    """
+
+    polls_s: Floats
+    cpu: NDArray[np.intp]
+    running: NDArray[np.bool_]
+    changed: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, trace: Trace, polls_s: Floats) -> "_Seen":
+        during = np.searchsorted(trace.times_s, polls_s, side="right") - 1
+        inside = np.clip(during, 0, len(trace.cpu) - 1)
+        cpu = trace.cpu[inside]
+        running = trace.runnable[inside] & ((during >= 0) & (during < len(trace.cpu)))[:, None]
+        return cls(polls_s, cpu, running, (np.diff(cpu, axis=0) != 0) | (np.diff(running, axis=0) != 0))
+
+
+def _residency(trace: Trace, ordinal: int, seen: _Seen, begin_s: float) -> tuple[Residency, ...]:
+    """Run-length stretches of what each poll saw; one ends halfway between two polls."""
+    polls_s, changed = seen.polls_s, np.flatnonzero(seen.changed[:, ordinal]) + 1
     first = np.concatenate([[0], changed])
-    edges = np.concatenate([polls[:1], (polls[changed - 1] + polls[changed]) / 2, polls[-1:]])
-    polled = np.concatenate([[0], changed, [len(polls) - 1]])
-    gained = []
-    for total in (trace.run_s, trace.delay_s):
-        at = np.interp(polls, trace.times_s, total[:, ordinal])
-        middle = (at[polled] + at[np.maximum(polled - 1, 0)]) / 2
-        middle[-1] = at[-1]
-        gained.append(np.diff(middle))
-    return tuple(
-        Residency(
-            cpu=int(cpu[poll]),
-            state="R" if running[poll] else "S",
-            from_s=float(edges[i] + begin_s),
-            to_s=float(edges[i + 1] + begin_s),
-            cpu_s=float(gained[0][i]),
-            run_delay_s=float(gained[1][i]),
-        )
-        for i, poll in enumerate(first)
-    )
+    edges_s = np.concatenate([polls_s[:1], (polls_s[changed - 1] + polls_s[changed]) / 2, polls_s[-1:]]) + begin_s
+    polled = np.concatenate([first, [len(polls_s) - 1]])
+    gained_s = []
+    for total_s in (trace.run_s, trace.delay_s):
+        at_s = np.interp(polls_s, trace.times_s, total_s[:, ordinal])
+        middle_s = (at_s[polled] + at_s[np.maximum(polled - 1, 0)]) / 2
+        middle_s[-1] = at_s[-1]
+        gained_s.append(np.diff(middle_s).tolist())
+    states = ("R" if running else "S" for running in seen.running[first, ordinal].tolist())
+    ends_s = edges_s.tolist()
+    columns = (seen.cpu[first, ordinal].tolist(), states, ends_s[:-1], ends_s[1:], *gained_s)
+    return tuple(map(Residency, *columns))
 
 
 def _timeline(
@@ -241,14 +252,14 @@ def _timeline(
     if host.hypervisor is None:  # a guest cannot measure its frequency
         gained = np.diff(np.interp(times, trace.times_s, trace.speed_s))
         lasted = np.diff(np.clip(times, 0, trace.times_s[-1]))
-        mhz = tuple(float(value) for value in host.first_mhz * np.where(lasted > 0, gained / lasted.clip(1e-9), 1.0))
-    return tuple(float(edge) for edge in edges), tuple(
+        mhz = tuple((host.first_mhz * np.where(lasted > 0, gained / lasted.clip(1e-9), 1.0)).tolist())
+    return tuple(edges.tolist()), tuple(
         CpuSeries(
             cpu=cpu,
-            busy_s=tuple(float(value) for value in busy[:, cpu]),
-            steal_s=tuple(float(value) for value in steal[:, cpu]),
+            busy_s=tuple(busy[:, cpu].tolist()),
+            steal_s=tuple(steal[:, cpu].tolist()),
             irq_s=(0.0,) * (len(edges) - 1),
-            softirq_s=tuple(float(value) for value in irq[:, cpu]),
+            softirq_s=tuple(irq[:, cpu].tolist()),
             mhz=mhz,
         )
         for cpu in host.online

@@ -31,8 +31,8 @@ def simulate_witness(host: SimulatedHost, trace: Trace, begin_s: float, rng: np.
         during = np.clip(np.searchsorted(trace.times_s, at_s, side="right") - 1, 0, len(trace.piece) - 1)
         slower = np.where(at_s >= 0, trace.piece[during, cpu], _idle(host, at_s, cpu, rng))
         ns = PIECE_NS * slower * np.exp(PIECE_NOISE * rng.standard_normal(at_s.size))
-        at_us = tuple(round(moment) for moment in (at_s + begin_s) * 1e6)
-        cpus.append(CpuPace(cpu, at_us, tuple(round(value) for value in ns)))
+        at_us = tuple(map(round, ((at_s + begin_s) * 1e6).tolist()))
+        cpus.append(CpuPace(cpu, at_us, tuple(map(round, ns.tolist()))))
     return Witness(hz, True, tuple(cpus))
 
 
@@ -42,9 +42,10 @@ def _idle(host: SimulatedHost, at_s: Floats, cpu: int, rng: np.random.Generator)
     if host.toggle == 1:
         return np.full(at_s.size, 1 / alone)
     paces = CpuPaces(host, 1, rng, float(at_s[0]) if at_s.size else 0.0)
-    times = np.empty(at_s.size)
-    for index, moment in enumerate(at_s):
-        while paces.next_s[0] <= moment:
-            paces.turn(float(paces.next_s[0]))
-        times[index] = paces.times[0]
+    times, change_s, now = np.empty(at_s.size), float(paces.next_s[0]), float(paces.times[0])
+    for index, moment in enumerate(at_s.tolist()):
+        while change_s <= moment:
+            paces.turn(change_s)
+            change_s, now = float(paces.next_s[0]), float(paces.times[0])
+        times[index] = now
     return np.asarray(times / alone)

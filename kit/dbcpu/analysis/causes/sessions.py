@@ -50,7 +50,8 @@ def watch(context: RunContext) -> WatchedRun | None:
         rounds.append(WatchedRound.of(members[0].round, spans))
     if not rounds:
         return None
-    evidence = Evidence.joined([Placement(some, cores).evidence() for some in batches(rounds, cores.siblings)])
+    together = batches(rounds, len(cores.siblings), cores.siblings.keys())
+    evidence = Evidence.joined([Placement(some, cores).evidence() for some in together])
     neighbours = tuple(Neighbours(each.round, each.stretches, cores.siblings) for each in rounds)
     counts = [len(each.spans) for each in rounds]
     row = {each.key: at for at, each in enumerate(context.delivered)}

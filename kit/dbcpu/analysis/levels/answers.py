@@ -10,7 +10,7 @@ the true ratio is below 1.10 with 95 % confidence (``apart_bound``, ``degrees_bo
 vCPUs nothing runs at full speed. All else is ``undecided``: not having found a difference is no answer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
@@ -144,10 +144,13 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
     if seen.sessions == 1:
         return Answers(Answer.YES, _alone(seen, reference))
-    bound = _even_bound(seen, reference)
     shift = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions, seen.scatter)
     half = shift.passed_by((1 - CONFIDENCE) / 2)
     below, above = half, half
+    gate = max(1.0 + reference.tolerance, uneven_gate(reference.noise, seen.sessions, len(seen.ratios)))
+    # Of shares that are shown to be unequal nobody asks how unequal they may be, unless a stranger's may be the cause.
+    delivered = pace is not None and pace.limit is None
+    bound = _even_bound(seen, reference) if delivered or _even(seen, None, gate) is not Answer.NO else None
     if pace is not None and pace.limit is not None:
         # Times at one pace say nothing of how the pace changed: its own limits are added.
         paced = pace.limit.chance.passed_by((1 - CONFIDENCE) / 2)
@@ -155,7 +158,6 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
         if bound is not None:
             bound = float(np.exp(np.log(bound) + max(0.0, np.log(pace.limit.high)) * max(1.0, seen.sessions / 2)))
     low, high = (float(np.exp(np.log(seen.slowdown) + side)) for side in (-below, above))
-    gate = max(1.0 + reference.tolerance, uneven_gate(reference.noise, seen.sessions, len(seen.ratios)))
     slowed = max(EQUAL, float(np.exp(shift.passed_by(SLOWED_ALARM))))
     even = _even(seen, bound, gate)
     full_speed = _full_speed(seen, None if reference.noise_range is None else high, slowed)
@@ -277,27 +279,32 @@ def _even_bound(seen: Seen, reference: Reference) -> float | None:
     else:
         mean = float(np.mean(np.log(seen.ratios)))
         few = upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)
-    return float(np.exp(max([few, *_by_degrees(seen, usual)])))
+    return float(np.exp(_by_degrees(seen, usual, few)))
 
 
-def _by_degrees(seen: Seen, usual: Sequence[int]) -> Iterator[float]:
-    """The largest differences of logarithms that are possible of sessions that differ by degrees: lasting, in turns."""
+def _by_degrees(seen: Seen, usual: Sequence[int], least: float) -> float:
+    """The largest difference of logarithms that is possible of sessions that differ by degrees: lasting, or in turns.
+
+    ``least``: at least this is possible.
+    """
     times, cpus = np.array([seen.logs[at] for at in usual]), [seen.cpus[at] if seen.cpus else () for at in usual]
     if len(times) < MIN_ROUNDS:
-        return
+        return least
     if not seen.sorted:
-        yield lasting_bound(times)
+        least = max(least, lasting_bound(times))
     if all(cpus) and len({frozenset(each) for each in cpus}) == 1:
-        yield lasting_bound(np.take_along_axis(times, np.argsort(cpus, axis=1), axis=1))
+        least = max(least, lasting_bound(np.take_along_axis(times, np.argsort(cpus, axis=1), axis=1)))
     # Above the vCPUs sessions differ by whose turn it was, of which one alone shows nothing.
     if seen.alone is not None and seen.alone.freedom > 0 and seen.sessions > 2 and not seen.beyond:
-        yield scatter_bound(times, seen.alone)
+        least = max(least, scatter_bound(times, seen.alone, least))
+    return least
 
 
 def _usual_rounds(seen: Seen) -> tuple[int, ...]:
     """All but those that stand apart, where these are so few that the usual round is not like them."""
-    few, every = _apart(seen), range(len(seen.logs))
-    if not 0 < few <= may_stand_apart(len(seen.logs)):
+    every, allowed = range(len(seen.logs)), may_stand_apart(len(seen.logs))
+    few = _apart(seen) if allowed else 0
+    if not 0 < few <= allowed:
         return tuple(every)
     widest = sorted(every, key=lambda at: max(seen.logs[at]) - min(seen.logs[at]))
     return tuple(widest[:-few])

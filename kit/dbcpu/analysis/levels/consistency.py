@@ -31,7 +31,7 @@ from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
-from dbcpu.analysis.placement.regimes import regime, regime_seconds
+from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
@@ -82,8 +82,10 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
     scatter = {variant: scatter_of_rounds(context, variant) for variant in variants}
+    used = [members for every in rounds.values() for members in usable(every)]
+    seconds = dict(zip((each[0].round.order for each in used), regime_seconds(used, context.core_by_cpu), strict=True))
     found = tuple(
-        _level(level, variant, rounds[variant, level], views, context, scatter[variant])
+        _level(level, variant, rounds[variant, level], views, context, scatter[variant], seconds)
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
     # Where even one session alone loses time, or sessions do more than so many alone could, the time of one alone is
@@ -109,11 +111,12 @@ def _level(
     views: Mapping[tuple[int, int], SessionView],
     context: RunContext,
     scatter: Chance | None,
+    seconds: Mapping[int, RegimeSeconds | None],
 ) -> LevelView:
     reference, vcpus = context.reference_at(level), context.vcpus
     same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
     used = usable(rounds)
-    spent = [found for members in used if (found := regime_seconds(members, context.core_by_cpu)) is not None]
+    spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
     figures = [round_figures(members, gate(reference), context.rows) for members in used]
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)

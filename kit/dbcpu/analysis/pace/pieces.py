@@ -60,27 +60,28 @@ def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -
     spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
     rows = stretches(round_).snapped(spans, 1 / poll_hz(round_)).clipped(spans)
     rows = rows.where(rows.runnable)
+    on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}
     busy: dict[int, Floats] = {}
     idle: dict[int, Floats] = {}
     for each in round_.witness.cpus:
         at_s, ns = np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64)
         idle[each.cpu] = ns[at_s < 0]
-        shared = _covered(at_s, rows, siblings.get(each.cpu, ()))
-        here = rows.where(np.asarray(rows.cpu == each.cpu))
-        busy[each.cpu] = ns[_covered(at_s, rows, (each.cpu,)) & ~shared]
-        for session, from_s, to_s in zip(here.session, here.from_s, here.to_s, strict=True):
-            beside.setdefault(int(session), []).append(ns[(at_s >= from_s) & (at_s <= to_s) & ~shared])
+        alone = np.ones(at_s.size, dtype=np.bool_)
+        for sibling in siblings.get(each.cpu, ()):
+            if sibling in on_cpu:
+                alone &= ~_covered(at_s, on_cpu[sibling])
+        here = on_cpu.get(each.cpu)
+        busy[each.cpu] = ns[_covered(at_s, here) & alone] if here else ns[:0]
+        for session, from_s, to_s in zip(here.session, here.from_s, here.to_s, strict=True) if here else ():
+            beside.setdefault(int(session), []).append(ns[(at_s >= from_s) & (at_s <= to_s) & alone])
     return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
 
 
-def _covered(at_s: Floats, rows: Stretches, cpus: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """At which moments any session was runnable on one of the CPUs."""
-    if not cpus:
-        return np.zeros(at_s.size, dtype=np.bool_)
-    here = np.isin(rows.cpu, list(cpus)) if len(cpus) > 1 else rows.cpu == cpus[0]
-    began = np.searchsorted(np.sort(rows.from_s[here]), at_s, side="right")
-    ended = np.searchsorted(np.sort(rows.to_s[here]), at_s, side="left")
+def _covered(at_s: Floats, here: Stretches) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """At which moments any session was runnable in one of these stretches."""
+    began = np.searchsorted(np.sort(here.from_s), at_s, side="right")
+    ended = np.searchsorted(np.sort(here.to_s), at_s, side="left")
     return np.asarray(began > ended)
 
 

@@ -4,7 +4,7 @@ A round begins ``GAP_S`` after the one before has ended, and nothing happens in 
 there, and what CPUs did and processes used does not grow.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from operator import add
@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.placement.residency import Span, Stretches, poll_hz, stretches
-from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, slices, spread_by
+from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 
-Amounts = Callable[[CpuSeries, Floats], Sequence[float] | Floats]
+Amounts = Callable[[CpuSeries], Sequence[float]]
 GAP_S = 1.0
 MAX_CELLS = 1 << 17
 """CPUs times changes of state: more at once gain nothing, and take memory."""
@@ -39,6 +39,11 @@ class WatchedRound:
         hz = poll_hz(round_)
         return cls(round_, tuple(spans), hz, stretches(round_).snapped(spans, 1 / hz))
 
+    @classmethod
+    def as_polled(cls, round_: Round, spans: Sequence[Span | None]) -> "WatchedRound":
+        """The same with ``stretches`` that begin and end as they were polled."""
+        return cls(round_, tuple(spans), poll_hz(round_), stretches(round_))
+
     @property
     def extent(self) -> tuple[float, float]:
         """The first and the last moment of all that is known of it."""
@@ -56,15 +61,15 @@ class WatchedRound:
         return {*self.stretches.cpu.tolist(), *(row.cpu for row in self.round.cpu_timeline)}
 
 
-def batches(rounds: Sequence[WatchedRound], known: Mapping[int, object]) -> Iterator[list[WatchedRound]]:
-    """Neighbours together, as many as are worth it; one whose CPUs are not all ``known`` is by itself.
+def batches(rounds: Sequence[WatchedRound], width: int, known: Set[int] | None = None) -> Iterator[list[WatchedRound]]:
+    """Neighbours together, as many as are worth it with so many CPUs.
 
-    Such a round has a list of CPUs of its own: those that were seen in it.
+    ``known``: a round with a CPU beyond these is by itself, for it has a list of CPUs of its own.
     """
     together, cells = list[WatchedRound](), 0
     for each in rounds:
-        alone = not each.cpus <= known.keys()
-        own = len(known) * (2 * each.stretches.cpu.size + len(each.round.timeline_s))
+        alone = known is not None and not each.cpus <= known
+        own = width * (2 * each.stretches.cpu.size + len(each.round.timeline_s))
         if together and (alone or cells + own > MAX_CELLS):
             yield together
             together, cells = [], 0
@@ -113,22 +118,22 @@ class JoinedRounds:
     @cached_property
     def steal(self) -> Curves:
         """Seconds, by CPU."""
-        return self._timeline(lambda row, _: row.steal_s)
+        return self._timeline(lambda row: row.steal_s)
 
     @cached_property
     def irq(self) -> Curves:
         """Seconds of interrupts of either kind, by CPU."""
-        return self._timeline(lambda row, _: tuple(map(add, row.irq_s, row.softirq_s)))
+        return self._timeline(lambda row: tuple(map(add, row.irq_s, row.softirq_s)))
 
     @cached_property
     def busy(self) -> Curves:
         """Seconds, by CPU."""
-        return self._timeline(lambda row, _: row.busy_s)
+        return self._timeline(lambda row: row.busy_s)
 
     @cached_property
     def cycles(self) -> Curves:
         """Millions, by CPU, where its frequency is known."""
-        return self._timeline(lambda row, edges_s: np.array(row.mhz) * np.diff(edges_s)[: len(row.mhz)])
+        return self._timeline(lambda row: row.mhz, per_second=True)
 
     @cached_property
     def witness(self) -> Curves:
@@ -153,18 +158,24 @@ class JoinedRounds:
         cpus, from_s, to_s, used_s = np.array(used, dtype=np.float64).reshape(-1, 4).T
         return spread_by(cpus.astype(np.int64), from_s, to_s, used_s)
 
-    def _timeline(self, amounts: Amounts) -> Curves:
+    def _timeline(self, amounts: Amounts, *, per_second: bool = False) -> Curves:
         """By CPU: ``amounts`` of its row, one for each slice. Rows with another number of amounts are left out."""
-        if len(self.rounds) == 1:  # a large one, of which all CPUs are reckoned at once
-            (edges_s,), (only,) = self.edges_s, self.rounds
-            return slices(edges_s.tolist(), {row.cpu: list(amounts(row, edges_s)) for row in only.round.cpu_timeline})
-        points: dict[int, list[tuple[Floats, Floats]]] = {}
+        cpus = sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline})
+        place = {cpu: at for at, cpu in enumerate(cpus)}
+        times = np.concatenate([*self.edges_s, np.zeros(0)])
+        gained, first = np.zeros((len(cpus), times.size)), 1
         for each, edges_s in zip(self.rounds, self.edges_s, strict=True):
-            for row in each.round.cpu_timeline:
-                found = np.asarray(amounts(row, edges_s), dtype=np.float64)
-                if found.size + 1 == edges_s.size and found.any():
-                    points.setdefault(row.cpu, []).append((edges_s, np.concatenate([[0.0], found])))
-        return _curves(points)
+            slices_s = np.diff(edges_s) if per_second else 1.0
+            found = {
+                place[row.cpu]: own for row in each.round.cpu_timeline if len(own := amounts(row)) + 1 == edges_s.size
+            }
+            if found:
+                gained[list(found), first : first + edges_s.size - 1] = np.array(list(found.values())) * slices_s
+            first += edges_s.size
+        some = gained.any(axis=1)
+        many = int(some.sum())
+        starts, totals = np.arange(many) * times.size, np.cumsum(gained[some], axis=1)
+        return Curves(np.array(cpus, dtype=np.int64)[some], starts, np.tile(times, many), totals.ravel())
 
 
 def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:

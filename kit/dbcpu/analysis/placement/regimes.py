@@ -5,16 +5,18 @@ runnable session is spent alone on a core, misplaced (on a shared core while an 
 a queue while an allowed CPU was), sharing a core because there was no better place, or oversubscribed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
-from dbcpu.analysis.placement.residency import Stretches, stretches
+from dbcpu.analysis.placement.residency import Span
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.statistics.cumulative import spread_by
-from dbcpu.record import Round, RunRecord
+from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
+from dbcpu.record import RunRecord
 
 SOLO = "solo"
 WITHIN_CORES = "within cores"
@@ -23,6 +25,7 @@ SHARING_CORES = "sharing cores"
 OVERSUBSCRIBED = "oversubscribed"
 TAKEN_SHARE = 0.5
 """A CPU on which other processes ran for more than this share of a slice of the timeline was not idle in it."""
+ALWAYS: Span = (float("-inf"), float("inf"))
 
 
 def vcpu_count(record: RunRecord) -> int | None:
@@ -86,29 +89,40 @@ class RegimeSeconds:
         return self.alone_s + (self.misplaced_s or 0.0) + self.sharing_s + self.oversubscribed_s
 
 
-def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> RegimeSeconds | None:
-    """Where the time of one round's sessions went; None if they were not sampled, or no core is known.
-    ``cores``: core by CPU, of all CPUs that are to count as places.
+def regime_seconds(rounds: Sequence[Sequence[Timed]], cores: Mapping[int, int]) -> list[RegimeSeconds | None]:
+    """Where the time of the sessions of each round went; None if they were not sampled, or no core is known.
+
+    ``cores``: core by CPU, of all CPUs that are to count as places. A session of a round that is not given held its CPU
+    all the same.
     """
+    watched = {at: _watched(members) for at, members in enumerate(rounds) if cores and _are_sampled(members)}
+    joined = map(JoinedRounds, batches(list(watched.values()), len(cores)))
+    found = dict(zip(watched, chain.from_iterable(_seconds(each, cores) for each in joined), strict=True))
+    return [found.get(at) for at in range(len(rounds))]
+
+
+def _are_sampled(members: Sequence[Timed]) -> bool:
+    ran = [each for each in members if each.span]
+    return bool(ran) and all(each.session.residency for each in ran)
+
+
+def _watched(members: Sequence[Timed]) -> WatchedRound:
+    round_ = members[0].round
     counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
-    ran = list(counted.values())
-    if not cores or not ran or not all(each.session.residency for each in members if each.span):
-        return None
-    each = members[0].round
-    every = stretches(each)
-    # A session that does not count held its CPU all the same.
-    runnable = every.clipped([counted.get(one.ordinal, (-np.inf, np.inf)) for one in each.sessions])
-    known = cores.keys() >= set(runnable.cpu.tolist()) or np.isin(runnable.cpu, list(cores))
-    runnable = runnable.where(runnable.runnable & known)
-    from_s, to_s = max(start for start, _ in ran), min(end for _, end in ran)
-    if to_s <= from_s:
-        from_s, to_s = min(start for start, _ in ran), max(end for _, end in ran)
+    return WatchedRound.as_polled(round_, [counted.get(each.ordinal) for each in round_.sessions])
+
+
+def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeSeconds]:
+    """Of each of the rounds."""
+    runnable = joined.stretches.clipped([span or ALWAYS for span in joined.spans])
+    runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
+    occupancy = Occupancy(runnable, by_core(cores), _foreign(joined, cores))
+    windows = [_windows(each.spans) for each in joined.rounds]
+    from_s, to_s, last_s = np.array(windows).T + joined.starts
     every_cpu = frozenset(cores)
-    usable = {one: every_cpu.intersection(one) or every_cpu for one in {one.allowed_cpus for one in each.sessions}}
-    allowed = [usable[one.allowed_cpus] for one in each.sessions]
-    occupancy = Occupancy(runnable, by_core(cores), _foreign(each, every, cores))
-    last_s = max(to_s, *(end for _, end in ran))
-    total_s = np.zeros(5)
+    usable = {one: every_cpu.intersection(one) or every_cpu for one in {each.allowed_cpus for each in joined.sessions}}
+    allowed = [usable[each.allowed_cpus] for each in joined.sessions]
+    total_s = np.zeros((5, len(windows)))
     for cpus in dict.fromkeys(allowed):
         own = (
             runnable.where(np.array([one == cpus for one in allowed])[runnable.session])
@@ -117,31 +131,59 @@ def regime_seconds(members: Sequence[Timed], cores: Mapping[int, int]) -> Regime
         )
         found = occupancy.sessions(own, sorted(cpus))
         parts = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
-        total_s += [*(occupancy.curve(part).during(from_s, to_s) for part in parts),
-                    occupancy.curve(found.misplaced).during(to_s, last_s)]  # fmt: skip
-    alone_s, misplaced_s, sharing_s, oversubscribed_s, tail_s = (float(part_s) for part_s in total_s)
-    if not each.cpu_timeline:
-        return RegimeSeconds(alone_s, None, sharing_s, oversubscribed_s, None)
-    return RegimeSeconds(alone_s, misplaced_s, sharing_s, oversubscribed_s, tail_s)
+        total_s += [*(occupancy.curve(part).between(from_s, to_s) for part in parts),
+                    occupancy.curve(found.misplaced).between(to_s, last_s)]  # fmt: skip
+    for each, (alone_s, misplaced_s, sharing_s, oversubscribed_s, tail_s) in zip(
+        joined.rounds, total_s.T.tolist(), strict=True
+    ):
+        known = bool(each.round.cpu_timeline)
+        yield RegimeSeconds(
+            alone_s, misplaced_s if known else None, sharing_s, oversubscribed_s, tail_s if known else None
+        )
 
 
-def _foreign(round_: Round, every: Stretches, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
-    """By CPU: the slices of the timeline in which something else had it; it was no idle place then.
+def _windows(spans: Sequence[Span | None]) -> tuple[float, float, float]:
+    """From when and until when all sessions of a round ran, and when the last of them ended.
 
-    A session whose CPU time is not known counts as running for as long as it was runnable.
+    Where they never ran all together: from when and until when any did.
     """
-    edges = np.array(round_.timeline_s)
-    known = not np.isnan(every.cpu_s).any()
-    counted = every if known else every.where(every.runnable)
-    ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s if known else counted.length_s)
-    rows = [row for row in round_.cpu_timeline if row.cpu in cores and len(row.busy_s) == len(edges) - 1]
-    if not rows:
+    starts, ends = zip(*(span for span in spans if span), strict=True)
+    if min(ends) <= max(starts):
+        return min(starts), max(ends), max(ends)
+    return max(starts), min(ends), max(ends)
+
+
+def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
+    """By CPU: the slices of the timelines in which something else had it; it was no idle place then.
+
+    Where the CPU time of some session of a round is not known, all of its sessions count as running for as long as
+    they were runnable.
+    """
+    asked: list[tuple[Floats, ...]] = []
+    for each, edges_s in zip(joined.rounds, joined.edges_s, strict=True):
+        rows = [row for row in each.round.cpu_timeline if row.cpu in cores and len(row.busy_s) == edges_s.size - 1]
+        if rows:
+            used_s = np.add([row.busy_s for row in rows], [row.steal_s for row in rows])
+            limit_s = TAKEN_SHARE * np.diff(each.round.timeline_s)
+            ends = (np.tile(edge_s, len(rows)) for edge_s in (edges_s[:-1], edges_s[1:], limit_s))
+            asked.append((np.repeat([row.cpu for row in rows], limit_s.size), *ends, used_s.ravel()))
+    if not asked:
         return {}
-    cpus, slices = np.array([row.cpu for row in rows]), len(edges) - 1
-    ran_s = ran.between(np.repeat(cpus, slices), np.tile(edges[:-1], cpus.size), np.tile(edges[1:], cpus.size))
-    used_s = np.add([row.busy_s for row in rows], [row.steal_s for row in rows])
+    cpu, from_s, to_s, limit_s, used_s = map(np.concatenate, zip(*asked, strict=True))
+    cpu = cpu.astype(np.int64)
+    taken = used_s - _ran(joined).between(cpu, from_s, to_s) > limit_s
     found: dict[int, list[tuple[float, float]]] = {}
-    taken = used_s - ran_s.reshape(cpus.size, slices) > TAKEN_SHARE * np.diff(edges)
-    for row, at in np.argwhere(taken).tolist():
-        found.setdefault(int(cpus[row]), []).append((float(edges[at]), float(edges[at + 1])))
+    slices = (each[taken].tolist() for each in (cpu, from_s, to_s))
+    for one, began_s, ended_s in zip(*slices, strict=True):
+        found.setdefault(one, []).append((began_s, ended_s))
     return found
+
+
+def _ran(joined: JoinedRounds) -> Curves:
+    """What the sessions ran on each CPU."""
+    every, round_at = joined.stretches, joined.round_at[joined.stretches.session]
+    unknown = np.bincount(round_at, np.isnan(every.cpu_s), minlength=len(joined.rounds)) > 0
+    by_time = unknown[round_at]
+    ran_s = np.where(by_time, every.length_s, every.cpu_s)
+    counted = ~by_time | every.runnable
+    return spread_by(every.cpu[counted], every.from_s[counted], every.to_s[counted], ran_s[counted])

@@ -30,7 +30,8 @@ MIN_NOISE = 1e-3
 """Of single sessions. Less is not believed: a few that agree by chance would prove anything."""
 MOST = 3.0
 """Logarithm of a ratio beyond which nothing is looked for."""
-STEPS = 22
+STEPS, EARLY = 22, 8
+"""Halvings of what is looked at, and so many of them that are left out at first."""
 
 
 def lasting_bound(logs: Floats) -> float:
@@ -45,10 +46,11 @@ def lasting_bound(logs: Floats) -> float:
     return float(means.max() - means.min() + noise.times((2 / rounds) ** 0.5).passed_by(ERROR))
 
 
-def scatter_bound(logs: Floats, alone: Chance) -> float:
+def scatter_bound(logs: Floats, alone: Chance, least: float = 0.0) -> float:
     """The same of sessions that differ by degrees in each round, whichever is slow; ``alone``: of single sessions.
 
     ``logs``: at least 2 sessions; ``alone`` needs a degree of freedom. Infinite where every difference is possible.
+    ``least``: known to be possible, so that nothing smaller is looked for.
     """
     from dbcpu.analysis.statistics.special_functions import chdtri, chndtr  # loads slowly
 
@@ -64,10 +66,15 @@ def scatter_bound(logs: Floats, alone: Chance) -> float:
     def possible(apart: float) -> bool:
         return float(chndtr(seen, within.freedom, squares * apart**2 / variances).mean()) > error
 
-    if possible(MOST):
-        return float("inf")
-    low, high = 0.0, MOST
-    for _ in range(STEPS):
+    if least > 0.0 and not possible(least):
+        return least
+    # From below: the further apart, the longer its chance takes to reckon.
+    low, high, halvings = 0.0, MOST / 2**EARLY, STEPS - EARLY
+    while possible(high):
+        if high >= MOST:
+            return float("inf")
+        low, high, halvings = high, 2 * high, halvings + (low > 0.0)
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if possible(middle) else (low, middle)
     return high

@@ -178,10 +178,13 @@ def best(
     for at in sorted(range(len(candidates)), key=lambda at: candidates[at].min_score):
         if candidates[at].min_score > score:
             break
-        found = candidates[at].fitted(n, y, sigma)
-        if found is not None and (found[0], at) < (score, first):
-            (score, winner), first = found, at
-    return winner
+        found = candidates[at].found(n, y, sigma)
+        if found is not None and (found.chi2 + candidates[at].min_score, at) < (score, first):
+            score, first, winner = found.chi2 + candidates[at].min_score, at, found
+    if winner is None:
+        return None
+    form = candidates[first].form
+    return _hinge(n, y, sigma, form, _moved(n, y, sigma, form, winner) if candidates[first].expected else winner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,19 +200,18 @@ class _Candidate:
         shape = EXPECTED * WORTH if len(self.expected) == 2 else 0.0
         return WORTH * (self.form.parameters - len(self.expected)) - shape
 
-    def fitted(self, n: Floats, y: Floats, sigma: Floats) -> tuple[float, Hinge] | None:
-        """Its score, and the curve; None where no curve of the form makes sense."""
+    def found(self, n: Floats, y: Floats, sigma: Floats) -> _Found | None:
+        """Where it fits best, with the ``expected`` knees as they are; None where no curve of the form makes sense."""
         form, knees = self.form, self.expected
         found = _at_best(n, y, sigma, form, _with_bends(n, form, knees) if knees else _everywhere(n, form))
         if found is None:
             return None
         if not knees:
-            made = _moved(n, y, sigma, form, found)
-            return made.chi2 + self.min_score, made
-        given = _hinge(n, y, sigma, form, found)
-        if form.knees == 2 and not BEND[0] <= abs(given.further or 0.0) <= BEND[1]:
-            return None
-        return given.chi2 + self.min_score, _moved(n, y, sigma, form, found)
+            return _moved(n, y, sigma, form, found)
+        if form.knees == 2:
+            further = _hinge(n, y, sigma, form, found).further or 0.0
+            return found if BEND[0] <= abs(further) <= BEND[1] else None
+        return found
 
 
 def settled(
@@ -223,17 +225,20 @@ def settled(
     n, y, known = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
     spare, misfit = n.size - hinge.form.parameters, 0.0
     for _ in range(MISFIT_PASSES):
-        hinge = _moved(n, y, np.hypot(known, misfit), hinge.form, _Found(hinge.places, hinge.chi2))
-        residuals = hinge.along(levels) / y - 1
-        misfit = added_noise(residuals, known, spare)
+        before, sigma = (hinge.places, misfit), np.hypot(known, misfit)
+        found = _moved(n, y, sigma, hinge.form, _Found(hinge.places, hinge.chi2))
+        hinge = _hinge(n, y, sigma, hinge.form, found)
+        misfit = added_noise(hinge.along(levels) / y - 1, known, spare)
+        if (hinge.places, misfit) == before:
+            break
     return hinge, tuple(float(each) for each in np.hypot(known, misfit))
 
 
-def _moved(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
-    """With its bend and knees where they fit best near those that were found."""
+def _moved(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> _Found:
+    """The bend and knees that fit best near those that were found."""
     for spread in (0.12, 0.015) if form.places else (0.0,):
         found = _at_best(n, y, sigma, form, _near(found.places, n, spread)) or found
-    return _hinge(n, y, sigma, form, found)
+    return found
 
 
 def _everywhere(n: Floats, form: CurveForm) -> Floats:

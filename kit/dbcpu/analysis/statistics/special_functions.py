@@ -1,10 +1,10 @@
-"""Distribution functions of SciPy, without loading the rest of ``scipy.special``.
+"""Distribution functions of SciPy, without loading the rest of ``scipy.special``, or anything else of ``scipy``.
 
 The package imports all of NumPy with it (F2PY, polynomials, test tools), which takes several times as long as
 explaining a small run. Its compiled module, where the functions are, needs a hundredth of a second.
 """
 
-import importlib
+import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -19,18 +19,21 @@ def compiled() -> ModuleType:
     """The module that has the functions: the compiled one, or the package where it is loaded or built differently."""
     if PACKAGE in sys.modules:
         return sys.modules[PACKAGE]
-    import scipy
-
-    bare = ModuleType(PACKAGE)
-    bare.__path__ = [str(Path(each) / "special") for each in scipy.__path__]
-    sys.modules[PACKAGE] = bare
+    spec = importlib.util.find_spec("scipy")
+    bare = {}
+    for name in ("scipy", "scipy._lib", PACKAGE):
+        if name not in sys.modules:
+            bare[name] = sys.modules[name] = ModuleType(name)
+            below = name.split(".")[1:]
+            bare[name].__path__ = [str(Path(each, *below)) for each in (spec and spec.submodule_search_locations) or ()]
     try:
         found = importlib.import_module(COMPILED)
     except (ImportError, AttributeError):
-        found = bare
+        found = bare[PACKAGE]
     finally:
-        # Whoever imports the package later gets it whole, with these same functions.
-        del sys.modules[PACKAGE]
+        # Whoever imports the packages later gets them whole, with these same functions.
+        for name in bare:
+            del sys.modules[name]
     return found if all(hasattr(found, name) for name in NAMES) else importlib.import_module(PACKAGE)
 
 

@@ -31,7 +31,7 @@ def beside_idle(each: Round) -> Round:
 
 def seconds_of(each: Round, measured_host: HostInfo) -> RegimeSeconds:
     run = record([each if each.cpu_timeline else beside_idle(each)], measured_host)
-    found = regime_seconds(timed(run), usable_cores(run))
+    (found,) = regime_seconds([timed(run)], usable_cores(run))
     assert found is not None
     return found
 
@@ -68,7 +68,7 @@ def test_two_on_a_core_beside_an_idle_core_are_misplaced() -> None:
 
 def test_where_it_is_not_recorded_what_the_cpus_did_no_core_is_called_idle() -> None:
     pair = record([round_of([anywhere(session(0, 2.0, cpu=0)), anywhere(session(1, 2.0, cpu=2))])], host(2, 2))
-    found = regime_seconds(timed(pair), usable_cores(pair))
+    (found,) = regime_seconds([timed(pair)], usable_cores(pair))
     assert found is not None
     assert (found.misplaced_s, found.tail_misplaced_s, found.sharing_s) == (None, None, 0.0)
 
@@ -113,8 +113,8 @@ def test_what_happens_after_the_first_has_ended_is_told_apart() -> None:
 
 def test_without_samples_or_topology_nothing_is_told() -> None:
     each = round_of([replace(session(0), residency=()), session(1)])
-    assert regime_seconds(timed(record([each])), {0: 0, 1: 1}) is None
-    assert regime_seconds(timed(record([round_of([session(0)])])), {}) is None
+    assert regime_seconds([timed(record([each]))], {0: 0, 1: 1}) == [None]
+    assert regime_seconds([timed(record([round_of([session(0)])]))], {}) == [None]
 
 
 def test_the_seeds_host_shares_cores_unavoidably_and_hides_nothing() -> None:
