@@ -124,10 +124,12 @@ class Lost:
 
 def _leading(parts: Floats, there: Mask, whole: Floats) -> Named:
     """The largest part, if it is large enough, and the next one, if that is worth naming; else NONE."""
-    ranked = np.where(there, parts, -np.inf)
+    some = there.any(axis=1)
+    some[_NONE] = True
+    ranked, causes = np.where(there[some], parts[some], -np.inf), np.flatnonzero(some)
     first, most = ranked.argmax(axis=0), ranked.max(axis=0)
     np.put_along_axis(ranked, first[None], -np.inf, axis=0)
     second, more = ranked.argmax(axis=0), ranked.max(axis=0)
     large = most >= LEADING * whole
     also = large & (more > np.maximum(ALSO * most, WORTH_NAMING))
-    return Named(np.where(large & np.isfinite(most), first, _NONE), np.where(also, second, _NONE))
+    return Named(np.where(large & np.isfinite(most), causes[first], _NONE), np.where(also, causes[second], _NONE))

@@ -34,15 +34,22 @@ def scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:
 
     Only of levels that need share no cores: where they do, the median of a round may be that of either group.
     """
+    if variant not in context.scatter_of_rounds:
+        context.scatter_of_rounds[variant] = _scatter_of_rounds(context, variant)
+    return context.scatter_of_rounds[variant]
+
+
+def _scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:
+    cores = context.cores or context.vcpus or 0
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(context.sessions):
-        if each.variant == variant:
+        if each.variant == variant and each.level <= cores:
             rounds.setdefault(each.level, []).append(members)
     medians = {
         level: [float(np.log(median([span.per_execution_s for span in spans_of(one)]))) for one in usable(members)]
         for level, members in rounds.items()
     }
-    return scatter_of(medians, context.cores or context.vcpus or 0)
+    return scatter_of(medians, cores)
 
 
 def scatter_of(medians: Mapping[int, Sequence[float]], cores: int) -> Chance | None:

@@ -43,6 +43,8 @@ class RunContext:
     at_one_pace: tuple[Timed, ...] = ()
     alone: Chance | None = None
     delivered_alone: Chance | None = None
+    scatter_of_rounds: dict[str, Chance | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By variant, kept once it was asked for."""
 
     @property
     def rows(self) -> int:

@@ -83,6 +83,7 @@ def upper_bound(logs: tuple[tuple[float, ...], ...]) -> float:
     return float(APARTS[possible] + (APARTS[possible + 1] - APARTS[possible]) * below / (below - above))
 
 
+@lru_cache(maxsize=512)
 def decidable_noise(sessions: int, rounds: int) -> float:
     """The largest noise, over a limit of logarithms, with which equal sessions are probably shown to be within it."""
     many = list(DECIDABLE)

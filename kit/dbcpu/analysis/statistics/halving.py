@@ -9,6 +9,9 @@ AT_ONCE = 5
 """Halvings for which all places are looked at together: NumPy takes hardly longer for 31 places than for one."""
 
 
+PLACES = np.arange(2.0**AT_ONCE + 1)
+
+
 def halved(
     low: float, high: float, times: int, holds: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.bool_]]
 ) -> float:
@@ -17,7 +20,7 @@ def halved(
     ``holds``: at which of these places it does, (places,). It holds from ``low`` up to some place.
     """
     for _ in range(times // AT_ONCE):
-        places = np.linspace(low, high, 2**AT_ONCE + 1)
+        places = low + PLACES * ((high - low) / 2**AT_ONCE)
         holding = holds(places[1:-1])
         at, step = 0, 2**AT_ONCE
         while step := step // 2:

@@ -268,11 +268,13 @@ def _near(places: Sequence[float], n: Floats, spread: float) -> Floats:
     if not places:
         return np.zeros((1, 0))
     factors = np.linspace(1 - spread, 1 + spread, FINE[len(places)])
-    return ordered([np.clip(place * factors, n.min(), n.max()) for place in places])
+    return ordered([np.clip(place * factors, n[0], n[-1]) for place in places])
 
 
 def ordered(axes: Sequence[Floats]) -> Floats:
     """All combinations of ``axes`` that rise, (G, axes)."""
+    if len(axes) == 1:
+        return axes[0][:, None]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     return np.asarray(grid[(np.diff(grid, axis=1) > 0).all(axis=1)])
 
@@ -373,7 +375,7 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     at = edges(form, grid)
 
     def up_to(place: Floats) -> npt.NDArray[np.intp]:
-        return np.searchsorted(n, place, side="right")
+        return n.searchsorted(place, side="right")
 
     to_first = up_to(at.first * 1.001)
     enough = to_first >= (3 if form.turbo else 2)

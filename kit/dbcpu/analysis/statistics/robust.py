@@ -6,6 +6,7 @@ is masked, which takes as long as explaining a small run.
 Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation).
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,16 +32,15 @@ def median_factor(count: int) -> float:
 def median(values: Sequence[float] | Floats) -> float:
     """The middle one, or the mean of the middle two; NaN where one is."""
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
-    return float(_of_middle(ordered)) if ordered.size else np.nan
+    half, odd = divmod(ordered.size, 2)
+    if not ordered.size or math.isnan(ordered[-1]):
+        return math.nan
+    return ordered.item(half) if odd else (ordered.item(half - 1) + ordered.item(half)) / 2
 
 
 def column_medians(values: Floats) -> Floats:
     """The same of each column."""
-    return np.asarray(_of_middle(np.sort(values, axis=0)))
-
-
-def _of_middle(ordered: Floats) -> Floats:
-    """Of rows in rising order; NaN where the last one, and so any, is NaN."""
+    ordered = np.sort(values, axis=0)
     half = len(ordered) // 2
     middle = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
     return np.asarray(np.where(np.isnan(ordered[-1]), np.nan, middle))

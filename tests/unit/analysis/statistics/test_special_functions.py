@@ -1,5 +1,6 @@
 """The functions are SciPy's own, also where its package is loaded first or built differently."""
 
+import os
 import subprocess
 import sys
 
@@ -38,3 +39,16 @@ def test_where_the_package_is_loaded_they_are_taken_from_it() -> None:
 
 def test_where_the_compiled_module_cannot_be_loaded_alone_the_package_is() -> None:
     assert _shown(OTHERS) == "True ['scipy.special', 'numpy.f2py']"
+
+
+def test_no_thread_is_started_for_them_and_nothing_is_left_in_the_environment() -> None:
+    show = """
+import numpy, os
+threads = lambda: len(os.listdir("/proc/self/task"))
+before = threads()
+from dbcpu.analysis.statistics import special_functions
+print(threads() - before, os.environ.get("OPENBLAS_NUM_THREADS"))
+"""
+    others = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-P", "-c", show], check=True, capture_output=True, text=True, env=others)
+    assert done.stdout.strip() == "0 None"
