@@ -124,7 +124,7 @@ class Lost:
 
 def _leading(parts: Floats, there: Mask, whole: Floats) -> Named:
     """The largest part, if it is large enough, and the next one, if that is worth naming; else NONE."""
-    some = there.any(axis=1)
+    some = np.asarray(there.any(axis=1))
     some[_NONE] = True
     ranked, causes = np.where(there[some], parts[some], -np.inf), np.flatnonzero(some)
     first, most = ranked.argmax(axis=0), ranked.max(axis=0)

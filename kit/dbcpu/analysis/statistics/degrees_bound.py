@@ -69,7 +69,7 @@ def scatter_bound(logs: Floats, alone: Chance, least: float = 0.0) -> float:
     if least > 0.0 and not possible(least):
         return least
     # From below: the further apart, the longer its chance takes to reckon.
-    low, high, halvings = 0.0, MOST / 2**EARLY, STEPS - EARLY
+    low, high, halvings = 0.0, MOST * 0.5**EARLY, STEPS - EARLY
     while possible(high):
         if high >= MOST:
             return float("inf")
