@@ -49,7 +49,8 @@ def utilisation(round_: Round) -> float | None:
     if inner.sum() < MIN_ROUND_S:
         return None
     part = inner / np.diff(edges)
-    busy_s = sum(float(np.dot(row.busy_s, part)) for row in round_.cpu_timeline if len(row.busy_s) == part.size)
+    rows = [row.busy_s for row in round_.cpu_timeline if len(row.busy_s) == part.size]
+    busy_s = float((np.array(rows).reshape(-1, part.size) @ part).sum())
     return min(1.0, busy_s / (float(inner.sum()) * len(round_.cpu_timeline)))
 
 

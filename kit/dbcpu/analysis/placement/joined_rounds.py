@@ -7,7 +7,6 @@ there, and what CPUs did and processes used does not grow.
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from dbcpu.analysis.placement.residency import Span, Stretches, poll_hz, stretch
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 
-Amounts = Callable[[CpuSeries], Sequence[float]]
+Amounts = Callable[[CpuSeries], tuple[Sequence[float], ...]]
 GAP_S = 1.0
 MAX_CELLS = 1 << 17
 """CPUs times changes of state: more at once gain nothing, and take memory."""
@@ -118,22 +117,22 @@ class JoinedRounds:
     @cached_property
     def steal(self) -> Curves:
         """Seconds, by CPU."""
-        return self._timeline(lambda row: row.steal_s)
+        return self._timeline(lambda row: (row.steal_s,))
 
     @cached_property
     def irq(self) -> Curves:
         """Seconds of interrupts of either kind, by CPU."""
-        return self._timeline(lambda row: tuple(map(add, row.irq_s, row.softirq_s)))
+        return self._timeline(lambda row: (row.irq_s, row.softirq_s))
 
     @cached_property
     def busy(self) -> Curves:
         """Seconds, by CPU."""
-        return self._timeline(lambda row: row.busy_s)
+        return self._timeline(lambda row: (row.busy_s,))
 
     @cached_property
     def cycles(self) -> Curves:
         """Millions, by CPU, where its frequency is known."""
-        return self._timeline(lambda row: row.mhz, per_second=True)
+        return self._timeline(lambda row: (row.mhz,), per_second=True)
 
     @cached_property
     def witness(self) -> Curves:
@@ -159,18 +158,18 @@ class JoinedRounds:
         return spread_by(cpus.astype(np.int64), from_s, to_s, used_s)
 
     def _timeline(self, amounts: Amounts, *, per_second: bool = False) -> Curves:
-        """By CPU: ``amounts`` of its row, one for each slice. Rows with another number of amounts are left out."""
+        """By CPU: the sum of ``amounts`` of its row, each with a value per slice; a row with more or fewer is left out."""
         cpus = sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline})
         place = {cpu: at for at, cpu in enumerate(cpus)}
         times = np.concatenate([*self.edges_s, np.zeros(0)])
         gained, first = np.zeros((len(cpus), times.size)), 1
         for each, edges_s in zip(self.rounds, self.edges_s, strict=True):
             slices_s = np.diff(edges_s) if per_second else 1.0
-            found = {
-                place[row.cpu]: own for row in each.round.cpu_timeline if len(own := amounts(row)) + 1 == edges_s.size
-            }
+            rows = [(place[row.cpu], amounts(row)) for row in each.round.cpu_timeline]
+            found = {at: parts for at, parts in rows if all(len(part) + 1 == edges_s.size for part in parts)}
             if found:
-                gained[list(found), first : first + edges_s.size - 1] = np.array(list(found.values())) * slices_s
+                sums = np.array(list(found.values()), dtype=np.float64).sum(axis=1)
+                gained[list(found), first : first + edges_s.size - 1] = sums * slices_s
             first += edges_s.size
         some = gained.any(axis=1)
         many = int(some.sum())
