@@ -158,7 +158,7 @@ class JoinedRounds:
         return spread_by(cpus.astype(np.int64), from_s, to_s, used_s)
 
     def _timeline(self, amounts: Amounts, *, per_second: bool = False) -> Curves:
-        """By CPU: the sum of ``amounts`` of its row, each with a value per slice; a row with more or fewer is left out."""
+        """By CPU: the sum of ``amounts`` of its row, each with one value per slice; other rows are left out."""
         cpus = sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline})
         place = {cpu: at for at, cpu in enumerate(cpus)}
         times = np.concatenate([*self.edges_s, np.zeros(0)])
