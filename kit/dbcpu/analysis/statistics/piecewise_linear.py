@@ -203,7 +203,8 @@ class _Candidate:
     def found(self, n: Floats, y: Floats, sigma: Floats) -> _Found | None:
         """Where it fits best, with the ``expected`` knees as they are; None where no curve of the form makes sense."""
         form, knees = self.form, self.expected
-        found = _at_best(n, y, sigma, form, _with_bends(n, form, knees) if knees else _everywhere(n, form))
+        grid = _with_bends(n, form, knees) if knees else _everywhere(tuple(n.tolist()), form)
+        found = _at_best(n, y, sigma, form, grid)
         if found is None:
             return None
         if not knees:
@@ -237,19 +238,21 @@ def settled(
 def _moved(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> _Found:
     """The bend and knees that fit best near those that were found."""
     for spread in (0.12, 0.015) if form.places else (0.0,):
-        found = _at_best(n, y, sigma, form, _near(found.places, n, spread)) or found
+        found = _at_best(n, y, sigma, form, _near(found.places, n, form, spread)) or found
     return found
 
 
-def _everywhere(n: Floats, form: CurveForm) -> Floats:
+@lru_cache(maxsize=64)
+def _everywhere(levels: tuple[float, ...], form: CurveForm) -> Floats:
+    """Coarse places over all of the rising ``levels`` that these can show, (G, places)."""
+    n = np.array(levels)
     if not form.places:
-        return np.zeros((1, 0))
-    low, high = float(n.min()), float(n.max())
-    places = np.geomspace(max(1.0, low), high, COARSE[form.places])
+        return _shown(n, form, np.zeros((1, 0)))
+    places = np.geomspace(max(1.0, levels[0]), levels[-1], COARSE[form.places])
     # Pairs of hundreds of levels would take memory and show no more than the coarse places, which are refined.
     if form.places == 1 or (form.places == 2 and n.size <= COARSE[2]):
         places = distinct(np.concatenate([n, places]))
-    return np.asarray(places[_chosen(len(places), form.places)])
+    return _shown(n, form, places[_chosen(len(places), form.places)])
 
 
 @lru_cache(maxsize=64)
@@ -261,14 +264,19 @@ def _chosen(count: int, many: int) -> npt.NDArray[np.intp]:
 def _with_bends(n: Floats, form: CurveForm, knees: tuple[float, ...]) -> Floats:
     """These knees, with a bend at every place before the first of them where the form has one."""
     bends = [each for each in n if 1 < each < knees[0]] if form.held else []
-    return np.array([(bend, *knees) for bend in bends] if form.held else [knees]).reshape(-1, form.places)
+    grid = np.array([(bend, *knees) for bend in bends] if form.held else [knees]).reshape(-1, form.places)
+    return _shown(n, form, grid)
 
 
-def _near(places: Sequence[float], n: Floats, spread: float) -> Floats:
+def _near(places: Sequence[float], n: Floats, form: CurveForm, spread: float) -> Floats:
     if not places:
-        return np.zeros((1, 0))
+        return _shown(n, form, np.zeros((1, 0)))
     factors = np.linspace(1 - spread, 1 + spread, FINE[len(places)])
-    return ordered([np.clip(place * factors, n[0], n[-1]) for place in places])
+    return _shown(n, form, ordered([np.clip(place * factors, n[0], n[-1]) for place in places]))
+
+
+def _shown(n: Floats, form: CurveForm, grid: Floats) -> Floats:
+    return np.asarray(grid[shown(n, form, grid)])
 
 
 def ordered(axes: Sequence[Floats]) -> Floats:
@@ -280,8 +288,7 @@ def ordered(axes: Sequence[Floats]) -> Floats:
 
 
 def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> _Found | None:
-    """The best of ``grid`` (G, places) that the levels can show and that makes sense."""
-    grid = grid[shown(n, form, grid)]
+    """The best of ``grid`` (G, places) that makes sense."""
     if not len(grid):
         return None
     solved = solve(n, y, sigma, form, grid)
