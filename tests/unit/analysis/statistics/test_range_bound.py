@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.range_bound import NoiseRange, is_possible, low_quantiles, upper_bound
+from dbcpu.analysis.statistics.range_bound import (
+    DRAWN,
+    NoiseRange,
+    drawn_quantiles,
+    is_possible,
+    low_quantiles,
+    upper_bound,
+)
 
 MANY = NoiseRange(0.02, 0.02)
 
@@ -41,3 +48,8 @@ def test_it_is_the_largest_difference_that_is_possible() -> None:
 def test_the_extremes_are_drawn_as_those_of_so_many_values() -> None:
     ranges = np.ptp(np.random.default_rng(2).standard_normal((20_000, 5, 7)), axis=2).mean(axis=1)
     assert low_quantiles(7, 5)[0] == pytest.approx(np.quantile(ranges, 0.04), rel=0.03)
+
+
+@pytest.mark.parametrize(("sessions", "rounds"), DRAWN)
+def test_quantiles_that_are_kept_are_those_that_would_be_drawn(sessions: int, rounds: int) -> None:
+    assert low_quantiles(sessions, rounds) == pytest.approx(drawn_quantiles(sessions, rounds), rel=1e-12)
