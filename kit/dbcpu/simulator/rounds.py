@@ -75,9 +75,10 @@ def traced(
     rng: np.random.Generator,
     held: tuple[tuple[int, ...], ...] = (),
 ) -> Trace:
-    """All that happens in a round of so many sessions; ``held``: the CPUs of each, where they differ."""
+    """All but the truth of a round of so many sessions; ``held``: the CPUs of each, where they differ."""
     solo_s = work.rows / host.mrows_per_s / 1e6
-    return Clockwork(host, sessions, solo_s, rng, work.executions, work.for_s, work.jobs, work.block_s, held).run()
+    clockwork = Clockwork(host, sessions, solo_s, rng, work.executions, work.for_s, work.jobs, work.block_s, held)
+    return clockwork.run(with_truth=False)
 
 
 def as_round(

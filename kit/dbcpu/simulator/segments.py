@@ -50,7 +50,7 @@ def segment(trace: Trace, from_s: float, to_s: float) -> Trace:
         periods=round(trace.periods * share),
         throttled_periods=round(trace.throttled_periods * share),
         throttled_s=trace.throttled_s * share,
-        losses=dict,
+        truth={},
         **{name: sums(getattr(trace, name)) for name in named},  # type: ignore[arg-type]  # fields by name
     )
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import repeat
 from operator import attrgetter
 
 import numpy as np
@@ -139,10 +138,10 @@ def _stretches(round_: Round) -> Stretches:
     session = np.repeat(np.arange(len(counts)), counts)
     # What was not counted, None, becomes NaN.
     from_s, to_s, cpu_s = (
-        np.array([*map(attrgetter(name), every)], np.float64) for name in ("from_s", "to_s", "cpu_s")
+        np.array(list(map(attrgetter(name), every)), dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
     )
-    cpu = np.array([*map(attrgetter("cpu"), every)], dtype=np.int64)
-    kind = np.array([*map(_KINDS.get, map(attrgetter("state"), every), repeat(OTHER))], dtype=np.int64)
+    cpu = np.array(list(map(attrgetter("cpu"), every)), dtype=np.int64)
+    kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))
         cpu, kind = cpu[order], kind[order]

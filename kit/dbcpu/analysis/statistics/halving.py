@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 AT_ONCE = 5
 """Halvings for which all places are looked at together: NumPy takes hardly longer for 31 places than for one."""
-
-
 PLACES = np.arange(2.0**AT_ONCE + 1)
 
 
