@@ -1,10 +1,10 @@
 """To what did a session lose most, and to what else: against one alone, or against the fastest session beside it?
 
 Sessions may all lose to one thing alike (a turbo frequency that falls, a busy host), and some of them to another on
-top (a shared core, a queue). Where a session is slower than the fastest of its round by more than 10 %, its parts are
-weighed over those of that one: the largest is its cause, unless another part is most of its loss anyhow. Where the
-fastest shared no core, what it needed of CPU time beyond one alone is not put down to sharing in those that did:
-factors multiply, so their logarithms are shared out.
+top (a shared core, a queue). Where a session is slower than the fastest of its round by more than 10 % and noise, its
+parts are weighed over those of that one: the largest is its cause, unless another part is most of its loss anyhow.
+Where the fastest shared no core, what it needed of CPU time beyond one alone is not put down to sharing in those that
+did: factors multiply, so their logarithms are shared out.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,8 @@ class Lost:
     """The losses of sessions against one alone, which takes ``alone_s``, and their parts; one row each.
 
     ``round_at``: of which round. ``known``: its loss is known, and it counts. ``weighed``: it has parts, of a loss
-    ``beside_s`` beside the pace of its CPUs, 0 elsewhere, of which ``tolerated_s`` may stay unexplained.
+    ``beside_s`` beside the pace of its CPUs, 0 elsewhere, of which ``tolerated_s`` may stay unexplained. ``tolerance``:
+    by so much times differ by noise.
     """
 
     round_at: At
@@ -54,6 +55,7 @@ class Lost:
     alone_s: Floats
     beside_s: Floats
     tolerated_s: Floats
+    tolerance: Floats
     shares: Shares
 
     def named(self) -> Named:
@@ -76,7 +78,8 @@ class Lost:
 
         of_alone = _leading(parts, there, beside)
         # Where it is more than equal, as it is printed: 1.10x is not.
-        slower = compared & (np.round((1 + beside) / (1 + beside[fastest]), 2) > EQUAL)
+        over_fastest = np.round((1 + beside) / (1 + beside[fastest]), 2)
+        slower = compared & (over_fastest > np.maximum(EQUAL, np.round(1 + self.tolerance, 2)))
         common = np.where(is_common, common, 0.0)
         over = _leading(np.maximum(0.0, parts - common), there, beside - beside[fastest])
         is_over, is_alone = slower & (over.first != _NONE), of_alone.first != _NONE

@@ -15,7 +15,9 @@ from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
 
 TAIL_S = 0.1
-QUIETER = "longer executions (`--size long`), or a quieter host"
+LONGER = "longer executions (`--size long`)"
+QUIETER = f"{LONGER}, or a quieter host"
+WHOLE_CORES = f"{LONGER}, or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
 HIDDEN = 4.0
 """A larger limit of what noise hides is not written out."""
@@ -217,7 +219,9 @@ def inconclusive(given: CheckInput) -> Finding | None:
     found = noted("inconclusive", f"{where} {asked}{limit}{known}", repeats=rounds)
     if more is not None and not why_no_more(given.record.header):
         return found
-    remedy = QUIETER if more is None else f"more rounds (`--repeats {rounds}`), {QUIETER}"
+    shared = given.topology is not None and given.topology.verdict == "fewer_cores"
+    steadier = WHOLE_CORES if shared else QUIETER
+    remedy = steadier if more is None else f"more rounds (`--repeats {rounds}`), {steadier}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)

@@ -35,6 +35,11 @@ def capacity(
     host, within = context.record.header.host, scaling.effective_cores_interval
     # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
     room = min((host.limits.quota_cpus if host else None) or float("inf"), vcpus or float("inf"))
+
+    def usable(cores: float) -> float:
+        """At least what one session alone has, in whose rate they are counted."""
+        return min(max(1.0, cores), room)
+
     return Capacity(
         even_up_to=even.level if even else None,
         at_least=not beyond,
@@ -45,8 +50,8 @@ def capacity(
         per_vcpu=most / vcpus if most is not None and full and vcpus else None,
         per_core=most / cores if most is not None and full and cores and believed else None,
         even_share=even.throughput / most if even and even.throughput is not None and most else None,
-        usable_cores=None if scaling.effective_cores is None else min(scaling.effective_cores, room),
-        usable_cores_interval=within and Interval(min(within.low, room), min(within.high, room)),
+        usable_cores=None if scaling.effective_cores is None else usable(scaling.effective_cores),
+        usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
     )
 

@@ -3,7 +3,7 @@
 import re
 from statistics import median
 
-from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import is_counted_only, is_loss
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.results.answer import Answer
@@ -91,7 +91,11 @@ def _server(record: RunRecord) -> tuple[str, str]:
 def _host(header: Header, analysis: Analysis) -> str:
     host = header.host
     cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
-    if analysis.cores and analysis.vcpus:
+    online = sum(each.online for each in host.topology.cpus) if host else 0
+    quota = host.limits.quota_cpus if host else None
+    if analysis.vcpus and quota is not None and quota <= analysis.vcpus < online:
+        cpus = f"{plural(online, 'vCPU')} with a CPU quota of {quota:g}"
+    elif analysis.cores and analysis.vcpus:
         cpus += f" on {plural(analysis.cores, 'core')}"
     if host is None:
         return f"{header.facts.get('model', 'not known')}, {cpus}"
@@ -172,8 +176,9 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     """What the witness showed of the CPUs' own speed, and what is made of it."""
     if not any(each.witness for each in record.rounds):
         return ""
-    pace = analysis.reference.pace if analysis.reference else None
-    if pace is None:
+    reference = analysis.reference
+    pace = reference.pace if reference else None
+    if reference is None or pace is None:
         return (
             "the speed of the CPUs themselves is not known, times are as delivered: the witness did "
             f"{FEWEST} pieces beside fewer than two single sessions"
@@ -188,7 +193,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     if same:
         paced = f"the figures of N={short_ranges(same)} are without what its changes cost (at one pace)"
         parts.append(f"{paced}, tables of sessions with it (as delivered)")
-    parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
+    if pace.tolerance > reference.tolerance:
+        parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
 
 
@@ -328,7 +334,12 @@ def _answers(analysis: Analysis) -> str:
     """What the words equal and full speed rest on."""
     if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
         return ""
-    return f"equal, full speed: the usual round is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    terms = f"equal, full speed: the usual round is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
+    if not above:
+        return terms
+    where = f"N={short_ranges(sorted({each.level for each in above}))}"
+    return f"{terms}. Chance is a part of max/min: it is above {times(EQUAL)} at {where}, though shares are equal"
 
 
 def _licences(record: RunRecord, analysis: Analysis) -> str:
