@@ -8,7 +8,7 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
-from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
+from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import REGIME_SHARE
 from dbcpu.findings import INFO, Finding, noted
@@ -123,7 +123,7 @@ def oversubscribed(given: CheckInput) -> Finding | None:
     median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
     found = noted(
         "oversubscribed",
-        f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}: "
+        f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
         vcpus=vcpus,
     )

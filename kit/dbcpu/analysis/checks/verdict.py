@@ -19,6 +19,7 @@ from dbcpu.analysis.levels.outcome import (
 )
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
+from dbcpu.analysis.placement.regimes import vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -160,12 +161,12 @@ class _Words:
             return ""
         uneven = [each for each in lost if each.even is Answer.NO]
         if uneven:
-            return f"above the {plural(self.vcpus, 'vCPU')} shares are unequal: {self._at(uneven[0])}"
+            return f"above the {vcpu_words(self.record)} shares are unequal: {self._at(uneven[0])}"
         last = lost[-1]
         if (cause := lost_to(last)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
-            return f"above the {plural(self.vcpus, 'vCPU')}: {self._at(last)}"
+            return f"above the {vcpu_words(self.record)}: {self._at(last)}"
         return (
-            f"above the {plural(self.vcpus, 'vCPU')} sessions take turns: at {last.level} sessions the median slowdown "
+            f"above the {vcpu_words(self.record)} sessions take turns: at {last.level} sessions the median slowdown "
             f"is {times(last.slowdown_median)}{self._beside_others(last)}"
         )
 
@@ -269,7 +270,7 @@ class _Words:
             return ""
         others = self._beside_others(level)
         if level.level > self.vcpus:
-            return f"more sessions than the {plural(self.vcpus, 'vCPU')}{others}"
+            return f"more sessions than the {vcpu_words(self.record)}{others}"
         return f"sessions waited for each other{others}" if others else cause.sentence
 
     def _beside_others(self, level: LevelView) -> str:

@@ -6,6 +6,7 @@ from statistics import median
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import is_counted_only, is_loss
 from dbcpu.analysis.pace.pieces import FEWEST
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.experiments import DISTURBANCES
@@ -91,10 +92,9 @@ def _server(record: RunRecord) -> tuple[str, str]:
 def _host(header: Header, analysis: Analysis) -> str:
     host = header.host
     cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
-    online = sum(each.online for each in host.topology.cpus) if host else 0
-    quota = host.limits.quota_cpus if host else None
-    if analysis.vcpus and quota is not None and quota <= analysis.vcpus < online:
-        cpus = f"{plural(online, 'vCPU')} with a CPU quota of {quota:g}"
+    quota = bounding_quota(RunRecord(header, ()))
+    if host is not None and quota is not None:
+        cpus = f"{plural(sum(each.online for each in host.topology.cpus), 'vCPU')} with a CPU quota of {quota:g}"
     elif analysis.cores and analysis.vcpus:
         cpus += f" on {plural(analysis.cores, 'core')}"
     if host is None:

@@ -178,7 +178,7 @@ def simulated(levels: tuple[int, ...], **host: object) -> Analysis:
 def test_a_larger_loss_above_the_vcpus_is_named_with_its_cause() -> None:
     """A quota of three CPUs on four: up to three only the turbo falls, at four the quota stops all."""
     found = simulated((1, 2, 3, 4), cores=4, threads=1, turbo_slope=0.3, quota_cpus=3.0, hypervisor=None)
-    assert "; above the 3 vCPUs: at 4 sessions all are equally slow" in found.verdict
+    assert "; above the CPU quota of 3: at 4 sessions all are equally slow" in found.verdict
     assert found.verdict.endswith("x (CPU quota, and lower frequency as well).")
 
 
