@@ -61,8 +61,8 @@ Figures that were set before the runs were made. A session counts if its round w
 below) and 15 pieces of the witness or more lie beside it; its CPU's pace is then no cause that was made, and none that
 is claimed, if the lab's own instrument saw it, too. A quiet session is *named slow* if any cause is named for it but
 that its CPU was slow while the instrument saw the same: by 3 % where the witness explains all that it lost, by 15 %
-where it does not. Until the runs of the second machine were made the latter counted as named slow, too; by that rule they are
-{_quiet([row for _, rows in paced for row in rows], [row for _, rows in unseen for row in rows])}.
+where it does not. Until the runs of the second machine were made the latter counted as named slow, too; by that rule
+they are {_quiet([row for _, rows in paced for row in rows], [row for _, rows in unseen for row in rows])}.
 
 {bars.table(columns)}
 
