@@ -18,6 +18,8 @@ from dbcpu.cli import _options as options
 @click.option("--block-for", "block_s", type=options.Duration(3600.0), default=1.0, metavar="TIME",
               help="How long each of these waits.  [default: 1s]")  # fmt: skip
 @click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N", help="Called over N connections.")
+@click.option("--one-at-a-time", is_flag=True,
+              help="Over each the next call comes when the last is answered.  [default: all at once]")  # fmt: skip
 @options.workload_option
 @options.size_option
 @options.repeats_option
@@ -32,9 +34,11 @@ def command(target: str, active: str, **given: Any) -> int:
     \b
     Examples: dbcpu pool --work 100 --blocking 30 --active 2,4,10,30
               dbcpu pool --work 100 --connections 100 --active 10,100
+              dbcpu pool --work 100 --connections 10 --one-at-a-time --active 2,10
     """
     from dbcpu.workflows.launch import launch_pool, split_options
 
-    jobs = {name: given.pop(name) for name in ("work", "blocking", "block_s", "connections")}
+    own = ("work", "blocking", "block_s", "connections", "one_at_a_time")
+    jobs = {name: given.pop(name) for name in own}
     choices, delivery = split_options(sessions=active, **given)
     return launch_pool(target, choices, delivery, options.confirm, **jobs)
