@@ -24,6 +24,7 @@ from dbcpu.cli import _options as options
 @options.size_option
 @options.repeats_option
 @options.watching_options()
+@click.option("--dry-run", is_flag=True, help="Show sizes, rounds and time, and measure nothing.")
 @options.fail_on_option
 def command(target: str, active: str, **given: Any) -> int:
     """Run M jobs on TARGET through pools of different size: how many active sessions are enough?
@@ -38,7 +39,7 @@ def command(target: str, active: str, **given: Any) -> int:
     """
     from dbcpu.workflows.launch import launch_pool, split_options
 
-    own = ("work", "blocking", "block_s", "connections", "one_at_a_time")
+    own = ("work", "blocking", "block_s", "connections", "one_at_a_time", "dry_run")
     jobs = {name: given.pop(name) for name in own}
     choices, delivery = split_options(sessions=active, **given)
     return launch_pool(target, choices, delivery, options.confirm, **jobs)

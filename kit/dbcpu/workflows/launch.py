@@ -148,10 +148,11 @@ def launch_pool(
     block_s: float,
     connections: int,
     one_at_a_time: bool,
+    dry_run: bool = False,
 ) -> int:
     """``dbcpu pool``: ``work`` pieces, of which ``blocking`` wait ``block_s`` each, called over ``connections``.
 
-    ``one_at_a_time``: as in ``record.Plan``. Raises as ``launch``.
+    ``one_at_a_time``: as in ``record.Plan``. ``dry_run``: only say what would be measured. Raises as ``launch``.
     """
     if blocking >= work:
         raise UsageError(
@@ -170,6 +171,10 @@ def launch_pool(
     experiment = _shape("pool", options)
     if choices.sessions != "auto":
         experiment.levels(choices.sessions, 1, 1)  # said before anything is started
+    if dry_run:
+        from dbcpu.workflows.foresee import say
+
+        return say(resolve(target), choices, experiment)
     return launch(resolve(target), choices, delivery, confirm, experiment=experiment)
 
 
