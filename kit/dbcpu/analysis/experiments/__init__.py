@@ -234,7 +234,7 @@ def _in_turn(found: Pool) -> str:
         return ""
     waits = "waits" if found.connections == 1 else "wait"
     who = f"{plural(found.connections, 'caller')} that {waits} for each answer"
-    return f" This is so with {who}; more callers may need more sessions."
+    return f" Measured with {who}; more callers may need more sessions."
 
 
 def _limit(found: Pool) -> str:

@@ -182,7 +182,7 @@ def test_where_callers_wait_for_their_answers_it_is_said_and_waiting_for_a_call_
     assert {each.span.elapsed_s for each in timed(waited) if each.span and not each.round.anchor} == {5.0}
     found = explain(waited)
     assert found.verdict.endswith(
-        "This is so with 2 callers that wait for each answer; more callers may need more sessions."
+        "Measured with 2 callers that wait for each answer; more callers may need more sessions."
     )
     assert found.pool is not None
     assert found.pool.sizes[0].total_s == pytest.approx(9.5)
