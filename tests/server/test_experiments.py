@@ -24,6 +24,7 @@ from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
 from support.busy import fail_unless_busy
+from support.doubles.oracle.double import OracleDouble
 from support.driving import Drive, children, command_line, until
 from support.servers.postgresql import DebianServer
 
@@ -311,6 +312,25 @@ def test_callers_that_wait_have_one_call_under_way_and_all_calls_are_answered_on
     found = explain(record)
     assert found.pool is not None
     assert [[time.calls for time in size.calls] for size in found.pool.sizes] == [[24] * 6] * 2
+
+
+def test_sessions_of_a_driver_that_blocks_wait_for_calls_too(drive: Drive) -> None:
+    with OracleDouble() as double:
+        words = ("--blocking", "6", "--block-for", "50ms", "--connections", "4", "--one-at-a-time", "--active", "2,4")
+        code, _, err = drive("pool", double.url, "--work", "24", *words, "--repeats", "1", "-s", "tiny", "-y").finish()
+        assert code == 0, err
+        pools = loaded(drive.last())
+        assert len(pools) == 2
+        for each in pools:
+            in_turn(each, 4)
+            assert len(each.calls) == 24
+            assert not any(session.error for session in each.sessions)
+            assert len([one for session in each.sessions for one in session.blocked]) == 6
+        stopped = drive("pool", double.url, "--work", "4000", "--blocking", "3999", *words[2:], "-s", "tiny", "-y")
+        stopped.said("round 2 of").send(signal.SIGINT)
+        code, _, err = stopped.finish()
+    assert code == 130, err
+    assert [each.anchor for each in drive.last().rounds] == [True]
 
 
 def test_a_caller_whose_session_ended_calls_again_and_the_others_do_the_rest(
