@@ -15,7 +15,19 @@ from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Sessio
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
-from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
+from dbcpu.formatting import (
+    listed,
+    number,
+    over_connections,
+    percent,
+    plain,
+    plural,
+    rate,
+    seconds,
+    short_ranges,
+    times,
+    work_words,
+)
 from dbcpu.plan import auto_levels, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
@@ -44,7 +56,7 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
         if plan.blocking:
             amount += f", {plan.blocking} of which only wait, {seconds(plan.block_s)} each"
         if plan.connections:
-            amount += f"; they come as calls over {plural(plan.connections, 'TCP connection')}"
+            amount += f"; they come as calls {over_connections(plan.connections, one_at_a_time=plan.one_at_a_time)}"
     started = header.started_at or "date not known"
     lines = [
         (
