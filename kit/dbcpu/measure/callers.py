@@ -33,7 +33,7 @@ class Callers:
         self._one_at_a_time = one_at_a_time
         self._process: subprocess.Popen[str] | None = None
         self._sockets: list[socket.socket] = []
-        self._selector: selectors.EpollSelector | None = None
+        self._selector: selectors.DefaultSelector | None = None
         self._opened: list[tuple[int, float]] = []
         self._arrived: list[tuple[int, int, float]] = []
         self._answered: list[int] = []
@@ -85,7 +85,7 @@ class Callers:
                 one.setblocking(False)
                 found[ports[port]] = one
             self._sockets = [found[at] for at in range(len(found))]
-        self._selector = selectors.EpollSelector()
+        self._selector = selectors.DefaultSelector()
         for at, one in enumerate(self._sockets):
             self._selector.register(one, selectors.EVENT_READ, (at, bytearray()))
 
@@ -104,7 +104,7 @@ class Callers:
         return len(self._arrived)
 
     def fileno(self) -> int:
-        """Readable when a call arrives, or the callers have gone. Source: epoll(7), one inside of another"""
+        """Readable when a call arrives, or the callers have gone. Source: epoll(7), kqueue(2): one inside of another"""
         return self._open_selector().fileno()
 
     def take(self) -> int:
@@ -170,7 +170,7 @@ class Callers:
             one.close()
         self._sockets = []
 
-    def _open_selector(self) -> selectors.EpollSelector:
+    def _open_selector(self) -> selectors.DefaultSelector:
         assert self._selector is not None
         return self._selector
 
