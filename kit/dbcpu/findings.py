@@ -190,8 +190,8 @@ TRUST = Topic("How far can the figures be trusted?", {
         "exploratory only: too few repeats for a statistical test against another run",
         "`--repeats 6`, or `--repeats 10` to compare hosts"),
     "coarse-clock": Entry(WARNING, "server times that are multiples of a millisecond or more, for short executions",
-        "the database's clock has this step, as on Windows: times of executions are rounded to it, and differences "
-        "between short ones may be steps",
+        "the clock of these times has this step, as that of Windows or of plain sh: times of executions are rounded to "
+        "it, and differences between short ones may be steps",
         "use a longer size: `--size long`"),
     "client-clock": Entry(INFO, "a database that does not report when a statement ended, on a host whose CPUs are all "
         "busy",

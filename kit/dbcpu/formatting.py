@@ -122,6 +122,12 @@ def plain(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
+def over_connections(connections: int, *, one_at_a_time: bool) -> str:
+    """How a pool is called, as a person would write it: ``over 10 TCP connections, one call at a time on each``."""
+    each = ", one call at a time" + (" on each" if connections > 1 else "") if one_at_a_time else ""
+    return f"over {plural(connections, 'TCP connection')}{each}"
+
+
 def work_words(work: WorkloadInfo) -> str:
     """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known."""
     if work.n is None:

@@ -154,7 +154,8 @@ class Plan:
     name of one party alone, or together). ``sizes``: further workloads; a round's variant is then its size.
     ``cores``: behind the vCPUs, where they are known although no topology was read.
     ``blocking``: so many of the ``pieces`` of a pool only wait, ``block_s`` each. ``connections``: they came as calls
-    over so many TCP connections (``Round.calls``); None: no callers.
+    over so many TCP connections (``Round.calls``); None: no callers. ``one_at_a_time``: over each of these the next
+    call was sent when the last one was answered; else all were sent at once.
     """
 
     target: str
@@ -179,6 +180,7 @@ class Plan:
     blocking: int | None = None
     block_s: Finite | None = None
     connections: int | None = None
+    one_at_a_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

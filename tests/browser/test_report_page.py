@@ -152,6 +152,24 @@ def test_a_heading_sorts_its_table_by_what_its_cells_stand_for(browser: Browser,
     assert browser.evaluate(f"{heads}.filter(h => h.hasAttribute('aria-sort')).length") == 1
 
 
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_a_slowed_session_leads_to_its_lane_on_this_screen_and_back(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    run = nine_on_eight()
+    file = tmp_path / "report.html"
+    file.write_text(html.render(document(run, explain(run))), "utf-8")
+    browser.show(file.as_uri(), width)
+    shown = "[...document.querySelectorAll('tr[id^=row-lane] th a')].filter(a => a.checkVisibility())"
+    assert browser.evaluate(f"{shown}.length") == 2
+    assert browser.evaluate(f"{shown}[0].getBoundingClientRect().width") > 0
+    browser.evaluate(f"{shown}[0].click()")
+    top = browser.evaluate("document.querySelector(':target').getBoundingClientRect().top")
+    assert 0 <= top < 900
+    browser.evaluate("document.querySelector(':target a').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    assert browser.evaluate("document.querySelector(':target').tagName") == "TR"
+
+
 def test_in_the_dark_pictures_are_dark_with_their_hues(browser: Browser, report: str) -> None:
     browser.show(report, DESKTOP, dark=True)
     card = "getComputedStyle(document.querySelector('.card'))"

@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.plan import AA
 from dbcpu.record import Round, RunRecord
@@ -181,6 +182,12 @@ def said_beside(row: Mapping[str, Any]) -> str:
 
 def named_slow(row: Mapping[str, Any]) -> bool:
     """A cause was named, and not that its CPU was slow while the lab's instrument saw that, too."""
+    slower = row["said"] == Cause.SLOWER_CPU and row["cpu"] is not None and row["cpu"] >= SLOWER
+    return named_beside_pace(row) and not slower
+
+
+def named_beside_pace(row: Mapping[str, Any]) -> bool:
+    """The same by the witness alone: all that was lost has to be what the pace of its CPUs explains."""
     seen = row["cpu"] is not None and row["cpu"] > AS_FAST
     return bool(row["said"] != "none" and not (row["pace_only"] and seen))
 

@@ -122,6 +122,7 @@ def full_record() -> RunRecord:
         blocking=3,
         block_s=0.5,
         connections=2,
+        one_at_a_time=True,
     )  # fmt: skip
     whole = Header(
         run_id="example-1",

@@ -24,7 +24,8 @@ from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
 from support.busy import fail_unless_busy
-from support.driving import Drive, until
+from support.doubles.oracle.double import OracleDouble
+from support.driving import Drive, children, command_line, until
 from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
@@ -276,6 +277,114 @@ def test_jobs_that_come_as_calls_are_timed_from_the_caller_and_back(
     found = explain(record)
     assert found.pool is not None
     assert [[time.calls for time in size.calls] for size in found.pool.sizes] == [[24] * 6] * 2
+
+
+def in_turn(done: Round, connections: int) -> None:
+    """Over no connection was a call sent before the one before it was answered, and each was answered once."""
+    for connection in range(connections):
+        own = [call for call in done.calls if call.connection == connection]
+        assert own
+        for before, after in pairwise(own):
+            assert before.answered_s is not None
+            assert before.answered_s <= after.sent_s
+
+
+@pytest.mark.parametrize(("kind", "workload"), [("embedded", "calm"), ("sqlite", None), ("shell", None)])
+def test_callers_that_wait_have_one_call_under_way_and_all_calls_are_answered_once(
+    measure: Measure, kind: str, workload: str | None
+) -> None:
+    blocking = 0 if kind == "shell" else 6
+    shape = PoolShape(24, blocking, 0.05, connections=4, one_at_a_time=True)
+    record = measure(shape, Request(kind, kind), workload=workload, sessions="2,4", repeats=1)
+    assert (record.header.plan.connections, record.header.plan.one_at_a_time) == (4, True)
+    for each in loaded(record):
+        in_turn(each, 4)
+        assert len(each.calls) == 24
+        assert sum(call.arrived_s <= 0.0 for call in each.calls) == 4, "at the release each caller has called once"
+        jobs = [one for session in each.sessions for one in (*session.executions, *session.blocked)]
+        assert sorted(one.start_s for one in jobs) == sorted(call.began_s or 0.0 for call in each.calls)
+        assert all(session.answer_ok and not session.error for session in each.sessions if session.executions)
+        for call in each.calls:
+            assert call.began_s is not None
+            assert call.answered_s is not None
+            assert call.sent_s <= call.arrived_s
+            assert call.arrived_s <= call.began_s or call.arrived_s <= 0.0
+    found = explain(record)
+    assert found.pool is not None
+    assert [[time.calls for time in size.calls] for size in found.pool.sizes] == [[24] * 6] * 2
+
+
+def test_sessions_of_a_driver_that_blocks_wait_for_calls_too(drive: Drive) -> None:
+    with OracleDouble() as double:
+        words = ("--blocking", "6", "--block-for", "50ms", "--connections", "4", "--one-at-a-time", "--active", "2,4")
+        code, _, err = drive("pool", double.url, "--work", "24", *words, "--repeats", "1", "-s", "tiny", "-y").finish()
+        assert code == 0, err
+        pools = loaded(drive.last())
+        assert len(pools) == 2
+        for each in pools:
+            in_turn(each, 4)
+            assert len(each.calls) == 24
+            assert not any(session.error for session in each.sessions)
+            assert len([one for session in each.sessions for one in session.blocked]) == 6
+        stopped = drive("pool", double.url, "--work", "4000", "--blocking", "3999", *words[2:], "-s", "tiny", "-y")
+        stopped.said("round 2 of").send(signal.SIGINT)
+        code, _, err = stopped.finish()
+    assert code == 130, err
+    assert [each.anchor for each in drive.last().rounds] == [True]
+
+
+def test_a_caller_whose_session_ended_calls_again_and_the_others_do_the_rest(
+    measure: Measure, debian_server: DebianServer
+) -> None:
+    def end_one() -> None:
+        until(
+            lambda: debian_server.ask(
+                "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.2)%' "
+                "and state = 'active' and pid <> pg_backend_pid() limit 1"
+            ),
+            "an active session",
+        )
+
+    shape = PoolShape(40, 20, 0.2, connections=3, one_at_a_time=True)
+    watcher = AtRound(1, end_one)
+    record = measure(shape, box(debian_server), watcher, sessions="3", repeats=1)
+    (done,) = loaded(record)
+    assert len([session for session in done.sessions if session.error]) == 1
+    assert len(done.calls) == 40
+    assert [call.answered_s is None for call in done.calls].count(True) == 1
+    assert {call.connection for call in done.calls} == {0, 1, 2}
+
+
+WAITING = ("pool", "--work", "4000", "--connections", "3", "--one-at-a-time", "--active", "1,3", "--repeats", "1",
+           "--workload", "calm", "--size", "tiny", "--yes")  # fmt: skip
+
+
+def test_ctrl_c_ends_a_pool_whose_callers_wait_and_keeps_its_rounds(drive: Drive) -> None:
+    driver = drive(*WAITING, DBCPU_SETTLE_S="0")
+    driver.said("round 2 of")
+    driver.until(drive.working, "a session at work")
+    callers = [pid for pid in children(driver.process.pid) if "_callers.py" in command_line(pid)]
+    assert len(callers) == 1
+    driver.send(signal.SIGINT)
+    code, _, err = driver.finish()
+    assert code == 130, err
+    record = drive.last()
+    assert (record.header.status, [each.anchor for each in record.rounds]) == ("interrupted", [True])
+    until(lambda: not drive.embedded() and not command_line(callers[0]), "the server and the callers are gone")
+
+
+def test_callers_that_die_end_a_pool_with_a_sentence_and_keep_its_rounds(drive: Drive) -> None:
+    driver = drive(*WAITING, DBCPU_SETTLE_S="0")
+    driver.said("round 2 of")
+    driver.until(drive.working, "a session at work")
+    (callers,) = [pid for pid in children(driver.process.pid) if "_callers.py" in command_line(pid)]
+    os.kill(callers, signal.SIGKILL)
+    code, _, err = driver.finish()
+    assert code == 3, err
+    assert "the callers of the pool did not get through: their process ended unexpectedly; run again" in err
+    record = drive.last()
+    assert (record.header.status, [each.anchor for each in record.rounds]) == ("failed", [True])
+    until(lambda: not drive.embedded(), "the server is gone")
 
 
 def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None:

@@ -171,10 +171,10 @@ def active(server: DebianServer) -> int:
 
 
 def working(server: DebianServer) -> list[int]:
-    """Their process ids."""
+    """Process ids of the sessions that execute the size ``short``; a warm-up has another text."""
     rows = server.ask(
         "select pid from pg_stat_activity where application_name = 'dbcpu' and state = 'active'"
-        " and query like '%%pg_sleep%%' and clock_timestamp() - query_start > interval '50 ms'"
+        " and query like '%%pg_sleep(0.001 * 300)%%' and clock_timestamp() - query_start > interval '50 ms'"
     )
     return [int(row[0]) for row in rows]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from dbcpu.analysis.history.against import BETTER, NOT_SHOWN, WORSE, AgainstHistory
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.findings import Level
 from dbcpu.record import SCHEMA, Header, Round
@@ -43,7 +44,12 @@ def analysis_schema() -> Schema:
     }
     of_header = {"label": TEXT, "started_at": TEXT, "status": {"enum": list(STATUSES)}}
     version: Schema = {"const": json_format.SCHEMA, "description": "version of the form"}
-    members = {"schema": version, "outcome": outcome, **of_header, **analysis["properties"]}
+    history, _ = _parts(AgainstHistory)
+    history["properties"]["change"] = {"enum": [WORSE, BETTER, NOT_SHOWN]}
+    against = {"anyOf": [history, {"type": "null"}]}
+    members = {
+        "schema": version, "outcome": outcome, "against_history": against, **of_header, **analysis["properties"]
+    }  # fmt: skip
     required = ["schema", "outcome", *of_header, *analysis["required"]]
     about = f"The analysis of a run: what `dbcpu show RUN --json` prints. {analysis['description']}"
     return _whole("analysis", json_format.SCHEMA, about, members, required, parts)

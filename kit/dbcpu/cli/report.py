@@ -32,7 +32,7 @@ def command(run: str, out: Path | None, formats: tuple[str, ...], store: str | N
     from dbcpu.reports.write import report_folder, write_document
     from dbcpu.workflows.explain import explained_run
 
-    record, analysis = explained_run(run, store, given["licences"])
+    record, analysis, against = explained_run(run, store, given["licences"])
     analysis = with_round(analysis, given["drawn"]) if given["drawn"] else analysis
-    for path in write_document(of_run.document(record, analysis), out or report_folder(record), formats):
+    for path in write_document(of_run.document(record, analysis, against), out or report_folder(record), formats):
         click.echo(path)

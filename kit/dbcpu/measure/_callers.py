@@ -4,7 +4,8 @@ Run as a script with the standard library only: ``_callers.py``. To each command
 line of JSON:
 
     connect PORT N  open N connections to 127.0.0.1:PORT: [[own port, seconds it took] of each]
-    call M          send M calls at once, the first over the first connection, and so on in turn: no answer yet
+    call M FIRST    send M calls: FIRST of them at once, over the connections in turn, and each of the others over the
+                    one over which an answer has come: no answer yet
     end A           A calls are answered: [[sent, answered or null] of each call], CLOCK_MONOTONIC in ns
 
 A call is its number in four bytes, and its answer is the same. It ends when stdin closes, so it never outlives the
@@ -34,7 +35,7 @@ class Lines:
         self.selector.register(0, selectors.EVENT_READ)
         self.sent: list[int] = []
         self.answered: list[int | None] = []
-        self.left = 0
+        self.calls = self.left = 0
         for _ in range(connections):
             began_s = time.monotonic()
             one = socket.create_connection(("127.0.0.1", port), 10.0)
@@ -43,12 +44,16 @@ class Lines:
             self.sockets.append(one)
             self.selector.register(one, selectors.EVENT_READ, bytearray())
 
-    def call(self, calls: int) -> None:
-        self.answered = [None] * calls
-        self.left = calls
-        for number in range(calls):
-            self.sent.append(time.monotonic_ns())
-            self.sockets[number % len(self.sockets)].sendall(NUMBER.pack(number))
+    def call(self, calls: int, first: int) -> None:
+        self.calls = calls
+        for number in range(first):
+            self.send(self.sockets[number % len(self.sockets)])
+
+    def send(self, connection: socket.socket) -> None:
+        number = len(self.sent)
+        self.answered.append(None)
+        self.sent.append(time.monotonic_ns())
+        connection.sendall(NUMBER.pack(number))
 
     def receive(self, until_s: float | None = None) -> None:
         """Until stdin has a command; with ``until_s`` until then, or until all have their answer."""
@@ -61,16 +66,19 @@ class Lines:
                     self.take(key)
 
     def take(self, key: selectors.SelectorKey) -> None:
-        part = key.fileobj.recv(65536)  # type: ignore[union-attr]
+        connection: socket.socket = key.fileobj  # type: ignore[assignment]
+        part = connection.recv(65536)
         now = time.monotonic_ns()
         if not part:
-            self.selector.unregister(key.fileobj)
+            self.selector.unregister(connection)
             return
         key.data.extend(part)
         whole = len(key.data) // NUMBER.size * NUMBER.size
         for (number,) in NUMBER.iter_unpack(key.data[:whole]):
             self.answered[number] = now
             self.left -= 1
+            if len(self.sent) < self.calls:
+                self.send(connection)
         del key.data[:whole]
 
     def close(self) -> None:
@@ -99,8 +107,9 @@ def main() -> None:
             lines = Lines(int(words[1]), int(words[2]))
             say(lines.opened)
         elif lines is not None and words[0] == "call":
-            lines.call(int(words[1]))
+            lines.call(int(words[1]), int(words[2]))
         elif lines is not None and words[0] == "end":
+            lines.calls = 0  # calls that were not sent yet never will be
             lines.left = int(words[1]) - sum(at is not None for at in lines.answered)
             lines.selector.unregister(0)
             lines.receive(time.monotonic() + LATE_S)

@@ -11,8 +11,10 @@ from dbcpu.targets.base import Session
 
 Order = tuple[int | None, float | None]
 """Executions, or driver monotonic time until which new ones start; as ``Session.start`` takes them."""
+IDLE: Order = (0, None)
+"""No work now: the session waits, and is asked again when some has come."""
 Again = Callable[[Session], Order | None]
-"""Gives more work to a session that has finished or failed, in its own thread if it has one; None ends it."""
+"""Gives more work to a session that has finished, failed or waits, in its own thread if it has one; None ends it."""
 
 
 class BlockingSessions:
@@ -28,6 +30,8 @@ class BlockingSessions:
         self._order: Order = (None, None)
         self._places = threading.Semaphore(max(1, len(sessions) if at_most is None else at_most))
         self._given_up = False
+        self._changed = threading.Condition()
+        self.idle: set[Session] = set()
         self.stamps: list[float] = []
         for session in sessions:
             threading.Thread(target=self._run, args=(session,), daemon=True).start()
@@ -40,9 +44,16 @@ class BlockingSessions:
         count = len(self._receiver.recv(4096))
         return [session for _ in range(count) if (session := self._finished.get()) is not None]
 
+    def wake(self, came: int) -> None:
+        """Ask as many of those that wait for work again."""
+        with self._changed:
+            self._changed.notify(came)
+
     def give_up(self) -> None:
-        """Sessions that have not started will not start."""
-        self._given_up = True
+        """Sessions that have not started will not start, and those that wait for work end."""
+        with self._changed:
+            self._given_up = True
+            self._changed.notify_all()
 
     def close(self) -> None:
         self.give_up()
@@ -59,11 +70,25 @@ class BlockingSessions:
         with self._places:
             if not self._given_up:
                 self.stamps.append(session.start(*self._order))
-                while (order := self._again(session)) is not None:
+                while (order := self._more(session)) is not None:
                     # Notified of each end, not only of the last: the gate may have been paused by it.
                     self._notify(None)
                     session.start(*order)
         self._notify(session)
+
+    def _more(self, session: Session) -> Order | None:
+        """Its next order, once there is one."""
+        order = self._again(session)
+        while order == IDLE and not self._given_up:
+            with self._changed:
+                order = self._again(session)  # no work comes unseen between this and the wait
+                if order == IDLE and not self._given_up:
+                    self.idle.add(session)
+                    self._changed.wait()
+                    self.idle.discard(session)
+        if order is None:
+            self.wake(1)  # perhaps there is nothing left for the next one, either
+        return None if order == IDLE else order
 
     def _notify(self, session: Session | None) -> None:
         self._finished.put(session)

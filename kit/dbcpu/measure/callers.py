@@ -23,12 +23,17 @@ ARRIVE_S = 30.0
 
 
 class Callers:
-    """One process for a whole run; ``connect``, ``call``, ``collect`` once per round. A context manager."""
+    """One process for a whole run; ``connect``, ``call``, ``collect`` once per round. A context manager.
 
-    def __init__(self, connections: int) -> None:
+    ``one_at_a_time``: over each connection the next call comes only when the last one is answered.
+    """
+
+    def __init__(self, connections: int, *, one_at_a_time: bool = False) -> None:
         self._connections = connections
+        self._one_at_a_time = one_at_a_time
         self._process: subprocess.Popen[str] | None = None
         self._sockets: list[socket.socket] = []
+        self._selector: selectors.DefaultSelector | None = None
         self._opened: list[tuple[int, float]] = []
         self._arrived: list[tuple[int, int, float]] = []
         self._answered: list[int] = []
@@ -80,32 +85,51 @@ class Callers:
                 one.setblocking(False)
                 found[ports[port]] = one
             self._sockets = [found[at] for at in range(len(found))]
+        self._selector = selectors.DefaultSelector()
+        for at, one in enumerate(self._sockets):
+            self._selector.register(one, selectors.EVENT_READ, (at, bytearray()))
 
     def call(self, calls: int) -> None:
-        """Have so many calls sent; returns when all have arrived. Raises MeasureError."""
+        """Have so many calls sent; returns when those have arrived that wait for no answer. Raises MeasureError."""
         self._arrived, self._answered = [], []
-        self._write(f"call {calls}")
+        first = min(calls, self._connections) if self._one_at_a_time else calls
+        self._write(f"call {calls} {first}")
         deadline_s = time.monotonic() + ARRIVE_S
-        with selectors.DefaultSelector() as selector:
-            for at, one in enumerate(self._sockets):
-                selector.register(one, selectors.EVENT_READ, (at, bytearray()))
-            while len(self._arrived) < calls:
-                ready = selector.select(max(0.0, deadline_s - time.monotonic()))
-                if not ready:
-                    raise _failed(f"{len(self._arrived)} of {calls} calls arrived within {ARRIVE_S:g} s")
-                for key, _ in ready:
-                    part = _received(key.fileobj)
-                    if not part:
-                        raise _gone()
-                    at, held = key.data
-                    now_s = time.monotonic()
-                    held.extend(part)
-                    whole = len(held) // NUMBER.size * NUMBER.size
-                    self._arrived += [(at, number, now_s) for (number,) in NUMBER.iter_unpack(held[:whole])]
-                    del held[:whole]
+        while len(self._arrived) < first:
+            if not self._receive(max(0.0, deadline_s - time.monotonic())):
+                raise _failed(f"{len(self._arrived)} of {first} calls arrived within {ARRIVE_S:g} s")
+
+    def come(self) -> int:
+        """How many calls have arrived so far."""
+        return len(self._arrived)
+
+    def fileno(self) -> int:
+        """Readable when a call arrives, or the callers have gone. Source: epoll(7), kqueue(2): one inside of another"""
+        return self._open_selector().fileno()
+
+    def take(self) -> int:
+        """Receive the calls that are there; how many. Raises MeasureError when the callers have gone."""
+        before = len(self._arrived)
+        self._receive(0.0)
+        return len(self._arrived) - before
+
+    def _receive(self, wait_s: float) -> bool:
+        """False: nothing came within this time."""
+        ready = self._open_selector().select(wait_s)
+        for key, _ in ready:
+            part = _received(key.fileobj)
+            if not part:
+                raise _gone()
+            at, held = key.data
+            now_s = time.monotonic()
+            held.extend(part)
+            whole = len(held) // NUMBER.size * NUMBER.size
+            self._arrived += [(at, number, now_s) for (number,) in NUMBER.iter_unpack(held[:whole])]
+            del held[:whole]
+        return bool(ready)
 
     def answer(self, index: int) -> None:
-        """The ``index``-th call that arrived is done. From any thread: four bytes leave whole or not at all."""
+        """The session is through with the ``index``-th call that arrived. Any thread: four bytes leave as a whole."""
         at, number, _ = self._arrived[index]
         with contextlib.suppress(OSError):
             self._sockets[at].send(NUMBER.pack(number))
@@ -139,9 +163,16 @@ class Callers:
         return tuple(made)
 
     def _hang_up(self) -> None:
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
         for one in self._sockets:
             one.close()
         self._sockets = []
+
+    def _open_selector(self) -> selectors.DefaultSelector:
+        assert self._selector is not None
+        return self._selector
 
     def _write(self, line: str) -> None:
         process = self._process

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Self
+from typing import Protocol, Self
 
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
-from dbcpu.measure.blocking_sessions import Again, BlockingSessions, realtime
+from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realtime
 from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
@@ -58,6 +58,16 @@ class Member:
     server: Server
 
 
+class Incoming(Protocol):
+    """Where work comes from while sessions run."""
+
+    def fileno(self) -> int:
+        """Readable when more has come."""
+
+    def take(self) -> int:
+        """Receive what has come; how much. Raises MeasureError when no more will come."""
+
+
 class Gate:
     """A context manager around the sessions of one round: on exit it cancels running statements and closes all."""
 
@@ -73,6 +83,9 @@ class Gate:
         self._again: Again = lambda _: None
         self._paused = False
         self._waiting: list[Session] = []
+        self._idle: dict[Session, None] = {}
+        self._incoming: Incoming | None = None
+        self._keys: dict[Session, selectors.SelectorKey] = {}
         self._order: tuple[int | None, float | None] = (None, None)
         self.members: list[Member] = []
 
@@ -181,23 +194,28 @@ class Gate:
         timeout_s: float,
         at_most: int | None = None,
         again: Again | None = None,
+        incoming: Incoming | None = None,
     ) -> Released:
         """Send to all, then receive answers until all have finished or ``timeout_s`` has passed.
 
         One of ``executions`` (fixed work) and ``for_s`` (fixed time) is given. A session that is late is
         cancelled, and its outcome has the error. ``at_most`` sessions run at once: when one ends, the next one
-        starts; the skew is that of the first ones. ``again`` gives more work to those that have finished.
+        starts; the skew is that of the first ones. ``again`` gives more work to those that have finished; those that
+        it lets wait are asked again when something is ``incoming``.
         """
         self._again = again or self._again
         sessions = [member.session for member in self.members]
         every = [session for session in sessions if session.fileno() is not None]
         polled, self._waiting = every[:at_most], every[at_most:] if at_most is not None else []
         for session in every:
-            self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
+            self._keys[session] = self._selector.register(session.fileno() or 0, selectors.EVENT_READ, session)
         threads = self._threads = BlockingSessions(
             [session for session in sessions if session.fileno() is None], lambda session: self._again(session), at_most
         )
         self._selector.register(threads.done, selectors.EVENT_READ, threads)
+        self._incoming = incoming
+        if incoming:
+            self._selector.register(incoming.fileno(), selectors.EVENT_READ, incoming)
         self._running = set(sessions)
         with _undisturbed():
             is_realtime = realtime(True)
@@ -252,9 +270,23 @@ class Gate:
             for key, _ in self._selector.select(left_s):
                 if isinstance(key.data, BlockingSessions):
                     self._running.difference_update(key.data.take())
+                elif self._incoming and key.data is self._incoming:
+                    self._take_in(self._incoming)
                 elif key.data.finish() and not self._gave_more(key.data):
-                    self._drop(key)
+                    self._drop(key.data)
                     self._begin_next()
+
+    def _take_in(self, incoming: Incoming) -> None:
+        """Those that wait for work are asked again, the longest waiting first, until there is no more for them."""
+        came = incoming.take()
+        for session in list(self._idle):
+            if not self._gave_more(session):
+                self._drop(session)
+                self._begin_next()
+            elif session in self._idle:
+                break
+        if self._threads:
+            self._threads.wake(came)
 
     def _feed(self, session: Session) -> bool:
         """False: it has ended already. A broken connection has no descriptor any more that would say so."""
@@ -262,12 +294,13 @@ class Gate:
         if not (session.failed() and session.finish()):
             return True
         self._again(session)  # it failed and gets no more; whoever gives work has to know
-        self._drop(next(key for key in self._selector.get_map().values() if key.data is session))
+        self._drop(session)
         return False
 
-    def _drop(self, key: selectors.SelectorKey) -> None:
-        self._running.discard(key.data)
-        self._selector.unregister(key.fd)
+    def _drop(self, session: Session) -> None:
+        self._running.discard(session)
+        if key := self._keys.pop(session, None):
+            self._selector.unregister(key.fd)
 
     def _begin_next(self) -> None:
         """A session has ended: start the next one, if one waits."""
@@ -279,6 +312,10 @@ class Gate:
 
     def _gave_more(self, session: Session) -> bool:
         order = self._again(session)
+        if order == IDLE:
+            self._idle.setdefault(session)
+            return True
+        self._idle.pop(session, None)
         if order is None:
             return False
         session.start(*order)
@@ -288,15 +325,23 @@ class Gate:
 
     def _end_late(self, timeout_s: float) -> None:
         if self._running and not self._paused:
-            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in self._running}
+            late = self._running - self._without_work()
+            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in late}
             self._end_running()
+
+    def _without_work(self) -> set[Session]:
+        """Those that wait for it."""
+        return {*self._idle, *(self._threads.idle if self._threads else ())}
 
     def _end_running(self) -> None:
         """Cancel until all have stopped: one request ends one batch of a pipeline. Gives up after ``CANCEL_S``."""
         deadline_s = time.monotonic() + CANCEL_S
         self._again, self._paused = lambda _: None, False
-        self._running.difference_update(self._waiting)
-        self._waiting = []
+        self._running.difference_update(self._waiting, self._without_work())
+        self._waiting, self._idle = [], {}
+        if self._incoming:
+            self._selector.unregister(self._incoming.fileno())
+            self._incoming = None
         if self._threads:
             self._threads.give_up()
         while self._running and (left_s := deadline_s - time.monotonic()) > 0:

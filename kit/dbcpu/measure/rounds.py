@@ -194,7 +194,6 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.apply_to(spec, [member.server for member in gate.members])
-        queue = _first_jobs(setting, gate.members)
         if setting.callers:
             setting.callers.connect()
         setting.gathered(gate.members)
@@ -203,8 +202,9 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
         setting.sampler.start(watched_of(gate.members), setting.kit_pids)
         if setting.callers and setting.jobs:
             setting.callers.call(setting.jobs.pieces)
+        queue = _first_jobs(setting, gate.members)
         again = queue.again if queue else None
-        released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, again)
+        released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, again, setting.callers)
         sampled = setting.sampler.stop()
         counted_after = host_counters.reading(setting.target) if counted_before else None
         paced = setting.witness.end() if setting.witness else None
@@ -251,7 +251,8 @@ def _first_jobs(setting: Setting, members: Sequence[Member]) -> "JobQueue | None
     """Give each session the first of the jobs that they share; what gives them the others."""
     if setting.jobs is None:
         return None
-    queue = setting.jobs.queue(setting.callers.answer) if setting.callers else setting.jobs.queue()
+    callers = setting.callers
+    queue = setting.jobs.queue(callers.answer, callers.come) if callers else setting.jobs.queue()
     queue.begin(member.session for member in members)
     return queue
 

@@ -1,8 +1,10 @@
 """The jobs of a pool, handed out one by one: most do the work, and some only wait."""
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from dbcpu.measure.blocking_sessions import IDLE, Order
 from dbcpu.plan import jobs_that_wait
 from dbcpu.targets.base import Blocks, Session
 
@@ -19,49 +21,57 @@ class Jobs:
         """Which of them wait."""
         return jobs_that_wait(self.pieces, self.blocking)
 
-    def queue(self, done: Callable[[int], object] = lambda _: None) -> "JobQueue":
-        """They themselves, for one round; ``done``: as of ``JobQueue``."""
-        return JobQueue(self, done)
+    def queue(
+        self, done: Callable[[int], object] = lambda _: None, come: Callable[[], int] | None = None
+    ) -> "JobQueue":
+        """They themselves, for one round; ``done`` and ``come``: as of ``JobQueue``."""
+        return JobQueue(self, done, come)
 
 
 class JobQueue:
-    """One round's jobs. Sessions take from it in threads of their own: a tuple's iterator is not interrupted.
+    """One round's jobs. Sessions take from it in threads of their own.
 
-    ``done`` is called with the number of each job that was done, in the thread of its session.
+    ``done`` is called with the number of each job that its session is through with, in the thread of that session.
+    ``come``: how many jobs there are so far, where they come one by one; by default all of them.
     """
 
-    def __init__(self, jobs: Jobs, done: Callable[[int], object] = lambda _: None) -> None:
+    def __init__(
+        self, jobs: Jobs, done: Callable[[int], object] = lambda _: None, come: Callable[[], int] | None = None
+    ) -> None:
         self._jobs = jobs
         self._done = done
-        waits = jobs.waits()
-        self._left = iter(tuple(enumerate(waits)))
+        self._waits = jobs.waits()
+        self._come = come or (lambda: len(self._waits))
+        self._lock = threading.Lock()
         self._at: dict[Session, int] = {}
-        self._taken: list[int | None] = [None] * len(waits)
+        self._taken: list[int] = []
 
     @property
     def taken(self) -> tuple[int, ...]:
         """The ordinal of the session that took each job, in their order, of those that were taken."""
-        return tuple(ordinal for ordinal in self._taken if ordinal is not None)
+        return tuple(self._taken)
 
     def begin(self, sessions: Iterable[Session]) -> None:
         """Before the release: one for each of them."""
         for session in sessions:
             self._take(session)
 
-    def again(self, session: Session) -> tuple[int, None] | None:
-        """The next for a session that has ended one; None when there is none, or it failed."""
-        if session.failed():
-            return None
-        if session in self._at:
-            self._done(self._at[session])
-        return (1, None) if self._take(session) else None
+    def again(self, session: Session) -> Order | None:
+        """The next for a session that has ended one: IDLE when none has come yet, None when it gets no more."""
+        number = self._at.pop(session, None)
+        if number is not None:
+            self._done(number)
+        return None if session.failed() else self._take(session)
 
-    def _take(self, session: Session) -> bool:
-        number, waits = next(self._left, (None, False))
-        if number is None:
-            self._at.pop(session, None)
-            return False
-        self._at[session], self._taken[number] = number, session.ordinal
-        if waits and isinstance(session, Blocks):
+    def _take(self, session: Session) -> Order | None:
+        with self._lock:
+            number = len(self._taken)
+            if number == len(self._waits):
+                return None
+            if number >= self._come():
+                return IDLE
+            self._taken.append(session.ordinal)
+        self._at[session] = number
+        if self._waits[number] and isinstance(session, Blocks):
             session.block(self._jobs.block_s)
-        return True
+        return (1, None)

@@ -265,7 +265,8 @@ class Section:
 class Front:
     """What a page shows before anything else. ``tone``: good, partly, bad, or neither ('').
 
-    ``sentences`` explain the headline, by default the verdict. ``caveats`` limit it.
+    ``sentences`` explain the headline, by default the verdict. ``caveats`` limit it. ``lead``, with a tone of its own,
+    stands above all of it.
     """
 
     question: str = ""
@@ -276,6 +277,8 @@ class Front:
     remedy: str = ""
     tiles: tuple[Fact, ...] = ()
     caveats: tuple[str, ...] = ()
+    lead: str = ""
+    lead_tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ class SimulatedHost:
     about: str = ""
 
     def __post_init__(self) -> None:
+        counts = self.sockets >= 1 and self.cores >= 1 and 1 <= self.threads <= 8  # else what follows is wrong as well
         wrong = [
             f"{name} {value} is not {wanted}"
             for name, value, wanted, fine in (
@@ -111,11 +112,11 @@ class SimulatedHost:
                     "efficiency cores",
                     self.efficiency_cores,
                     f"0 to {max(0, self.all_cores - 1)}, fewer than all cores",
-                    0 <= self.efficiency_cores < max(1, self.all_cores),
+                    not counts or 0 <= self.efficiency_cores < self.all_cores,
                 ),
                 ("efficiency speed", self.efficiency_speed, "0.1 to 1", 0.1 <= self.efficiency_speed <= 1),
-                ("CPUs in all", self.cpus, f"1 to {MAX_CPUS}", 1 <= self.cpus <= MAX_CPUS),
-                ("nodes", self.nodes, "1 to the number of cores", 1 <= self.nodes <= self.sockets * self.cores),
+                ("CPUs in all", self.cpus, f"1 to {MAX_CPUS}", not counts or 1 <= self.cpus <= MAX_CPUS),
+                ("nodes", self.nodes, "1 to the number of cores", not counts or 1 <= self.nodes <= self.all_cores),
                 ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
                 ("yield", self.smt_yield, f"{MIN_YIELD} to 1", MIN_YIELD <= self.smt_yield <= 1),
                 ("steal", self.steal, "0 to 0.9", 0 <= self.steal <= 0.9),
@@ -142,7 +143,7 @@ class SimulatedHost:
                     "noisy CPU",
                     self.noisy_cpu,
                     "an online CPU",
-                    0 <= self.noisy_cpu < (self.all_cores if self.smt_off else self.cpus),
+                    not counts or 0 <= self.noisy_cpu < len(self.online),
                 ),
                 ("toggle", self.toggle, "1 to 4", 1 <= self.toggle <= 4),
                 ("toggle share", self.toggle_slow, "0.01 to 0.99", 0.01 <= self.toggle_slow <= 0.99),

@@ -78,6 +78,8 @@ def _of_plan(plan: Plan) -> Iterator[str]:
         yield from _within(value, 1, MAX_WHOLE, f"plan.{name}")
     yield from _within(plan.blocking, 0, plan.pieces or 0, "plan.blocking")
     yield from _within(plan.connections, 1, plan.pieces or 0, "plan.connections")
+    if plan.one_at_a_time and plan.connections is None:
+        yield "plan.one_at_a_time is of calls, and plan.connections says that there are none"
     yield from _within(plan.rounds, 0, MAX_WHOLE, "plan.rounds")
     for name, count in (("vcpus", plan.vcpus), ("cores", plan.cores)):
         yield from _within(count, 1, MAX_CPUS, f"plan.{name}")

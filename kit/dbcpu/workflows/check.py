@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from dbcpu.analysis.figures import VERSION
+from dbcpu.analysis.history.against import AgainstHistory, against_history
 from dbcpu.analysis.history.limits import (
+    MIN_RUNS,
     Point,
     Violation,
     check,
@@ -15,11 +18,11 @@ from dbcpu.analysis.history.limits import (
     same_history,
     undecided,
 )
-from dbcpu.analysis.history.strangers import explained, strangers
+from dbcpu.analysis.history.strangers import explained, stranger_words, strangers
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
-from dbcpu.errors import UsageError
+from dbcpu.errors import StoreError, UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment, plain
 from dbcpu.record import Header
@@ -51,11 +54,7 @@ class Checked:
         header = self.header
         said = [each.text for each in self.violations]
         if said and self.strangers:
-            said.append(
-                f"the host was busy with strangers ({self.strangers}): not shown to be a worse host, measure again"
-                if self.exit_code == BUSY
-                else f"meanwhile {self.strangers}"
-            )
+            said.append(stranger_words(self.strangers, may_be_all=self.exit_code == BUSY))
         for each in (*said, self.context) if said else ():
             yield plain(f"{header.plan.target} {header.run_id}: {each}") + "\n"
 
@@ -106,6 +105,22 @@ def _context(header: Header, figures: RunFigures) -> str:
     return "; ".join(
         [f"on {header.host.hostname}" if header.host else "host not known", figures.text("headline"), *causes]
     )
+
+
+def against(store: Store, header: Header, figures: RunFigures, *, make: bool = False) -> AgainstHistory | None:
+    """A run of the store beside those before it, as ``_checked`` compares them; None where there is no history.
+
+    Figures that are not kept are made with ``make``; else, where one is lacking, there is none either.
+    """
+    try:
+        limits, runs = settings().limits, ReadableRuns(store)
+        earlier = [each.run_id for each in islice(earlier_runs(runs, header), limits.runs)]
+        if len(earlier) < MIN_RUNS or not (make or len(store.figures.of(earlier, VERSION, ["rounds"])) == len(earlier)):
+            return None
+        found = history(runs, KeptFigures(store, runs), header, limits.runs)
+    except StoreError:
+        return None  # what cannot be read is not known, and the run itself can be shown
+    return against_history(header, figures, found, limits)
 
 
 def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) -> tuple[Point, ...]:

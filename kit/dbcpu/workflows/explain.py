@@ -4,12 +4,15 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.explain import explain_rounds
+from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.history.against import AgainstHistory
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rulebook import choose
 from dbcpu.config.settings import settings
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import open_store
+from dbcpu.workflows.check import against
 
 
 def explained(header: Header, rounds: Iterable[Round], licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:
@@ -33,11 +36,17 @@ def explained(header: Header, rounds: Iterable[Round], licences: Sequence[str] =
     return record, analysis
 
 
-def explained_run(name: str, url: str | None, licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:
-    """The same of a file, or of a run in the store at ``url``. Raises as ``Store.load`` and ``explained``."""
+def explained_run(
+    name: str, url: str | None, licences: Sequence[str] = ()
+) -> tuple[RunRecord, Analysis, AgainstHistory | None]:
+    """The same of a file, or of a run in the store at ``url``, there with the runs of its target before it.
+
+    Raises as ``Store.load`` and ``explained``.
+    """
     if record_file.is_file_name(name):
         record = record_file.read(name)
-        return explained(record.header, record.rounds, licences)
+        return *explained(record.header, record.rounds, licences), None
     with open_store(url, create=False) as store:
         header = store.header(name)
-        return explained(header, store.rounds(header.run_id), licences)
+        record, analysis = explained(header, store.rounds(header.run_id), licences)
+        return record, analysis, against(store, header, run_figures(record, analysis))

@@ -1,4 +1,4 @@
-"""``dbcpu run --dry-run``: what would be measured, and for how long. Nothing is connected to, started or kept."""
+"""``--dry-run``: what would be measured, and for how long. Nothing is connected to, started or kept."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,11 @@ from dbcpu.formatting import duration, percent, plural, short_ranges
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
 from dbcpu.measure import workloads
-from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
-from dbcpu.measure.preview import MEMORY_SHARE
+from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment
+from dbcpu.measure.preview import MEMORY_SHARE, Preview
 from dbcpu.plan import RoundSpec
+from dbcpu.record import Database, HostInfo
+from dbcpu.targets.base import Work
 from dbcpu.workflows.measure_run import DEFAULT_SECONDS, Choices
 
 HERE = ("embedded", "shell", "sqlite")
@@ -21,11 +23,13 @@ HERE = ("embedded", "shell", "sqlite")
 TYPICAL_ROWS_PER_S = 20e6
 """Of one session, where an execution takes so long that this matters: PostgreSQL does 18 million rows per CPU second
 on the machine of docs/benchmarks.md."""
+ASSUMED = f", at an assumed {TYPICAL_ROWS_PER_S / 1e6:g} million rows a second"
+NOTHING = "nothing was connected to, started or stored"
 
 
-def say(request: Request, choices: Choices) -> int:
-    """Print it; returns the exit code. Raises as ``foresee``."""
-    click.echo("\n".join(foresee(request, choices)))
+def say(request: Request, choices: Choices, pool: ExperimentShape | None = None) -> int:
+    """Print it, of a ``pool`` if one is given; returns the exit code. Raises as ``foresee`` and ``foresee_pool``."""
+    click.echo("\n".join(foresee_pool(request, choices, pool) if pool else foresee(request, choices)))
     return 0
 
 
@@ -56,11 +60,49 @@ def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
         f"{duration(found.total_s)} in all",
         f"{found.memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
     ]
-    available = found.memory_available_bytes
-    if available is not None and found.memory_bytes > MEMORY_SHARE * available:
-        most = f"{percent(MEMORY_SHARE)} of the {available / 1e9:.1f} GB available here"
-        lines.append(f"that is more than {most}: the run would be refused")
-    return (*lines, "nothing was connected to, started or stored")
+    return (*lines, *_too_much(found.memory_bytes, found.memory_available_bytes), NOTHING)
+
+
+def foresee_pool(request: Request, choices: Choices, pool: ExperimentShape) -> tuple[str, ...]:
+    """The same of a pool. Raises as ``forecast``."""
+    work, info, vcpus = _known(request, choices)
+    if vcpus is None and choices.sessions == "auto":
+        raise UsageError(
+            f"--active auto depends on the vCPUs of {request.name}, and a dry run does not connect; give the sizes: "
+            "--active 10,100"
+        )
+    levels = pool.levels(choices.sessions, vcpus or 1, None)
+    specs = pool.specs(levels, choices.repeats, choices.seed or 0, ("",))
+    memory_bytes = work.memory_bytes * max(levels)
+    plain = Preview(
+        request.name, False, Database(request.kind, ""), work, levels, len(specs), 1, 0.0, 0.0, memory_bytes, ()
+    )
+    found = pool.foreseen(plain, specs, work.rows / TYPICAL_ROWS_PER_S, vcpus or 1)
+    return (
+        f"{request.name}, {work.name} {work.size}: pools of {short_ranges(levels)} active "
+        f"{'session' if levels == (1,) else 'sessions'}, {plural(found.rounds, 'round')}",
+        found.amount,
+        f"about {duration(found.duration_s)} in all{ASSUMED}",
+        f"{memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
+        *_too_much(memory_bytes, info.limits.memory_available_bytes if info else None),
+        NOTHING,
+    )
+
+
+def _too_much(memory_bytes: int, available_bytes: int | None) -> tuple[str, ...]:
+    if available_bytes is None or memory_bytes <= MEMORY_SHARE * available_bytes:
+        return ()
+    most = f"{percent(MEMORY_SHARE)} of the {available_bytes / 1e9:.1f} GB available here"
+    return (f"that is more than {most}: the run would be refused",)
+
+
+def _known(request: Request, choices: Choices) -> tuple[Work, HostInfo | None, int | None]:
+    """What is known without a connection: the work, this host if the target runs here, and the vCPUs."""
+    workloads.check_size(request.kind, choices.workload, choices.size)
+    database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
+    work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)
+    info = read_host(LocalHost()) if request.kind in HERE else None
+    return work, info, choices.vcpus or (usable_vcpus(info)[0] if info else None)
 
 
 def forecast(request: Request, choices: Choices) -> Forecast:
@@ -69,11 +111,7 @@ def forecast(request: Request, choices: Choices) -> Forecast:
     Raises:
         UsageError: the options do not fit each other, or the vCPUs, on which the levels depend, are not known.
     """
-    workloads.check_size(request.kind, choices.workload, choices.size)
-    database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
-    work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)
-    info = read_host(LocalHost()) if request.kind in HERE else None
-    vcpus = choices.vcpus or (usable_vcpus(info)[0] if info else None)
+    work, info, vcpus = _known(request, choices)
     if vcpus is None and choices.sessions in ("auto", "few"):
         raise UsageError(
             f"the levels of --sessions {choices.sessions} depend on the vCPUs of {request.name}, and a dry run does "
@@ -93,7 +131,7 @@ def forecast(request: Request, choices: Choices) -> Forecast:
     session_s = choices.for_s or max(execution_s, fixed_s)
     by_rows = choices.for_s is None and (choices.executions is not None or execution_s > fixed_s)
     total_s = plan.estimate_s(specs, session_s, plan.MAX_SESSIONS if choices.for_s else vcpus or 1)
-    assumed = f", at an assumed {TYPICAL_ROWS_PER_S / 1e6:g} million rows a second" if by_rows else ""
+    assumed = ASSUMED if by_rows else ""
     cpu_s = sum(min(each.level, vcpus or each.level) * session_s for each in specs)
     available = info.limits.memory_available_bytes if info else None
     return Forecast(

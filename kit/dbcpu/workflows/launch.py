@@ -147,10 +147,12 @@ def launch_pool(
     blocking: int,
     block_s: float,
     connections: int,
+    one_at_a_time: bool,
+    dry_run: bool = False,
 ) -> int:
     """``dbcpu pool``: ``work`` pieces, of which ``blocking`` wait ``block_s`` each, called over ``connections``.
 
-    Raises as ``launch``.
+    ``one_at_a_time``: as in ``record.Plan``. ``dry_run``: only say what would be measured. Raises as ``launch``.
     """
     if blocking >= work:
         raise UsageError(
@@ -161,10 +163,18 @@ def launch_pool(
             f"--connections {connections} is more than the {work} jobs: some would carry no call; "
             f"give --work {connections} or more, or fewer connections"
         )
-    options = ExperimentOptions(pieces=work, blocking=blocking, block_s=block_s, connections=connections)
+    if one_at_a_time and not connections:
+        raise UsageError("--one-at-a-time is about the calls over --connections; give their number too, such as 10")
+    options = ExperimentOptions(
+        pieces=work, blocking=blocking, block_s=block_s, connections=connections, one_at_a_time=one_at_a_time
+    )
     experiment = _shape("pool", options)
     if choices.sessions != "auto":
         experiment.levels(choices.sessions, 1, 1)  # said before anything is started
+    if dry_run:
+        from dbcpu.workflows.foresee import say
+
+        return say(resolve(target), choices, experiment)
     return launch(resolve(target), choices, delivery, confirm, experiment=experiment)
 
 

@@ -36,15 +36,18 @@ def present(
     from dbcpu.analysis.figures.of_run import run_figures
     from dbcpu.reports.documents import run as of_run
     from dbcpu.reports.write import NO_REPORT, report_folder, write_document
+    from dbcpu.workflows.check import against
     from dbcpu.workflows.explain import explained
     from dbcpu.workflows.kept_figures import Counted, keep_figures
 
     header, counted = store.header(run_id), Counted(rounds())
     record, analysis = explained(header, counted)
-    keep_figures(store, run_id, run_figures(record, analysis, counted.count))
+    figures = run_figures(record, analysis, counted.count)
+    keep_figures(store, run_id, figures)
     if json_file is not None:
         record_file.write(json_file, header, rounds())
-    document = shown = of_run.document(record, analysis)
+    before = against(store, header, figures, make=True)
+    document = shown = of_run.document(record, analysis, before)
     again = f"dbcpu show {run_id}"
     if analysis.variants is not None:
         from dbcpu.workflows.compare import variants_document

@@ -1,6 +1,8 @@
 """The callers of a pool: real connections to a process of their own, and what they say of each call."""
 
+import itertools
 import os
+import select
 import signal
 import socket
 import time
@@ -86,3 +88,50 @@ def test_callers_that_are_gone_end_the_round_with_one_sentence() -> None:
         os.kill(callers.pid, signal.SIGKILL)
         with pytest.raises(MeasureError, match=r"callers of the pool did not get through: .*fewer --connections"):
             callers.call(10)
+
+
+def come_to(callers: Callers, calls: int) -> None:
+    """Wait until so many have arrived."""
+    while callers.come() < calls:
+        assert select.select([callers.fileno()], [], [], 60.0)[0], f"{callers.come()} calls of {calls} have come"
+        callers.take()
+
+
+def test_one_at_a_time_the_next_call_comes_over_the_connection_that_was_answered() -> None:
+    with Callers(3, one_at_a_time=True) as callers:
+        callers.connect()
+        callers.call(8)
+        assert callers.come() == 3
+        released_s = time.monotonic()
+        for index, come in ((2, 4), (0, 5), (3, 6), (4, 7), (1, 8), (5, 8), (7, 8), (6, 8)):
+            callers.answer(index)
+            come_to(callers, come)
+        jobs = [session(0, [0.1 * at for at in range(8)])]
+        calls = callers.collect([0] * 8, jobs, released_s)
+    assert [call.connection for call in calls] == [0, 1, 2, 2, 0, 2, 0, 1]
+    for connection in range(3):
+        own = [call for call in calls if call.connection == connection]
+        for before, after in itertools.pairwise(own):
+            assert before.answered_s is not None
+            assert before.answered_s <= after.sent_s
+
+
+def test_callers_that_wait_send_no_call_after_the_end() -> None:
+    with Callers(2, one_at_a_time=True) as callers:
+        for _ in range(2):
+            callers.connect()
+            callers.call(6)
+            assert callers.come() == 2
+            callers.answer(0)
+            assert len(callers.collect([0], [session(0, [0.0])], time.monotonic())) == 2
+
+
+def test_callers_that_go_away_while_they_are_waited_for_are_missed_at_once() -> None:
+    with Callers(1, one_at_a_time=True) as callers:
+        callers.connect()
+        callers.call(3)
+        assert callers.pid is not None
+        os.kill(callers.pid, signal.SIGKILL)
+        assert select.select([callers.fileno()], [], [], 60.0)[0]
+        with pytest.raises(MeasureError, match=r"did not get through: their process ended unexpectedly; run again"):
+            callers.take()

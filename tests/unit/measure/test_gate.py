@@ -1,17 +1,21 @@
 """All sessions or none are released, and all are ended again, with descriptors and without."""
 
+import socket
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
-from dbcpu.errors import ConnectError, GateError, ServerError
+from dbcpu.errors import ConnectError, GateError, MeasureError, ServerError
 from dbcpu.measure import gate as module
+from dbcpu.measure.blocking_sessions import IDLE, Order
+from dbcpu.measure.callers import Callers
 from dbcpu.measure.gate import Gate
 from dbcpu.measure.interruptible_pool import AbandonablePool
-from dbcpu.targets.base import ServerClaim
+from dbcpu.measure.shared_jobs import Jobs
+from dbcpu.targets.base import ServerClaim, Session
 from support.doubles.proc_folder import TICKS, FakeProc
 from support.doubles.target import FIRST_PID, WORK, FakeSession, FakeTarget, open_descriptors
 
@@ -316,6 +320,116 @@ def test_ctrl_c_while_running_cancels_all_and_closes_all(threaded: bool, monkeyp
     for session in target.opened:
         assert "cancel" in session.log
         assert session.log[-1] == "close"
+
+
+# --- work that comes while sessions run
+
+
+class Door:
+    """Where a test says that more work has come, or that none will come any more."""
+
+    def __init__(self) -> None:
+        self._inside, self._outside = socket.socketpair()
+        self.gone = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._inside.close()
+        self._outside.close()
+
+    def fileno(self) -> int:
+        return self._inside.fileno()
+
+    def take(self) -> int:
+        came = len(self._inside.recv(100))
+        if self.gone:
+            raise MeasureError("nobody is there any more")
+        return came
+
+    def knock(self) -> None:
+        self._outside.send(b".")
+
+
+@pytest.mark.parametrize(("sessions", "connections"), [(4, 4), (2, 7)])
+@both_kinds
+def test_jobs_that_come_when_others_are_answered_are_all_done_once(
+    threaded: bool, sessions: int, connections: int
+) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded))
+    with Callers(connections, one_at_a_time=True) as callers, Gate(target, None, TICKS) as gate:
+        gate.gather(sessions, WORK)
+        callers.connect()
+        callers.call(60)
+        queue = Jobs(60).queue(callers.answer, callers.come)
+        queue.begin(member.session for member in gate.members)
+        gate.release(1, None, PATIENCE_S, None, queue.again, callers)
+        outcomes = gate.outcomes()
+        assert callers.come() == len(queue.taken) == 60
+    assert not any(outcome.error for outcome in outcomes)
+    assert sum(session.log.count("start") for session in target.opened) == 60
+    assert not any("cancel" in session.log for session in target.opened)
+
+
+@both_kinds
+def test_a_session_without_work_is_neither_late_nor_cancelled(threaded: bool) -> None:
+    def again(session: Session) -> Order | None:
+        return None if session.failed() else IDLE
+
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
+    with Door() as door, Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        released = gate.release(1, None, 1.0, None, again, door)
+        outcomes = gate.outcomes()
+    assert released.window_s < PATIENCE_S
+    assert [outcome.error for outcome in outcomes] == [None, "no answer within 1 s; cancelled", None]
+    opened = sorted(target.opened, key=lambda session: session.ordinal)
+    assert ["cancel" in session.log for session in opened] == [False, True, False]
+
+
+@both_kinds
+def test_the_end_of_what_work_comes_from_ends_all_sessions(threaded: bool) -> None:
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 0))
+
+    def again(session: Session) -> Order | None:
+        door.gone = True
+        door.knock()
+        return IDLE
+
+    with Door() as door, pytest.raises(MeasureError, match="nobody is there"), Gate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        gate.release(1, None, PATIENCE_S, None, again, door)
+    opened = sorted(target.opened, key=lambda session: session.ordinal)
+    assert "cancel" in opened[0].log
+    assert all(session.log[-1] == "close" for session in opened)
+
+
+def test_a_session_that_breaks_while_it_waits_for_work_is_given_none() -> None:
+    made: dict[int, FakeSession] = {}
+    come = threading.Event()
+
+    def make(ordinal: int) -> FakeSession:
+        made[ordinal] = FakeSession(ordinal)
+        return made[ordinal]
+
+    def again(session: Session) -> Order | None:
+        if session.failed():
+            come.set()
+            door.knock()
+            return None
+        if session.ordinal == 0:
+            made[0]._end("terminating connection due to administrator command")
+            return IDLE
+        if made[1].log.count("start") == 2:
+            return None
+        return (1, None) if come.is_set() else IDLE
+
+    with Door() as door, Gate(FakeTarget(make), None, TICKS) as gate:
+        gate.gather(2, WORK)
+        gate.release(1, None, PATIENCE_S, None, again, door)
+        assert not gate.running
+    assert [made[ordinal].log.count("start") for ordinal in range(2)] == [1, 2]
 
 
 @both_kinds

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from dbcpu.measure.blocking_sessions import IDLE
 from dbcpu.measure.shared_jobs import JobQueue, Jobs
 
 
@@ -68,4 +69,20 @@ def test_each_job_that_was_done_is_told_and_who_took_it() -> None:
     assert queue.taken == (3, 7, 7, 3, 3)
     one.has_failed = True
     assert queue.again(one) is None  # type: ignore[arg-type]
-    assert done == [1, 0, 3, 2]
+    assert done == [1, 0, 3, 2, 4], "whoever called for it has to hear that its session failed"
+
+
+def test_a_session_waits_while_no_job_has_come_and_ends_when_all_were_handed_out() -> None:
+    come, done = 1, list[int]()
+    queue = Jobs(3).queue(done.append, lambda: come)
+    one, other = Worker(0), Worker(1)
+    queue.begin([one])  # type: ignore[list-item]
+    assert queue.again(other) == IDLE  # type: ignore[arg-type]
+    assert queue.again(one) == IDLE  # type: ignore[arg-type]
+    assert queue.again(one) == IDLE  # type: ignore[arg-type]
+    assert done == [0], "a session that is asked again has nothing new to tell"
+    come = 3
+    assert queue.again(other) == (1, None)  # type: ignore[arg-type]
+    assert queue.again(one) == (1, None)  # type: ignore[arg-type]
+    assert queue.again(other) is None  # type: ignore[arg-type]
+    assert (queue.taken, done) == ((0, 1, 0), [0, 1])

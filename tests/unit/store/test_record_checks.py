@@ -70,6 +70,10 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda d: (d["plan"].update(experiment="sweep"), _first(d).update(variant="smt_off")),
         r"rounds\[0\]\.variant is 'smt_off', none of plan\.variants",
     ),
+    "calls of nobody": (
+        lambda d: d["plan"].update(connections=None, one_at_a_time=True),
+        r"plan\.one_at_a_time is of calls, and plan\.connections says that there are none",
+    ),
     "no variants": (lambda d: d["plan"].update(variants=[]), r"plan\.variants names no variant"),
     "no rows": (lambda d: d["plan"]["workload"].update(rows=0), r"plan\.workload\.rows is 0"),
     "rows below 0": (lambda d: d["plan"]["workload"].update(rows=-1), r"plan\.workload\.rows is -1"),

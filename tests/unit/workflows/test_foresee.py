@@ -50,3 +50,14 @@ def test_what_cannot_be_foreseen_is_refused(capsys: pytest.CaptureFixture[str]) 
 def test_memory_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbcpu.workflows.foresee.MEMORY_SHARE", 0.0)
     assert "the run would be refused" in foresee(resolve("embedded"), Choices(sessions="1"))[-2]
+
+
+def test_a_pool_says_its_jobs_and_how_they_are_called(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["pool", "postgresql://u@nowhere.invalid/d", "--work", "60", "--connections", "10", "--one-at-a-time"]
+    assert main([*words, "--active", "2,10", "--repeats", "3", "--dry-run"]) == 0
+    out, _ = capsys.readouterr()
+    assert "pools of 2,10 active sessions, 8 rounds\n" in out
+    assert "60 jobs shared by the sessions of a round; they come as calls over 10 TCP connections, one call at a" in out
+    assert out.endswith("nothing was connected to, started or stored\n")
+    assert main([*words, "--dry-run"]) == 2
+    assert "--active auto depends on the vCPUs of " in capsys.readouterr().err

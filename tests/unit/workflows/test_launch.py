@@ -93,6 +93,21 @@ def test_the_options_of_pool_arrive(launched: Launched) -> None:
     assert shape.pieces == 9
 
 
+def test_calls_one_at_a_time_need_connections_and_no_more_sessions_than_these(
+    launched: Launched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["pool", "sqlite", "--work", "20", "--one-at-a-time"]
+    assert main([*words, "--active", "2,3"]) == 2
+    assert "--one-at-a-time is about the calls over --connections; give their number too" in capsys.readouterr().err
+    assert main([*words, "--connections", "4", "--active", "2,5"]) == 2
+    assert "--active 5 is more than the 4 connections: with one call at a time" in capsys.readouterr().err
+    assert launched == []
+    assert main([*words, "--connections", "4", "--active", "2,4"]) == 0
+    ((_, shape),) = launched
+    assert isinstance(shape, PoolShape)
+    assert (shape.connections, shape.one_at_a_time) == (4, True)
+
+
 @pytest.mark.parametrize("name", ["run", "soak", "pool"])
 def test_an_option_has_a_place_of_its_own(name: str) -> None:
     command = registry.load("cli", name).command

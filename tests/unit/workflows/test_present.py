@@ -8,6 +8,7 @@ import pytest
 from dbcpu.analysis import explain, single_run
 from dbcpu.analysis.comparison import decisions, measured_run
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.cli import main
 from dbcpu.config.targets import Request
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
@@ -127,3 +128,30 @@ def test_brief_is_the_answer_what_helps_and_one_table(tmp_path: Path, capsys: py
     (named,) = [line for line in " ".join(brief.split()).split(". ") if "Findings, not shown here: " in line]
     assert {word for word in codes if word in named} == codes
     assert len(brief.splitlines()) < len(whole.splitlines()) / 2
+
+
+def night(day: int, speed: float = 1.0) -> RunRecord:
+    return noisy_run(day, speed, repeats=2, levels=(1, 2), started_at=f"2026-11-{day:02}T04:30:00+00:00", target="box")
+
+
+def test_a_night_begins_with_what_has_changed_since_the_nights_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, slow = str(tmp_path / "runs.db"), night(8, 0.7)
+    first = "Slower than the 7 runs before: single-session throughput is "
+    with open_store(url) as store:
+        for each in (*map(night, range(1, 8)), slow):
+            store.save(each)
+    assert main(["show", slow.header.run_id, "--store", url]) == 0
+    assert first not in capsys.readouterr().out, "showing a run explains no other runs"
+    with open_store(url) as store:
+        present(store, slow.header.run_id, lambda: slow.rounds, **given(tmp_path / "night", "markdown"))
+    assert f"**{first}" in (tmp_path / "night" / "report.md").read_text()
+    assert first in " ".join(capsys.readouterr().out.split())
+    assert main(["report", slow.header.run_id, "--store", url, "--out", str(tmp_path / "again")]) == 0
+    assert first in (tmp_path / "again" / "report.html").read_text()
+    capsys.readouterr()
+    assert main(["show", slow.header.run_id, "--store", url]) == 0
+    assert first in " ".join(capsys.readouterr().out.split())
+    assert main(["show", "run-5", "--store", url]) == 0
+    assert "runs before" not in capsys.readouterr().out, "four earlier runs are no history"

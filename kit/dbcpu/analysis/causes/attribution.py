@@ -208,7 +208,7 @@ def _divided(of: Sessions) -> _Explained:
     weighed = counts & ~quiet
     lost = Lost(
         of.seen.round_at, counts, weighed, of.alone.elapsed_s, np.where(weighed, beside.total_s, 0.0),
-        of.alone.tolerance * of.elapsed_s, _shares(of, weighed, beside),
+        of.alone.tolerance * of.elapsed_s, of.alone.spread, _shares(of, weighed, beside),
     )  # fmt: skip
     pace_only = quiet & (split.total_s > within_s)
     named = lost.named()

@@ -11,7 +11,8 @@ from dbcpu.analysis.statistics.cumulative import Floats
 class Alone(NamedTuple):
     """What one session takes alone for as many executions: the ``Reference`` of each row, NaN where there is none.
 
-    Seconds but for ``tolerance`` and ``counted_tolerance``, which are shares of ``elapsed_s``.
+    Seconds but for ``tolerance``, ``counted_tolerance`` and ``spread`` (one standard deviation): shares of
+    ``elapsed_s``.
     """
 
     elapsed_s: Floats
@@ -20,6 +21,7 @@ class Alone(NamedTuple):
     throttled_s: Floats
     tolerance: Floats
     counted_tolerance: Floats
+    spread: Floats
 
 
 class Loss(NamedTuple):

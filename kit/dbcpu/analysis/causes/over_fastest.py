@@ -1,10 +1,10 @@
 """To what did a session lose most, and to what else: against one alone, or against the fastest session beside it?
 
 Sessions may all lose to one thing alike (a turbo frequency that falls, a busy host), and some of them to another on
-top (a shared core, a queue). Where a session is slower than the fastest of its round by more than 10 %, its parts are
-weighed over those of that one: the largest is its cause, unless another part is most of its loss anyhow. Where the
-fastest shared no core, what it needed of CPU time beyond one alone is not put down to sharing in those that did:
-factors multiply, so their logarithms are shared out.
+top (a shared core, a queue). Where a session is slower than the fastest of its round by more than 10 % and noise, its
+parts are weighed over those of that one: the largest is its cause, unless another part is most of its loss anyhow.
+Where the fastest shared no core, what it needed of CPU time beyond one alone is not put down to sharing in those that
+did: factors multiply, so their logarithms are shared out.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.robust import expected_range
 from dbcpu.formatting import seconds
 
 ACCOUNTED = 0.6
@@ -45,7 +46,8 @@ class Lost:
     """The losses of sessions against one alone, which takes ``alone_s``, and their parts; one row each.
 
     ``round_at``: of which round. ``known``: its loss is known, and it counts. ``weighed``: it has parts, of a loss
-    ``beside_s`` beside the pace of its CPUs, 0 elsewhere, of which ``tolerated_s`` may stay unexplained.
+    ``beside_s`` beside the pace of its CPUs, 0 elsewhere, of which ``tolerated_s`` may stay unexplained. ``spread``:
+    relative standard deviation of times by noise.
     """
 
     round_at: At
@@ -54,6 +56,7 @@ class Lost:
     alone_s: Floats
     beside_s: Floats
     tolerated_s: Floats
+    spread: Floats
     shares: Shares
 
     def named(self) -> Named:
@@ -76,7 +79,8 @@ class Lost:
 
         of_alone = _leading(parts, there, beside)
         # Where it is more than equal, as it is printed: 1.10x is not.
-        slower = compared & (np.round((1 + beside) / (1 + beside[fastest]), 2) > EQUAL)
+        over_fastest = np.round((1 + beside) / (1 + beside[fastest]), 2)
+        slower = compared & (over_fastest > np.maximum(EQUAL, np.round(self._by_noise(), 2)))
         common = np.where(is_common, common, 0.0)
         over = _leading(np.maximum(0.0, parts - common), there, beside - beside[fastest])
         is_over, is_alone = slower & (over.first != _NONE), of_alone.first != _NONE
@@ -94,6 +98,12 @@ class Lost:
         of_round = np.full(int(self.round_at.max(initial=-1)) + 1, -1)
         of_round[rounds[counts > 1]] = rows[firsts[counts > 1]]
         return np.asarray(of_round[self.round_at])
+
+    def _by_noise(self) -> Floats:
+        """By row: the slowest over the fastest of its round, where nothing but noise makes them differ."""
+        counts = np.bincount(self.round_at[self.known], minlength=int(self.round_at.max(initial=-1)) + 1)
+        ranges = np.array([expected_range(many) for many in counts.tolist()])
+        return np.asarray(np.exp(self.spread * ranges[self.round_at]))
 
     def _without_common(self, compared: Mask, parts_s: Floats, there: Mask, common: Floats, is_common: Mask) -> bool:
         """Of sessions that shared their core: what one that did not share needed, too, is no cost of sharing.

@@ -184,6 +184,7 @@ class Sessions:
         return Alone(
             of("elapsed_s", None) * many, of("cpu_s", None) * many, of("queue_s", 0.0) * many,
             of("throttled_s", 0.0) * many, tolerance, of("counted_tolerance", None),
+            np.where(self.pace.known, np.hypot(of("spread", 0.0), error), of("spread", 0.0)),
         )  # fmt: skip
 
     @cached_property

@@ -28,6 +28,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
+MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessions auto`"
 TWO_KINDS = (
     "keep the database on the cores of full speed (`cpuset.cpus`, `taskset -cp CPUS PID`; `dbcpu topology` lists them)"
 )
@@ -52,9 +53,11 @@ def headline(analysis: Analysis) -> Headline:
     if analysis.experiment is not None:
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), "")
     found = outcome(levels, analysis.vcpus)
-    if analysis.reference is None or not any(each.level > 1 for each in levels):
+    together = any(each.level > 1 for each in levels)
+    if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        return Headline(UNKNOWN, words, _alone(analysis), _noise_remedy(analysis) if levels else "")
+        remedy = _noise_remedy(analysis) or ("" if together else MORE_SESSIONS)
+        return Headline(UNKNOWN, words, _alone(analysis), remedy if levels else "")
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
         remedy = "measure again on a quieter host, with longer executions: `--size long`"
         return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
@@ -132,9 +135,9 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
     cause = Cause.NONE if worst is None else lost_to(worst)
     if worst is not None and cause is not Cause.NONE:
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
-        share = f"{dict(worst.causes).get(cause, 0)} of {plural(worst.sessions, 'session')}"
-        share = f"{percent(lost)} of the time" if is_counted_only(worst) else share
-        facts.append(Fact(MAIN_CAUSE, cause.words, f"{share} at N = {worst.level}", cause.value))
+        share = f"{whose(worst, cause)} at N = {worst.level}"
+        share = f"{percent(lost)} of the time at N = {worst.level}" if is_counted_only(worst) else share
+        facts.append(Fact(MAIN_CAUSE, cause.words, share, cause.value))
     elif worst is not None and worst.likely_cause:
         facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
     elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:
@@ -150,6 +153,16 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
         worth = f"{analysis.unit}, {number(cores, 1)} effective cores" if cores else analysis.unit
         facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
+
+
+def whose(level: LevelView, main: Cause) -> str:
+    """How many sessions have the main cause; with the commonest one where that is another, which cost less time."""
+    counts = dict(level.causes)
+    most = max((each for each in counts if Cause(each).is_known), key=lambda each: counts[each], default=main)
+    share = f"{counts.get(main, 0)} of {plural(level.sessions, 'session')}"
+    if counts.get(most, 0) <= counts.get(main, 0):
+        return share
+    return f"{share}, the most time lost ({Cause(most).words}: {counts[most]})"
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:

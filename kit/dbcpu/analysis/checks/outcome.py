@@ -8,14 +8,16 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
-from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
+from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import REGIME_SHARE
 from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
 
 TAIL_S = 0.1
-QUIETER = "longer executions (`--size long`), or a quieter host"
+LONGER = "longer executions (`--size long`)"
+QUIETER = f"{LONGER}, or a quieter host"
+WHOLE_CORES = f"{LONGER}, or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
 HIDDEN = 4.0
 """A larger limit of what noise hides is not written out."""
@@ -121,7 +123,7 @@ def oversubscribed(given: CheckInput) -> Finding | None:
     median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
     found = noted(
         "oversubscribed",
-        f"at N={ranges(each.level for each in seen)} there were more sessions than the {plural(vcpus or 0, 'vCPU')}: "
+        f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
         vcpus=vcpus,
     )
@@ -217,7 +219,9 @@ def inconclusive(given: CheckInput) -> Finding | None:
     found = noted("inconclusive", f"{where} {asked}{limit}{known}", repeats=rounds)
     if more is not None and not why_no_more(given.record.header):
         return found
-    remedy = QUIETER if more is None else f"more rounds (`--repeats {rounds}`), {QUIETER}"
+    shared = given.topology is not None and given.topology.verdict == "fewer_cores"
+    steadier = WHOLE_CORES if shared else QUIETER
+    remedy = steadier if more is None else f"more rounds (`--repeats {rounds}`), {steadier}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)

@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
+from dbcpu.analysis.checks.open_questions import half_undecided, would_decide
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
@@ -16,16 +17,16 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
+from dbcpu.analysis.placement.regimes import vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.formatting import count, duration, number, percent, plain, plural, seconds, short_ranges, times
+from dbcpu.formatting import count, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
 
@@ -43,8 +44,6 @@ HIDDEN = 4.0
 NEAR_KNEE = 1.05
 WORTH_SAYING = 0.05
 """Loss of turbo frequency that explains a slowdown."""
-MORE_ALONE = 6
-"""Rounds of a single session of which some lost time."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -123,7 +122,7 @@ class _Words:
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         single = found.alone_undecided and self.reference.noise_range is not None
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
-        open_ = (self._undecided(found), _half_undecided(found, self.context, single, alone), self._pace(found))
+        open_ = (self._undecided(found), half_undecided(found, self.context, single, alone), self._pace(found))
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
@@ -162,12 +161,12 @@ class _Words:
             return ""
         uneven = [each for each in lost if each.even is Answer.NO]
         if uneven:
-            return f"above the {plural(self.vcpus, 'vCPU')} shares are unequal: {self._at(uneven[0])}"
+            return f"above the {vcpu_words(self.record)} shares are unequal: {self._at(uneven[0])}"
         last = lost[-1]
         if (cause := lost_to(last)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
-            return f"above the {plural(self.vcpus, 'vCPU')}: {self._at(last)}"
+            return f"above the {vcpu_words(self.record)}: {self._at(last)}"
         return (
-            f"above the {plural(self.vcpus, 'vCPU')} sessions take turns: at {last.level} sessions the median slowdown "
+            f"above the {vcpu_words(self.record)} sessions take turns: at {last.level} sessions the median slowdown "
             f"is {times(last.slowdown_median)}{self._beside_others(last)}"
         )
 
@@ -186,7 +185,8 @@ class _Words:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
             why = "one round of a level proves no equality"
-        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {self._would_decide(found)}"
+        helps = would_decide(self.context, self.more, self.topology)
+        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {helps}"
 
     def _pace(self, found: Outcome) -> str:
         """What the witness saw of the CPUs themselves; '' where their speed did not change by turns."""
@@ -196,29 +196,14 @@ class _Words:
         within = [each for each in found.levels if each.level > 1 and each not in found.beyond]
         same = [each for each in found.levels if each.level > 1 and each.at_one_pace]
         share = percent(speeds.slow_share)
-        how = f"with at most one session slow for {share} of the time, {times(speeds.factor)} as long, by the witness"
+        how = f"by the witness a CPU is slow for {share} of the time: its work takes {times(speeds.factor)} as long"
         if within and all(each.at_one_pace for each in within):
             where = f"N={short_ranges(each.level for each in same)}"
             return (
-                f"the CPUs themselves changed speed ({how}); these sessions did not cause that, "
-                f"and the figures of {where} are without it"
+                f"the CPUs themselves change speed, also with one session or none ({how}); "
+                f"these sessions did not cause that, and the figures of {where} are without it"
             )
         return f"the CPUs themselves change speed also with a single session ({how})"
-
-    def _would_decide(self, found: Outcome) -> str:
-        assert self.reference is not None
-        more = self.more
-        if self.reference.noise_range is None:
-            return "more rounds of one session would decide"
-        if more is None:
-            levels = [each.level for each in self.record.rounds]
-            if hidden_cores_possible(levels, self.vcpus, self.cores):
-                return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
-            return "a quieter host or longer executions may decide"
-        return (
-            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
-            "would probably decide"
-        )
 
     def _at(self, level: LevelView) -> str:
         if level.level == 1:
@@ -234,7 +219,7 @@ class _Words:
                 slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
                 if same:
                     return f"{slow} of {times(level.slower_factor)}{why}"
-                return f"{slow}, typically {times(level.slowdown_max)} for the slowest{why}"
+                return f"{slow}, the slowest {times(level.slowdown_max)}{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
@@ -247,7 +232,7 @@ class _Words:
     def _alone(self, level: LevelView) -> str:
         if not is_counted_only(level):
             slow = times(level.slowdown_median)
-            return f"even a single session typically has a slowdown of {slow} ({lost_to(level).words})"
+            return f"even a single session has a median slowdown of {slow} ({lost_to(level).words})"
         lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
         return f"even a single session loses {percent(lost)} of its time ({lost_to(level).words})"
 
@@ -285,7 +270,7 @@ class _Words:
             return ""
         others = self._beside_others(level)
         if level.level > self.vcpus:
-            return f"more sessions than the {plural(self.vcpus, 'vCPU')}{others}"
+            return f"more sessions than the {vcpu_words(self.record)}{others}"
         return f"sessions waited for each other{others}" if others else cause.sentence
 
     def _beside_others(self, level: LevelView) -> str:
@@ -357,35 +342,6 @@ def _fine(found: Outcome) -> str:
     if all(map(is_fine, found.levels)):
         return f"all sessions get equal CPU {speed}, at every level up to {up_to} ({ratio})"
     return f"up to {up_to} all get equal CPU {speed} ({ratio})"
-
-
-def _half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
-    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``."""
-    some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
-    shares = [each.level for each in some if each.even is Answer.UNDECIDED]
-    speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
-    parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
-    parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
-    why = f" (some rounds lost time: {alone.words})" if alone.is_known else ""
-    parts += [f"whether a single session gets a whole CPU{why}"] if single else []
-    if not parts:
-        return ""
-    named = [each for each in some if each.level in (*shares, *speed)]
-    return f"it is undecided {' and '.join(parts)}; {_may_decide(named, context, single)}"
-
-
-def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
-    """``levels`` have an open question; with ``single`` a session alone has one, too."""
-    needed = rounds_of_each(context, levels)
-    if None in needed:
-        return "a quieter host or longer executions may decide"
-    if why_no_more(context.record.header):
-        return "more rounds or a quieter host may decide"
-    added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
-    wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
-    rounds = max([MORE_ALONE if single else 1, *added])
-    command = f"`dbcpu more {context.record.header.run_id} --sessions {wanted} --rounds {rounds}`"
-    return f"more rounds ({command}) or a quieter host may decide"
 
 
 def _meanwhile(record: RunRecord) -> str:

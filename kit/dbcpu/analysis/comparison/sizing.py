@@ -1,15 +1,16 @@
 """How much of a new host does the work of an old one take? From measured curves, with licences and price. Pure.
 
 The work of ``busy`` cores of the old host is what ``busy`` sessions got done there together (beyond what was
-measured: in proportion to its cores). On the new host only levels count at which nobody loses: the largest N such
-that max/min stays at or below ``ratio`` at every measured level up to it. Its throughput over the vCPUs of the host
-is what one vCPU of this kind is worth, and a larger host of the same kind is taken to be worth as much per vCPU.
+measured: in proportion to its cores). On the new host only levels count at which nobody loses: the largest fair N
+(``fair_level``). Its throughput over the vCPUs of the host is what one vCPU of this kind is worth, and a larger host
+of the same kind is taken to be worth as much per vCPU.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, rule_words
@@ -19,8 +20,8 @@ from dbcpu.formatting import listed, plural, short_ranges
 from dbcpu.record import RunRecord
 
 RANKS = ("vcpu", "core", "licence", "money")
-FAIR = 1.1
-"""Largest max/min, as measured, at which a level counts for sizing, if the user gives no other."""
+FAIR = EQUAL
+"""Largest max/min at which a level counts for sizing, if the user gives no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +147,23 @@ def size(
 
 
 def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelView | None:
-    """The largest level up to ``most`` with max/min <= ``ratio`` there and at every smaller one; None if none has."""
+    """The largest level up to ``most`` that is fair, as is every smaller one; None if none is."""
     found = None
     for each in sorted(levels, key=lambda view: view.level):
         if not each.sessions or each.level > most:
             continue
-        if not each.shares_known or round(each.max_over_min or 1.0, 2) > ratio:
+        if not each.shares_known or not _is_fair(each, ratio):
             break
         found = each
     return found
+
+
+def _is_fair(level: LevelView, ratio: float) -> bool:
+    """By the level's answer; as measured where that is undecided, or where more than equal shares are accepted."""
+    seen = round(level.max_over_min or 1.0, 2) <= ratio
+    if level.even is Answer.NO:
+        return seen and ratio > EQUAL
+    return seen or (level.even is Answer.YES and ratio >= EQUAL)
 
 
 def cores_behind(record: RunRecord, analysis: Analysis) -> tuple[int | None, str]:

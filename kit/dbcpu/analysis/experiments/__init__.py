@@ -57,7 +57,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     begin = _begin(record.header, len(record.rounds))
     if kind == "pool":
         found = pool(record, timed(record))
-        said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis)
+        said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis) + _in_turn(found)
         verdict = f"{begin}{said} {meanwhile(analysis)}".rstrip()
         return replace(analysis, pool=found, verdict=verdict, experiment=_pool_conclusion(found), capacity=None)
     if kind == "together":
@@ -226,6 +226,15 @@ def _waiting(found: Pool) -> str:
         f"{first}: half of the others are done after {seconds(few.done_s)} with {plural(few.active, 'session')}, "
         f"after {seconds(many.done_s)} with {many.active}."
     )
+
+
+def _in_turn(found: Pool) -> str:
+    """For whom this holds, where callers waited for each answer: no more jobs than callers are under way."""
+    if not found.one_at_a_time or not found.connections:
+        return ""
+    waits = "waits" if found.connections == 1 else "wait"
+    who = f"{plural(found.connections, 'caller')} that {waits} for each answer"
+    return f" Measured with {who}; more callers may need more sessions."
 
 
 def _limit(found: Pool) -> str:

@@ -46,7 +46,14 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     best = min(sizes, key=lambda each: each.total_s)
     plan = record.header.plan
     return Pool(
-        pieces, sizes, best.active, _detectable(totals, noise), plan.blocking or 0, plan.block_s, plan.connections
+        pieces,
+        sizes,
+        best.active,
+        _detectable(totals, noise),
+        plan.blocking or 0,
+        plan.block_s,
+        plan.connections,
+        plan.one_at_a_time,
     )
 
 

@@ -36,6 +36,7 @@ METRICS = {
     "steal": ("steal", "%", True),
 }
 """Metric -> (words, unit, more is worse)."""
+RATES = tuple(metric for metric, (_, _, worse) in METRICS.items() if not worse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class LastingChange:
 class Violation:
     """One limit that was exceeded, as one line. ``inconclusive``: the figure is, but within the noise of the run.
 
-    ``lasting``: it is beyond what is usual since several runs.
+    ``lasting``: it is beyond what is usual since several runs, the first of which is of the date ``since``.
     """
 
     metric: str
@@ -103,6 +104,7 @@ class Violation:
     text: str
     inconclusive: bool = False
     lasting: bool = False
+    since: str = ""
 
 
 def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool = False) -> Point:
@@ -190,13 +192,18 @@ def check(header: Header, figures: RunFigures, earlier: Sequence[Point], limits:
     """
     now = point(header.run_id, header.started_at, figures, in_maintenance(header))
     found = [*_status(header, figures), *_fixed(now, limits)]
-    usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
-    usual = sorted(usual, key=lambda each: each.started_at)[-limits.runs :]
+    before = window(now, earlier, limits)
     already = {(each.metric, each.level) for each in found}
     for value in now.values:
         if value.shown and (value.metric, value.level) not in already:
-            found += _unusual(value, now, usual, limits)
+            found += unusual(value, now, before, limits)
     return tuple(found)
+
+
+def window(now: Point, earlier: Sequence[Point], limits: CheckLimits) -> Sequence[Point]:
+    """The runs that ``now`` is compared with, the oldest first."""
+    usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
+    return sorted(usual, key=lambda each: each.started_at)[-limits.runs :]
 
 
 def undecided(figures: RunFigures) -> tuple[Violation, ...]:
@@ -260,52 +267,85 @@ def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
         over = [each for each in now.values if each.metric == metric and limit is not None and each.value > limit]
         if over and limit is not None:
             worst = max(over, key=lambda each: (each.shown, each.value))
-            text = f"{_what(worst)} is {_amount(metric, worst.value)}, above the limit of {_amount(metric, limit)}"
+            text = f"{figure_words(worst)} is {amount(metric, worst.value)}, above the limit of {amount(metric, limit)}"
             if not worst.shown:
                 text += ", but inconclusive: within the noise of this run"
             found.append(Violation(metric, worst.level, worst.value, limit, text, not worst.shown))
     return found
 
 
-def _unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLimits) -> list[Violation]:
-    found = [(each.started_at, each.value(value.metric, value.level)) for each in earlier]
-    series = [(started_at, seen) for started_at, seen in found if seen is not None]
-    usual = band([seen for _, seen in series], limits.widths)
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A figure and what is usual of it; ``limit``: from there on it is unusual, on the bad side."""
+
+    value: Value
+    usual: Band
+    limit: float
+
+    @property
+    def is_worse(self) -> bool:
+        worse = METRICS[self.value.metric][2]
+        return self.value.value > self.limit if worse else self.value.value < self.limit
+
+    @property
+    def is_better(self) -> bool:
+        """Of a rate: as far beyond what is usual on the other side."""
+        other = max(self.usual.high, 2 * self.usual.median - self.limit)
+        return self.value.metric in RATES and self.value.value > other
+
+    @property
+    def text(self) -> str:
+        metric, seen, usual = self.value.metric, self.value.value, self.usual
+        ratio = f"{seen / usual.median:.2f}x" if usual.median > 0 else "more than"
+        # Of a figure that is a ratio itself a second one only confuses.
+        beside = "beside" if METRICS[metric][1] == "x" else ratio
+        return (
+            f"{figure_words(self.value)} is {amount(metric, seen)}, {beside} the usual {amount(metric, usual.median)} "
+            f"of {plural(usual.runs, 'run')}"
+        )
+
+
+def compared(value: Value, earlier: Sequence[Point], limits: CheckLimits) -> Compared | None:
+    """None where fewer than five runs have it, or its limit is switched off."""
+    series = [seen for each in earlier if (seen := each.value(value.metric, value.level)) is not None]
+    usual = band(series, limits.widths)
     if usual is None:
-        return []
-    worse = METRICS[value.metric][2]
-    limit = usual.high if worse else usual.low
-    if not worse:
-        if limits.throughput_drop is None:
-            return []
-        limit = min(limit, usual.median * (1 - limits.throughput_drop))
-    if (value.value <= limit) if worse else (value.value >= limit):
+        return None
+    if METRICS[value.metric][2]:
+        return Compared(value, usual, usual.high)
+    if limits.throughput_drop is None:
+        return None
+    return Compared(value, usual, min(usual.low, usual.median * (1 - limits.throughput_drop)))
+
+
+def unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLimits) -> list[Violation]:
+    """That a value of ``now`` is beyond what is usual, on the bad side; [] where it is not."""
+    found = compared(value, earlier, limits)
+    if found is None or not found.is_worse:
         return []
     if value.metric in ("connect_s", "steal") and value.value < _NEGLIGIBLE[value.metric]:
         return []
+    known = [(each.started_at, each.value(value.metric, value.level)) for each in earlier]
+    series = [(started_at, seen) for started_at, seen in known if seen is not None]
     changes = sustained_changes([*series, (now.started_at, value.value)])
-    since = f", sustained change since {changes[-1].since}" if changes else ""
-    ratio = f"{value.value / usual.median:.2f}x" if usual.median > 0 else "more than"
-    # Of a figure that is a ratio itself a second one only confuses.
-    compared = "beside" if METRICS[value.metric][1] == "x" else ratio
-    text = (
-        f"{_what(value)} is {_amount(value.metric, value.value)}, {compared} the usual "
-        f"{_amount(value.metric, usual.median)} of {plural(usual.runs, 'run')} "
-        f"(limit {_amount(value.metric, limit)}){since}"
-    )
-    return [Violation(value.metric, value.level, value.value, limit, text, lasting=bool(changes))]
+    since = changes[-1].since if changes else ""
+    text = f"{found.text} (limit {amount(value.metric, found.limit)})"
+    text += f", sustained change since {since}" if since else ""
+    return [Violation(value.metric, value.level, value.value, found.limit, text, lasting=bool(changes), since=since)]
 
 
 _NEGLIGIBLE = {"connect_s": 0.1, "steal": 0.01}
 """Smaller values are no violation: 4 ms to connect instead of 2 has no effect."""
 
 
-def _what(value: Value) -> str:
+def figure_words(value: Value) -> str:
+    """``throughput at N=8``."""
     words = METRICS[value.metric][0]
     return f"{words} at N={value.level}" if value.level else words
 
 
-def _amount(metric: str, value: float) -> str:
+def amount(metric: str, value: float) -> str:
+    """With its unit."""
     unit = METRICS[metric][1]
     if unit == "s":
         return seconds(value)

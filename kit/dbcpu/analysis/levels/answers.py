@@ -46,8 +46,8 @@ class Counted:
     """What the kernel counted at a level; medians over rounds.
 
     ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
-    of these over the least of a round. ``high``: the true median of rounds is below it with 95 % confidence; None with
-    a single round.
+    of these over the least of a round, beyond what unequal work makes of fair turns. ``high``: the true median of
+    rounds is below it with 95 % confidence; None with a single round.
     """
 
     slowdown: float

@@ -24,6 +24,7 @@ from dbcpu.analysis.levels.answers import (
     answers,
     may_stand_apart,
 )
+from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of_rounds, spans_of, usable
 from dbcpu.analysis.levels.noise import gap_gate
@@ -129,7 +130,7 @@ def _level(
     slower = [_slower(members, same) for members in viewed if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     causes = [[_cause(view, same) for view in members] for members in viewed]
-    counted = _counted(viewed)
+    counted = _counted(viewed, vcpus)
     whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
     paced = pace_seen(level, context)
@@ -245,17 +246,19 @@ def _usual_factor(slower: Sequence[Sequence[float]]) -> float:
     return median_high(factors) if median_low(factors) == 1.0 else median(factors)
 
 
-def _counted(rounds: Sequence[Sequence[SessionView]]) -> Counted | None:
+def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Counted | None:
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
         lost = [(each.elapsed_s, each.counted_s) for each in views]
         # A wait that began before the release may be longer than a very short session.
-        factors = [elapsed_s / max(elapsed_s - counted_s, elapsed_s / COUNTED_LIMIT)
-                   for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
-        if factors and len(factors) == len(lost):
+        work_s = [max(elapsed_s - counted_s, elapsed_s / COUNTED_LIMIT)
+                  for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
+        if work_s and len(work_s) == len(lost):
+            factors = [(elapsed_s or 0.0) / each_s for (elapsed_s, _), each_s in zip(lost, work_s, strict=True)]
             slowdowns.append(median(factors))
-            ratios.append(max(factors) / min(factors))
+            explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
+            ratios.append(max(1.0, max(factors) / min(factors) / explained))
     if not slowdowns:
         return None
     return Counted(median(slowdowns), median(ratios), _upper(slowdowns))

@@ -16,6 +16,7 @@ from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.residency import Span
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
+from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 
 SOLO = "solo"
@@ -33,6 +34,19 @@ def vcpu_count(record: RunRecord) -> int | None:
     if record.header.plan.vcpus is not None:
         return record.header.plan.vcpus
     return len(usable_cores(record)) or None
+
+
+def vcpu_words(record: RunRecord) -> str:
+    """``8 vCPUs``; ``CPU quota of 2.5`` where that is what bounds them."""
+    quota = bounding_quota(record)
+    return plural(vcpu_count(record) or 0, "vCPU") if quota is None else f"CPU quota of {quota:g}"
+
+
+def bounding_quota(record: RunRecord) -> float | None:
+    """The CPU quota where sessions may use fewer vCPUs than there are because of it, in CPUs; else None."""
+    vcpus, host = vcpu_count(record) or 0, record.header.host
+    quota = host.limits.quota_cpus if host else None
+    return quota if quota is not None and quota <= vcpus < len(usable_cores(record)) else None
 
 
 def core_count(record: RunRecord) -> int | None:

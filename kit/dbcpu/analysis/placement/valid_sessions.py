@@ -8,6 +8,7 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from dbcpu.analysis.placement.work_done import undone
 from dbcpu.formatting import seconds
@@ -30,17 +31,18 @@ SERVER_CLOCK = "server"
 class Span:
     """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds.
 
-    ``blocked_s``: what jobs took meanwhile that only waited; it is no part of ``elapsed_s``.
+    ``idle_s``: what jobs took meanwhile that only waited, and where callers wait for each answer the time in which no
+    call was there; it is no part of ``elapsed_s``.
     """
 
     executions: tuple[tuple[float, float], ...]
     start_s: float
     end_s: float
-    blocked_s: float = 0.0
+    idle_s: float = 0.0
 
     @property
     def elapsed_s(self) -> float:
-        return self.end_s - self.start_s - self.blocked_s
+        return self.end_s - self.start_s - self.idle_s
 
     @property
     def per_execution_s(self) -> float:
@@ -54,7 +56,7 @@ class Span:
             return self.start_s + (at_s - self.start_s) * factor
 
         executions = tuple((moved(begin), moved(end)) for begin, end in self.executions)
-        return Span(executions, self.start_s, moved(self.end_s), self.blocked_s * factor)
+        return Span(executions, self.start_s, moved(self.end_s), self.idle_s * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ def clock_basis(record: RunRecord) -> str:
         return "mixed"
     if uncertainty_s <= TRUSTED_CLOCK_SHARE * min(each.elapsed_s for each in executions):
         return "mixed"  # no session is shorter than its executions
-    shortest_s = min(_span(session, "client").elapsed_s for session in sessions)
+    in_turn = record.header.plan.one_at_a_time
+    shortest_s = min(_span(session, "client", in_turn=in_turn).elapsed_s for session in sessions)
     return "mixed" if uncertainty_s <= TRUSTED_CLOCK_SHARE * shortest_s else "server"
 
 
@@ -105,12 +108,12 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
-    basis, not_done = clock_basis(record), undone(record)
+    basis, not_done, in_turn = clock_basis(record), undone(record), record.header.plan.one_at_a_time
     host = record.header.host
     node = {each.cpu: each.node for each in host.topology.cpus} if host else {}
     every_node = frozenset(node.values())
     found = tuple(
-        _timed(each, session, basis, not_done, remote=_is_remote(session, node, every_node))
+        _timed(each, session, basis, not_done, in_turn=in_turn, remote=_is_remote(session, node, every_node))
         for each in rounds
         for session in each.sessions
     )
@@ -133,9 +136,9 @@ def _of_its_span(member: Timed) -> Timed:
 
 
 def _timed(
-    round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str], *, remote: bool
+    round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str], *, in_turn: bool, remote: bool
 ) -> Timed:
-    span = _span(session, basis) if session.executions else None
+    span = _span(session, basis, in_turn=in_turn) if session.executions else None
     if span is not None and span.elapsed_s <= 0:
         return Timed(round_, session, None, "its times run backwards", remote=remote)
     if basis != "client" and (step := _clock_step(session)):
@@ -186,16 +189,21 @@ def _why_left_out(round_: Round, session: Session) -> str:
     return "wrong answer" if session.answer_ok is False else ""
 
 
-def _span(session: Session, basis: str) -> Span:
+def _span(session: Session, basis: str, *, in_turn: bool) -> Span:
+    """``in_turn``: a job was called for when another had been answered; between two there may have been none."""
     first, *others = session.executions
     first_s, last_s = _interval(first, basis, first=True)
     executions = ((first_s, last_s), *(_interval(each, basis, first=False) for each in others))
     if others:
         last_s = max(end_s for _, end_s in executions)
-    if not session.blocked:
+    if not (session.blocked or in_turn):
         return Span(executions, first_s, last_s)
-    between = (each.elapsed_s for each in session.blocked if first_s <= each.start_s < last_s)
-    return Span(executions, first_s, last_s, sum(between))
+    between = [each for each in session.blocked if first_s <= each.start_s < last_s]
+    idle_s = sum(each.elapsed_s for each in between)
+    if in_turn:
+        jobs = sorted((*session.executions, *between), key=lambda job: job.start_s)
+        idle_s += sum(max(0.0, after.start_s - before.start_s - before.elapsed_s) for before, after in pairwise(jobs))
+    return Span(executions, first_s, last_s, idle_s)
 
 
 def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, float]:

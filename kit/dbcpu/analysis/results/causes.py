@@ -98,8 +98,8 @@ class Cause(StrEnum):
         "measure at several times (`dbcpu show last --history`): another tenant or a lower frequency may be why",
     )  # fmt: skip
     UNEXPLAINED = (
-        "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", (), False,
-        "measure where the host can be sampled: `dbcpu run` on it, or `--host ssh:NAME`",
+        "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", ("not-sampled",), False,
+        "measure again with longer executions; as root, `dbcpu run --sampler trace` records what ran instead",
     )  # fmt: skip
 
 

@@ -176,7 +176,8 @@ class PoolSize:
 class Pool:
     """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise.
 
-    ``blocking`` of the pieces only wait, ``block_s`` each. ``connections``: over which they were called.
+    ``blocking`` of the pieces only wait, ``block_s`` each. ``connections``: over which they were called,
+    ``one_at_a_time`` as in ``record.Plan``.
     """
 
     pieces: int
@@ -186,6 +187,7 @@ class Pool:
     blocking: int = 0
     block_s: float | None = None
     connections: int | None = None
+    one_at_a_time: bool = False
 
     @property
     def enough(self) -> int | None:

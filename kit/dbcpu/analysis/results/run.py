@@ -111,9 +111,9 @@ class SessionView:
     another core or CPU that it may use was idle. ``counted_s`` was lost to what the kernel counted: run-queue wait,
     throttling, steal, and sleep beyond that of a session alone; it needs no baseline. None where it was not counted.
     ``counted_cause``: to what most of that was lost, 'none' below 5 % of its time.
-    ``cause``: what most of the loss is, of a session 1.10 times slower than the fastest of its round: what most of that
-    is. ``second_cause``: the next one, where it is more than a third of the first. ``parts``: seconds of the loss by
-    cause, as far as the evidence goes.
+    ``cause``: what most of the loss is, of a session slower than the fastest of its round by more than 1.10 and noise:
+    what most of that is. ``second_cause``: the next one, where it is more than a third of the first. ``parts``: seconds
+    of the loss by cause, as far as the evidence goes.
     ``pace_s`` of ``inflation_s`` is explained by the pace of its CPUs; ``pace`` is their speed meanwhile (1: full) by
     so many ``pieces`` of the witness. ``pace_only``: it lost nothing beyond noise but that. ``paced_slowdown``: without
     it, at levels whose figures are at one pace.

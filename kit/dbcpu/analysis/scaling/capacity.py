@@ -6,6 +6,7 @@ from itertools import takewhile
 from dbcpu.analysis.levels.evenness import evenness
 from dbcpu.analysis.levels.outcome import is_fine
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
@@ -33,8 +34,14 @@ def capacity(
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval
+    held = bounding_quota(context.record) is not None  # then nobody knows on which cores
     # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
     room = min((host.limits.quota_cpus if host else None) or float("inf"), vcpus or float("inf"))
+
+    def usable(cores: float) -> float:
+        """At least what one session alone has, in whose rate they are counted."""
+        return min(max(1.0, cores), room)
+
     return Capacity(
         even_up_to=even.level if even else None,
         at_least=not beyond,
@@ -43,10 +50,10 @@ def capacity(
         even_throughput=even.throughput if even else None,
         most_throughput=most,
         per_vcpu=most / vcpus if most is not None and full and vcpus else None,
-        per_core=most / cores if most is not None and full and cores and believed else None,
+        per_core=most / cores if most is not None and full and cores and believed and not held else None,
         even_share=even.throughput / most if even and even.throughput is not None and most else None,
-        usable_cores=None if scaling.effective_cores is None else min(scaling.effective_cores, room),
-        usable_cores_interval=within and Interval(min(within.low, room), min(within.high, room)),
+        usable_cores=None if scaling.effective_cores is None else usable(scaling.effective_cores),
+        usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
     )
 

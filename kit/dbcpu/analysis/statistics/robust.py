@@ -8,6 +8,8 @@ Source: Rousseeuw and Croux, JASA 88, 1993 (median absolute deviation).
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,15 @@ MEDIAN_OF_FEW = {3: 1.160, 4: 1.092, 5: 1.198, 6: 1.135, 7: 1.213, 8: 1.161, 9: 
 def median_factor(count: int) -> float:
     """Standard error of the median of ``count`` normal values over that of their mean."""
     return 1.0 if count < 3 else MEDIAN_OF_FEW.get(count, MEDIAN)
+
+
+@cache
+def expected_range(count: int) -> float:
+    """Mean distance of the largest of ``count`` normal values from the least, in standard deviations.
+
+    Source: Blom, "Statistical Estimates and Transformed Beta-Variables", 1958.
+    """
+    return 2 * NormalDist().inv_cdf((count - 0.375) / (count + 0.25)) if count > 1 else 0.0
 
 
 def median(values: Sequence[float] | Floats) -> float:

@@ -59,6 +59,8 @@ class ExperimentOptions:
     block_s: float = 1.0
     connections: int = 0
     """They come as calls over so many TCP connections; 0: nobody calls."""
+    one_at_a_time: bool = False
+    """Over each of these the next call is sent when the last one is answered."""
     group: tuple[GroupMember, ...] = ()
     """Targets that are measured together."""
 

@@ -2,7 +2,8 @@
 
 A round's sessions share M jobs: each takes the next as soon as it is free, as the threads of a pool do. Some of the
 jobs may only wait, as for a lock, a disk or another server. They may come as calls over TCP connections: the pool is
-then in the driver, between callers on its machine and the sessions.
+then in the driver, between callers on its machine and the sessions. All calls are sent at once, or each caller waits
+for its answer before it calls again: a closed loop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from dbcpu import plan
 from dbcpu.errors import UsageError
-from dbcpu.formatting import plain, plural, seconds
+from dbcpu.formatting import over_connections, plain, plural, seconds
 from dbcpu.measure.callers import Callers
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.preview import Preview
@@ -31,13 +32,14 @@ ALONE = 5
 class PoolShape(ExperimentShape):
     """``pieces`` is M, of which ``blocking`` only wait, ``block_s`` each; the levels are the K.
 
-    ``connections``: over so many come the jobs as calls; 0: nobody calls.
+    ``connections``: over so many come the jobs as calls; 0: nobody calls. ``one_at_a_time``: as in ``record.Plan``.
     """
 
     pieces: int = 100
     blocking: int = 0
     block_s: float = 1.0
     connections: int = 0
+    one_at_a_time: bool = False
 
     def opened(self, target: Target, workload: Workload) -> None:
         if self.blocking and not (isinstance(target, HasBlockingJobs) and target.blocks_by):
@@ -47,15 +49,22 @@ class PoolShape(ExperimentShape):
             )
 
     def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
-        """``auto``: half the vCPUs, as many, twice as many, ten, and all at once."""
-        wanted = {max(1, vcpus // 2), vcpus, 2 * vcpus, 10, self.pieces}
+        """``auto``: half the vCPUs, as many, twice as many, ten, and as many as can have a job at once."""
+        at_once = self.connections if self.one_at_a_time else self.pieces
+        wanted = {max(1, vcpus // 2), vcpus, 2 * vcpus, 10, at_once}
         levels = tuple(sorted(wanted)) if text.strip() == "auto" else plan.parse_levels(text, vcpus, cores)
         if text.strip() == "auto":
-            return tuple(each for each in levels if each <= self.pieces)
+            return tuple(each for each in levels if each <= at_once)
         if max(levels) > self.pieces:
             raise UsageError(
                 f"--active {max(levels)} is more than the {self.pieces} jobs: some sessions would have none; "
                 f"give --work {max(levels)} or more, or a smaller --active"
+            )
+        if max(levels) > at_once:
+            raise UsageError(
+                f"--active {max(levels)} is more than the {plural(at_once, 'connection')}: with one call at a time on "
+                f"each of them some sessions would have none; give --connections {max(levels)} or more, or a smaller "
+                "--active"
             )
         return levels
 
@@ -79,7 +88,7 @@ class PoolShape(ExperimentShape):
         if self.blocking:
             amount += f", {self.blocking} of which only wait, {seconds(self.block_s)} each"
         if self.connections:
-            amount += f"; they come as calls over {plural(self.connections, 'TCP connection')}"
+            amount += f"; they come as calls {over_connections(self.connections, one_at_a_time=self.one_at_a_time)}"
         return replace(
             preview, amount=amount, duration_s=sum(lasting) + 2 * alone_s, cpu_s=len(pools) * every_s + 2 * alone_s
         )
@@ -88,7 +97,9 @@ class PoolShape(ExperimentShape):
         made = replace(made, experiment="pool", pieces=self.pieces, executions=1, for_s=None)
         if self.blocking:
             made = replace(made, blocking=self.blocking, block_s=self.block_s)
-        return replace(made, connections=self.connections) if self.connections else made
+        if not self.connections:
+            return made
+        return replace(made, connections=self.connections, one_at_a_time=self.one_at_a_time)
 
     def rounds(
         self,
@@ -100,7 +111,8 @@ class PoolShape(ExperimentShape):
         jobs = Jobs(self.pieces, self.blocking, self.block_s)
         pool = replace(setting, executions=1, for_s=None, jobs=jobs, weighed=True)
         alone = replace(pool, jobs=Jobs(self._alone))
-        with Callers(self.connections) if self.connections else nullcontext() as callers:
+        calling = Callers(self.connections, one_at_a_time=self.one_at_a_time) if self.connections else nullcontext()
+        with calling as callers:
             if callers and callers.pid:
                 pids = (*setting.kit_pids, callers.pid)
                 pool, alone = replace(pool, callers=callers, kit_pids=pids), replace(alone, kit_pids=pids)
@@ -115,4 +127,4 @@ class PoolShape(ExperimentShape):
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:
     """``options.pieces`` in all, of which ``options.blocking`` wait."""
-    return PoolShape(options.pieces, options.blocking, options.block_s, options.connections)
+    return PoolShape(options.pieces, options.blocking, options.block_s, options.connections, options.one_at_a_time)

@@ -2,7 +2,19 @@
 
 from dbcpu.analysis.results.experiments import Pool, Soak
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import count, duration, number, percent, plain, plural, ranges, rate, seconds, times
+from dbcpu.formatting import (
+    count,
+    duration,
+    number,
+    over_connections,
+    percent,
+    plain,
+    plural,
+    ranges,
+    rate,
+    seconds,
+    times,
+)
 from dbcpu.reports.document import Column, Table
 
 MAX_SEGMENTS = 30
@@ -14,6 +26,8 @@ CALL_WORDS = {
     "receive": "receive",
     "whole": "send to receive",
 }
+
+_CLOSED_LOOP = "Callers waited for their answers (closed loop): calls that come at their own times may wait longer."
 
 
 def _megabytes(value: float | None) -> str:
@@ -143,12 +157,13 @@ def _pool(pool: Pool) -> list[Table]:
         jobs += f", of which {pool.blocking} only wait ({seconds(pool.block_s)} each),"
     columns = tuple(each for each in _POOL if pool.blocking or each.key not in ("done_s", "late_s"))
     if pool.connections:
-        jobs += f" called over {plural(pool.connections, 'TCP connection')}"
+        called = over_connections(pool.connections, one_at_a_time=pool.one_at_a_time)
+        jobs += f" called {called}" + ("," if pool.one_at_a_time else "")
     calls = [(size.active, time) for size in pool.sizes for time in size.calls]
     held = tuple(each for each in _SERVER if any(getattr(size, each.key) is not None for size in pool.sizes))
     return [
         Table(f"{jobs} through pools of active sessions", columns, pool.sizes),
-        *([Table("Times of a call", _CALL, calls)] if calls else []),
+        *([Table("Times of a call", _CALL, calls, (_CLOSED_LOOP,) if pool.one_at_a_time else ())] if calls else []),
         *([Table("What the server holds at the end of a round", held, pool.sizes)] if len(held) > 1 else []),
     ]
 

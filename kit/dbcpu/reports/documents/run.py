@@ -5,6 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
+from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
@@ -20,8 +22,11 @@ SIMULATED = "simulated"
 """The database's kind of a run that nobody measured."""
 
 
-def document(record: RunRecord, analysis: Analysis) -> Document:
-    """The whole document of a run. Its JSON is a contract: names and meanings stay, more may be added."""
+def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | None = None) -> Document:
+    """The whole document of a run. Its JSON is a contract: names and meanings stay, more may be added.
+
+    ``against``: the runs of its target before it, which it begins with.
+    """
     header, summary = record.header, headline(analysis)
     name = plain(header.label or header.run_id)
     simulated = header.database.kind == SIMULATED
@@ -30,9 +35,9 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
     return Document(
         title=f"CPU consistency: {name}",
         name="report",
-        verdict=(analysis.verdict,),
+        verdict=(*([against.sentence] if against else []), analysis.verdict),
         sections=(*_experiment(analysis), *levels_section(record, analysis), *slowed_section(analysis)),
-        data=lambda: _data(record, analysis),
+        data=lambda: _data(record, analysis, against),
         records=lambda: session_rows(record, analysis),
         facts=head(record, analysis),
         findings=analysis.findings,
@@ -42,7 +47,10 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
             headline=f"{summary.headline} (simulated)" if simulated else summary.headline,
             tone=summary.kind,
             remedy=as_typed(summary.remedy, header),
+            sentences=(analysis.verdict,),
             tiles=summary.facts,
+            lead=against.sentence if against else "",
+            lead_tone=_tone(against) if against else "",
         ),
         make_page=lambda: page_sections(record, analysis),
         footer=f"dbcpu {header.tool_version}, run {header.run_id}.",
@@ -50,6 +58,12 @@ def document(record: RunRecord, analysis: Analysis) -> Document:
         file_names={"csv": "sessions", "json": "analysis"},
         run=(record, analysis),
     )
+
+
+def _tone(against: AgainstHistory) -> str:
+    if against.change == WORSE:
+        return PARTLY if against.strangers else BAD
+    return GOOD if against.change == BETTER else ""
 
 
 def _experiment(analysis: Analysis) -> tuple[Section, ...]:
@@ -60,7 +74,7 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
     return tuple(Section("experiment", table.caption, tables=(table,), facts=facts) for table in tables)
 
 
-def _data(record: RunRecord, analysis: Analysis) -> Mapping[str, Any]:
+def _data(record: RunRecord, analysis: Analysis, against: AgainstHistory | None) -> Mapping[str, Any]:
     """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
     header, summary = record.header, headline(analysis)
     remedy = as_typed(summary.remedy, header)
@@ -74,6 +88,7 @@ def _data(record: RunRecord, analysis: Analysis) -> Mapping[str, Any]:
             "headline": summary.headline,
             "remedy": remedy,
         },
+        "against_history": asdict(against) if against else None,
         **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
         "findings": [{**asdict(finding), "level": finding.level.label} for finding in analysis.findings],
     }

@@ -3,9 +3,10 @@
 import re
 from statistics import median
 
-from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import is_counted_only, is_loss
 from dbcpu.analysis.pace.pieces import FEWEST
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.experiments import DISTURBANCES
@@ -14,7 +15,19 @@ from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, Sessio
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
-from dbcpu.formatting import listed, number, percent, plain, plural, rate, seconds, short_ranges, times, work_words
+from dbcpu.formatting import (
+    listed,
+    number,
+    over_connections,
+    percent,
+    plain,
+    plural,
+    rate,
+    seconds,
+    short_ranges,
+    times,
+    work_words,
+)
 from dbcpu.plan import auto_levels, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 
@@ -43,7 +56,7 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
         if plan.blocking:
             amount += f", {plan.blocking} of which only wait, {seconds(plan.block_s)} each"
         if plan.connections:
-            amount += f"; they come as calls over {plural(plan.connections, 'TCP connection')}"
+            amount += f"; they come as calls {over_connections(plan.connections, one_at_a_time=plan.one_at_a_time)}"
     started = header.started_at or "date not known"
     lines = [
         (
@@ -91,7 +104,10 @@ def _server(record: RunRecord) -> tuple[str, str]:
 def _host(header: Header, analysis: Analysis) -> str:
     host = header.host
     cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
-    if analysis.cores and analysis.vcpus:
+    quota = bounding_quota(RunRecord(header, ()))
+    if host is not None and quota is not None:
+        cpus = f"{plural(sum(each.online for each in host.topology.cpus), 'vCPU')} with a CPU quota of {quota:g}"
+    elif analysis.cores and analysis.vcpus:
         cpus += f" on {plural(analysis.cores, 'core')}"
     if host is None:
         return f"{header.facts.get('model', 'not known')}, {cpus}"
@@ -172,8 +188,9 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     """What the witness showed of the CPUs' own speed, and what is made of it."""
     if not any(each.witness for each in record.rounds):
         return ""
-    pace = analysis.reference.pace if analysis.reference else None
-    if pace is None:
+    reference = analysis.reference
+    pace = reference.pace if reference else None
+    if reference is None or pace is None:
         return (
             "the speed of the CPUs themselves is not known, times are as delivered: the witness did "
             f"{FEWEST} pieces beside fewer than two single sessions"
@@ -188,7 +205,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     if same:
         paced = f"the figures of N={short_ranges(same)} are without what its changes cost (at one pace)"
         parts.append(f"{paced}, tables of sessions with it (as delivered)")
-    parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
+    if pace.tolerance > reference.tolerance:
+        parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
 
 
@@ -328,7 +346,12 @@ def _answers(analysis: Analysis) -> str:
     """What the words equal and full speed rest on."""
     if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
         return ""
-    return f"equal, full speed: the usual round is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    terms = f"equal, full speed: the usual round is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
+    if not above:
+        return terms
+    where = f"N={short_ranges(sorted({each.level for each in above}))}"
+    return f"{terms}. Chance is a part of max/min: it is above {times(EQUAL)} at {where}, though shares are equal"
 
 
 def _licences(record: RunRecord, analysis: Analysis) -> str:

@@ -15,7 +15,7 @@ from dbcpu.simulator import SimulatedHost, simulate
 NONE, SHARED, SLOWER, QUEUE = Cause.NONE, Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.RUN_QUEUE
 
 
-def lost(*sessions: dict[str, float] | None) -> Lost:
+def lost(*sessions: dict[str, float] | None, noise: float = 0.01) -> Lost:
     """Sessions of one round that take a second alone, and what they lose by cause; None: it failed."""
     many, known = len(sessions), np.array([each is not None for each in sessions])
     shares = Shares(many)
@@ -24,7 +24,10 @@ def lost(*sessions: dict[str, float] | None) -> Lost:
         for name, lost_s in (each or {}).items():
             shares.add([Share.where(there, Cause(name), np.full(many, lost_s), str)])
     total_s = np.array([sum((each or {}).values()) for each in sessions])
-    return Lost(np.zeros(many, dtype=np.int64), known, total_s > 0, np.ones(many), total_s, np.full(many, 0.1), shares)
+    tolerated_s, spread = np.full(many, 0.1), np.full(many, noise)
+    return Lost(
+        np.zeros(many, dtype=np.int64), known, total_s > 0, np.ones(many), total_s, tolerated_s, spread, shares
+    )  # fmt: skip
 
 
 def named(*sessions: dict[str, float] | None) -> list[tuple[Cause, Cause]]:
@@ -56,6 +59,14 @@ def test_parts_are_weighed_over_those_of_the_fastest(
     session: dict[str, float], fastest: dict[str, float], expected: tuple[Cause, Cause]
 ) -> None:
     assert named(session, fastest)[0] == expected
+
+
+def test_what_noise_makes_slower_than_the_fastest_is_not_weighed_over_it() -> None:
+    """All take turns, and one of them happened to need more CPU time: 1.17 times as long as the fastest."""
+    sessions = {"run_queue": 0.8, "slower_cpu": 0.7}, {"run_queue": 0.75, "slower_cpu": 0.4}
+    for noise, cause in ((0.01, SLOWER), (0.2, QUEUE)):
+        first, _ = lost(*sessions, noise=noise).named()
+        assert CAUSES[first[0]] is cause
 
 
 def test_a_session_that_failed_is_not_the_fastest() -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from dbcpu.analysis.checks.headline import Headline, headline, one_word
+from dbcpu.analysis.checks.headline import Headline, headline, one_word, whose
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.record import Foreign, Round, RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two
@@ -151,3 +152,31 @@ def test_waiting_behind_other_processes_is_not_mended_by_fewer_sessions() -> Non
 )
 def test_the_answer_in_one_word(run: RunRecord, word: str) -> None:
     assert one_word(explain(run)) == word
+
+
+def test_a_single_session_that_loses_half_its_time_is_a_no_with_the_remedy_of_its_cause() -> None:
+    behind = [
+        round_of([session(0, 1.0, 0.8)], order=i, busy_s={0: 1.8}, foreign=(Foreign(7, "gzip", 0.8, (0,)),))
+        for i in range(3)
+    ]
+    found = answered(record(behind))
+    assert (found.kind, found.headline) == (BAD, "No: even a single session does not get a whole CPU")
+    assert found.remedy == {each.code: each.remedy for each in explain(record(behind)).findings}["foreign-load"]
+
+
+def test_after_single_sessions_alone_the_remedy_is_to_measure_several() -> None:
+    assert "--sessions auto" in answered(record(solos())).remedy
+
+
+def test_without_an_explanation_a_sampled_host_is_not_sent_to_be_sampled() -> None:
+    """Two sessions are slow, off CPU and with nothing counted for it."""
+    gone = [round_of([session(0, SOLO_S, gap_s=SOLO_S), session(1)], order=at) for at in range(10, 13)]
+    found = answered(record([*solos(), *gone]))
+    assert facts(record([*solos(), *gone]))["main cause"][0] == "unexplained"
+    assert "sampler trace" in found.remedy and "can be sampled" not in found.remedy
+
+
+def test_a_main_cause_of_few_sessions_is_shown_beside_that_of_most() -> None:
+    level = replace(explain(nine_on_eight()).levels[-1], causes=(("shared_core", 2), ("run_queue", 5)), sessions=9)
+    assert whose(level, Cause.SHARED_CORE) == "2 of 9 sessions, the most time lost (run-queue wait: 5)"
+    assert whose(replace(level, causes=(("shared_core", 5), ("none", 7))), Cause.SHARED_CORE) == "5 of 9 sessions"

@@ -178,7 +178,7 @@ def simulated(levels: tuple[int, ...], **host: object) -> Analysis:
 def test_a_larger_loss_above_the_vcpus_is_named_with_its_cause() -> None:
     """A quota of three CPUs on four: up to three only the turbo falls, at four the quota stops all."""
     found = simulated((1, 2, 3, 4), cores=4, threads=1, turbo_slope=0.3, quota_cpus=3.0, hypervisor=None)
-    assert "; above the 3 vCPUs: at 4 sessions all are equally slow" in found.verdict
+    assert "; above the CPU quota of 3: at 4 sessions all are equally slow" in found.verdict
     assert found.verdict.endswith("x (CPU quota, and lower frequency as well).")
 
 
@@ -193,7 +193,7 @@ def test_a_single_session_far_from_its_memory_loses_what_its_times_show() -> Non
     """Nothing was counted of it: the share was that of nothing (0.0 %)."""
     far = SimulatedHost(sockets=2, cores=4, threads=1, nodes=2, remote_slowdown=0.3, memory_node=0)
     found = explain(simulate(far, (1, 4, 8), repeats=6, seed=1))
-    assert found.verdict.startswith("Even a single session typically has a slowdown of ")
+    assert found.verdict.startswith("Even a single session has a median slowdown of ")
     assert " 0.0 % of its time" not in found.verdict
     assert headline(found).headline.startswith("No: even a single session is not always at full speed")
 

@@ -241,4 +241,14 @@ def test_max_over_min_is_held_against_the_ratio_as_it_is_printed() -> None:
     levels = explain(without_smt()).levels
     found = fair_level([replace(each, max_over_min=1.104) for each in levels], 1.1, 4)
     assert found is not None and found.level == 4
-    assert fair_level([replace(each, max_over_min=1.106) for each in levels], 1.1, 4) is None
+    more = [replace(each, max_over_min=1.106, even=Answer.UNDECIDED) for each in levels]
+    assert fair_level(more, 1.1, 4) is None
+
+
+def test_what_the_run_answers_counts_before_what_was_measured() -> None:
+    one, *others = [each for each in explain(without_smt()).levels if each.level <= 4]
+    equal_by_chance_wide = [replace(each, max_over_min=1.12, even=Answer.YES) for each in others]
+    assert fair_level([one, *equal_by_chance_wide], 1.1, 4) == equal_by_chance_wide[-1]
+    counted_unequal = [replace(each, max_over_min=1.08, even=Answer.NO) for each in others]
+    assert fair_level([one, *counted_unequal], 1.1, 4) == one
+    assert fair_level([one, *counted_unequal], 1.2, 4) == counted_unequal[-1], "as much is accepted"

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds
-from dbcpu.record import BASELINE, RunRecord
+from dbcpu.record import BASELINE, Execution, RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from support.builders import experiments as build
@@ -107,6 +108,10 @@ def test_levels_are_checked_and_chosen() -> None:
     assert PoolShape(5).levels("auto", 2, 2) == (1, 2, 4, 5)
     with pytest.raises(UsageError, match="--active 101 is more than the 100 jobs"):
         pool.levels("1,101", 2, 2)
+    in_turn = PoolShape(100, connections=6, one_at_a_time=True)
+    assert in_turn.levels("auto", 2, 2) == (1, 2, 4, 6)
+    with pytest.raises(UsageError, match="--active 7 is more than the 6 connections"):
+        in_turn.levels("1,7", 2, 2)
 
 
 def test_each_repeat_has_every_size_once_and_anchors_stand_outside() -> None:
@@ -164,3 +169,25 @@ def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:
     assert pool is not None
     assert [each.sockets for each in pool.sizes] == [3, 11]
     assert pool.sizes[0].slow_s == pytest.approx(0.5)
+
+
+def test_where_callers_wait_for_their_answers_it_is_said_and_waiting_for_a_call_is_no_loss() -> None:
+    """Each session has a job of half a second, and then none for as long."""
+    run = build.pool({2: 10.0})
+    in_turn = replace(run.header.plan, connections=2, one_at_a_time=True)
+    apart = tuple(Execution(1.0 * at, 0.5) for at in range(10))
+    members = tuple(replace(build.session(ordinal, [0.5] * 10), executions=apart) for ordinal in range(2))
+    rounds = [replace(each, sessions=members) if not each.anchor else each for each in run.rounds]
+    waited = RunRecord(replace(run.header, plan=in_turn), tuple(rounds))
+    assert {each.span.elapsed_s for each in timed(waited) if each.span and not each.round.anchor} == {5.0}
+    found = explain(waited)
+    assert found.verdict.endswith(
+        "Measured with 2 callers that wait for each answer; more callers may need more sessions."
+    )
+    assert found.pool is not None
+    assert found.pool.sizes[0].total_s == pytest.approx(9.5)
+    captions = [table.caption for section in document(waited, found).sections for table in section.tables]
+    assert (
+        "20 jobs called over 2 TCP connections, one call at a time on each, through pools of active sessions"
+        in captions
+    )

@@ -113,7 +113,7 @@ def test_the_verdict_says_that_it_was_not_the_sessions() -> None:
     analysis = explain(record)
     assert at(analysis, 2).at_one_pace
     assert at(analysis, 2).full_speed is Answer.YES
-    assert "The CPUs themselves changed speed" in analysis.verdict
+    assert "The CPUs themselves change speed" in analysis.verdict
     assert "strangers-on-siblings" in {each.code for each in analysis.findings}
     assert contradictions(record, analysis) == []
 

@@ -191,3 +191,20 @@ def test_no_more_cores_are_usable_than_the_quota_has(quota_cpus: float) -> None:
     found = explain(simulate(limited, (1, 2, 3, 4, 8), 3, 1, size="short")).capacity
     assert found is not None and found.usable_cores is not None and found.usable_cores_interval is not None
     assert found.usable_cores_interval.low <= found.usable_cores <= found.usable_cores_interval.high <= quota_cpus
+
+
+def test_under_a_quota_nothing_is_counted_per_core_and_usable_is_what_the_quota_gives() -> None:
+    held = explain(simulate(SimulatedHost(cores=4, threads=1, quota_cpus=1.5), (1, 2, 3, 4), repeats=4, seed=1))
+    free = explain(simulate(SimulatedHost(cores=4, threads=1), (1, 2, 3, 4), repeats=4, seed=1))
+    assert held.capacity is not None and free.capacity is not None
+    assert (held.capacity.per_core, free.capacity.per_core is not None) == (None, True)
+    assert (held.capacity.usable_cores or 0.0) <= 1.5 < (free.capacity.usable_cores or 0.0)
+    assert "above the CPU quota of 1.5" in held.verdict.lower().replace("cpu", "CPU")
+
+
+def test_usable_cores_are_never_less_than_the_one_of_a_single_session() -> None:
+    """A second thread costs throughput, and noise leaves it open how much a single session reaches."""
+    found = explain(simulate(SimulatedHost(cores=1, threads=2, smt_yield=-0.2, noise=0.05), (1, 2, 3, 4), 2, seed=0))
+    assert found.capacity is not None and found.capacity.usable_cores_interval is not None
+    assert found.scaling.effective_cores_interval is not None and found.scaling.effective_cores_interval.low < 1.0
+    assert found.capacity.usable_cores_interval.low == found.capacity.usable_cores == 1.0

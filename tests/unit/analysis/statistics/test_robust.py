@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.robust import column_medians, distinct, median, quantile
+from dbcpu.analysis.statistics.robust import column_medians, distinct, expected_range, median, quantile
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 50, 255, 4000])
@@ -26,6 +26,12 @@ def test_what_is_not_known_makes_the_median_unknown() -> None:
     assert np.isnan(median([1.0, np.nan, 3.0]))
     assert np.isnan(median([]))
     assert np.isnan(column_medians(np.array([[1.0, 1.0], [np.nan, 2.0]]))).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("count", "published"), [(1, 0.0), (2, 1.128), (3, 1.693), (10, 3.078), (25, 3.931)])
+def test_the_expected_range_is_that_of_control_charts(count: int, published: float) -> None:
+    """The factor d2: Montgomery, "Introduction to Statistical Quality Control", appendix VI."""
+    assert expected_range(count) == pytest.approx(published, rel=0.05)
 
 
 def test_they_load_no_masked_arrays() -> None:

@@ -8,7 +8,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.formatting import percent, times
 from dbcpu.record import Database, RunRecord
 from dbcpu.reports.documents.environment import environment
-from dbcpu.reports.documents.run_summary import causes, head
+from dbcpu.reports.documents.run_summary import causes, head, summary
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import record, round_of, session, solos
 
@@ -63,3 +63,29 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
     few = replace(found, causes=(("steal", 1), ("competitor", 2), ("none", 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
     assert causes(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
+
+
+def test_a_host_bounded_by_a_quota_is_shown_with_all_its_cpus_and_the_quota() -> None:
+    run = simulate(SimulatedHost(cores=4, threads=1, quota_cpus=1.5), (1, 2), repeats=2, seed=1)
+    assert ", 4 vCPUs with a CPU quota of 1.5, " in dict(head(run, explain(run)))["host"]
+    free = simulate(SimulatedHost(cores=4, threads=1, quota_cpus=6.0), (1, 2), repeats=2, seed=1)
+    assert ", 4 vCPUs on 4 cores, " in dict(head(free, explain(free)))["host"]
+
+
+def test_equal_shares_whose_max_over_min_looks_larger_are_explained_where_the_terms_are() -> None:
+    run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3, seed=1)
+    found = explain(run)
+    alone, pair = found.levels
+    wide = replace(found, levels=(alone, replace(pair, max_over_min=1.12)))
+    assert "by chance" not in dict(summary(run, found))["terms"].lower()
+    assert "it is above 1.10x at N=2, though shares are equal" in dict(summary(run, wide))["terms"]
+
+
+def test_the_witness_is_credited_only_with_what_it_made_smaller() -> None:
+    run = simulate(SimulatedHost(cores=2, threads=1, toggle=1.8, noise=0.01), (1, 2), repeats=6, seed=3)
+    found = explain(run)
+    assert found.reference is not None and found.reference.pace is not None
+    assert "without the witness" in dict(summary(run, found))["pace"]
+    pace = replace(found.reference.pace, tolerance=found.reference.tolerance)
+    same = replace(found, reference=replace(found.reference, pace=pace))
+    assert "without the witness" not in dict(summary(run, same))["pace"]

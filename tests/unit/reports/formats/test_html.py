@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats import html
 from dbcpu.reports.formats.html.inline import inline
 from dbcpu.simulator import preset, simulate
-from support.builders.example import three_on_two
+from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import host as build_host
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.example_pages import RUNS, analysis_of, document_of, page_of
@@ -59,11 +60,31 @@ def test_identifiers_are_unique_and_every_reference_leads_to_one(name: str) -> N
 
 def test_a_slowed_session_leads_to_its_lane_and_back() -> None:
     page = page_of("nine_on_eight")
-    rows = re.findall(r'<tr id="row-(lane-[\w-]+)"><th scope="row"><a href="#lanes-wide-(lane-[\w-]+)">(\d+)</a>', page)
+    link = r'<a class="wide" href="#lanes-wide-(lane-[\w-]+)">(\d+)</a>'
+    phone = r'<a class="narrow" href="#lanes-narrow-(lane-[\w-]+)" aria-label="(\d+)"></a>'
+    rows = re.findall(rf'<tr id="row-(lane-[\w-]+)"><th scope="row">{link}{phone}</th>', page)
     assert len(rows) == 2
-    for row, lane, session_ in rows:
-        assert row == lane
-        assert re.search(rf'<g id="lanes-wide-{lane}"><a href="#row-{lane}">[^/]*>session {session_}</text>', page)
+    for lane, wide, session_, narrow, named in rows:
+        assert (wide, narrow, named) == (lane, lane, session_)
+        for width in ("wide", "narrow"):
+            place = f'<g id="lanes-{width}-{lane}"><a href="#row-{lane}">'
+            assert re.search(rf"{place}[^/]*>session {session_}</text>", page)
+
+
+def test_nothing_leads_to_a_lane_that_one_of_the_pictures_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = charts.drawn
+
+    def without(*given: Any, **named: Any) -> dict[str, dict[str, bytes]]:
+        found = {form: dict(pictures) for form, pictures in drawn(*given, **named).items()}
+        if named.get("for_phone"):
+            found["svg"]["lanes"] = found["svg"]["lanes"].replace(b'id="lane-', b'id="other-')
+        return found
+
+    monkeypatch.setattr(charts, "drawn", without)
+    record = nine_on_eight()
+    page = html.render(document(record, explain(record)))
+    assert "row-lane-" not in page
+    assert "#lanes-wide-lane-" not in page
 
 
 def test_a_simulated_run_says_so_in_title_heading_and_headline() -> None:

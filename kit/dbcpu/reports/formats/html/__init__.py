@@ -24,7 +24,7 @@ IN_FOLDER = True
 MAX_ROWS = 20
 """Of a table with the worst first."""
 _TEMPLATES = Path(__file__).parent / "templates"
-_PLACE = re.compile(r'(<g id="([\w-]+-wide-(lane-[\w-]+))">)(.*?)</g>', re.DOTALL)
+_PLACE = re.compile(r'(<g id="([\w-]+-(wide|narrow)-(lane-[\w-]+))">)(.*?)</g>', re.DOTALL)
 _BACKTICKED = re.compile(r"`([^`]+)`")
 
 
@@ -56,25 +56,25 @@ def _rows(document: Document) -> set[str]:
 
 def _linked(
     pictures: dict[str, tuple[Markup, Markup]], rows: set[str]
-) -> tuple[dict[str, tuple[Markup, Markup]], dict[str, str]]:
-    """The pictures with links from places to their rows, and the identifier of each place that was found.
+) -> tuple[dict[str, tuple[Markup, Markup]], dict[str, dict[str, str]]]:
+    """The pictures with links from places to their rows, and of each place its identifiers in both, by their width.
 
-    That of the wide picture: a phone does not show it, and has no lanes to point at.
+    A link needs both: only one of the pictures is shown, and nothing leads to what is hidden.
     """
-    places: dict[str, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    for picture in (one for both in pictures.values() for one in both):
+        for _, identifier, width, place, _ in _PLACE.findall(picture):
+            found.setdefault(place, {}).setdefault(width, identifier)
+    places = {place: known for place, known in found.items() if place in rows and len(known) == 2}
 
-    def linked(found: re.Match[str]) -> str:
-        opening, identifier, place, inside = found.groups()
-        if place not in rows:
-            return found[0]
-        places.setdefault(place, identifier)
-        return f'{opening}<a href="#row-{place}">{inside}</a></g>'
+    def linked(match: re.Match[str]) -> str:
+        opening, _, _, place, inside = match.groups()
+        return f'{opening}<a href="#row-{place}">{inside}</a></g>' if place in places else match[0]
 
-    shown = {
-        name: (Markup(_PLACE.sub(linked, str(wide))), narrow)  # noqa: S704 - was markup before
-        for name, (wide, narrow) in pictures.items()
-    }
-    return shown, places
+    def shown(picture: Markup) -> Markup:
+        return Markup(_PLACE.sub(linked, str(picture)))  # noqa: S704 - was markup before
+
+    return {name: (shown(wide), shown(narrow)) for name, (wide, narrow) in pictures.items()}, places
 
 
 def _inlined(document: Document, known: Pictures) -> dict[str, tuple[Markup, Markup]]:

@@ -1,0 +1,65 @@
+"""What a result leaves undecided beside its undecided levels, and what would decide it, in words."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.levels.outcome import Outcome, is_loss
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.host import TopologyCheck
+from dbcpu.analysis.results.run import LevelView, MoreRounds
+from dbcpu.formatting import duration, plural, short_ranges
+
+MORE_ALONE = 6
+"""Rounds of a single session of which some lost time."""
+
+
+def would_decide(context: RunContext, more: MoreRounds | None, topology: TopologyCheck | None) -> str:
+    """What would decide the undecided levels; ``more``: the rounds that probably would."""
+    if context.reference is None or context.reference.noise_range is None:
+        return "more rounds of one session would decide"
+    if more is not None:
+        return (
+            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
+            "would probably decide"
+        )
+    if hidden_cores_possible([each.level for each in context.record.rounds], context.vcpus, context.cores):
+        return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
+    if topology is not None and topology.verdict == "fewer_cores":
+        return "whole cores (`ThreadsPerCore=1`) or longer executions may decide"
+    return "a quieter host or longer executions may decide"
+
+
+def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
+    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``.
+
+    ``single``: whether there is one of a single session.
+    """
+    some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
+    shares = [each.level for each in some if each.even is Answer.UNDECIDED]
+    speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
+    parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
+    parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
+    why = f" (some rounds lost time: {alone.words})" if alone.is_known else ""
+    parts += [f"whether a single session gets a whole CPU{why}"] if single else []
+    if not parts:
+        return ""
+    undecided = f"it is undecided {' and '.join(parts)}"
+    if found.undecided:  # a sentence before this one says what would decide
+        return undecided
+    return f"{undecided}; {_may_decide([each for each in some if each.level in (*shares, *speed)], context, single)}"
+
+
+def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
+    """``levels`` have an open question; with ``single`` a session alone has one, too."""
+    needed = rounds_of_each(context, levels)
+    if None in needed:
+        return "a quieter host or longer executions may decide"
+    if why_no_more(context.record.header):
+        return "more rounds or a quieter host may decide"
+    added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
+    wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
+    rounds = max([MORE_ALONE if single else 1, *added])
+    command = f"`dbcpu more {context.record.header.run_id} --sessions {wanted} --rounds {rounds}`"
+    return f"more rounds ({command}) or a quieter host may decide"
