@@ -18,6 +18,7 @@ SCHEMA = 1
 ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
 UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves
+TOO_LATE = "no answer within"  # begins the error of a session that was cancelled at the deadline of its round
 UNLISTED = 0  # in place of a pid: several processes together, where which they were was not recorded
 RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"  # services that run a database, and what parameters call them
 MAX_CPUS = 65_536

@@ -21,7 +21,7 @@ from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realt
 from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
-from dbcpu.record import Server
+from dbcpu.record import TOO_LATE, Server
 from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
 
 BATCH = 8
@@ -326,7 +326,7 @@ class Gate:
     def _end_late(self, timeout_s: float) -> None:
         if self._running and not self._paused:
             late = self._running - self._without_work()
-            self._late = {session.ordinal: f"no answer within {timeout_s:g} s; cancelled" for session in late}
+            self._late = {session.ordinal: f"{TOO_LATE} {timeout_s:g} s; cancelled" for session in late}
             self._end_running()
 
     def _without_work(self) -> set[Session]:

@@ -85,7 +85,8 @@ class Unchanged:
 class Setting:
     """Everything a round needs. ``host`` is where the server processes run, None if its /proc cannot be read.
 
-    ``solo_s``: seconds per execution of a single session, from the calibration; deadlines follow from it.
+    ``solo_s``: seconds per execution of a single session, from the calibration, or more where a round showed more;
+    deadlines follow from it.
     ``not_sampled``: why the sampler in use sees nothing, or ''. ``jobs``: those that the sessions of a round
     share among them, each taking the next as soon as it is free, and the ``callers`` that call for them, if any.
     ``weighed``: look at the servers' memory.
@@ -133,7 +134,18 @@ def measure(
         begun(spec)
         finished = run_round(setting, spec)
         done.append(finished)
+        setting = replace(setting, solo_s=max(setting.solo_s, fair_execution_s(finished, setting.vcpus)))
         yield finished
+
+
+def fair_execution_s(round_: Round, vcpus: int) -> float:
+    """What an execution of the slowest session took, over what fair turns on the vCPUs make of it; 0 if none ended.
+
+    On a host that became busy it is many times that of the calibration, and deadlines follow.
+    """
+    took_s = [sum(each.elapsed_s for each in one.executions) / len(one.executions)
+              for one in round_.sessions if one.executions]  # fmt: skip
+    return max(took_s, default=0.0) / max(1.0, round_.level / max(1, vcpus))
 
 
 @dataclass(frozen=True, slots=True)

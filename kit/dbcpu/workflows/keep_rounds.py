@@ -6,7 +6,9 @@ from typing import Protocol
 
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, StoreError
 from dbcpu.formatting import plural
-from dbcpu.record import Header, Round
+from dbcpu.record import TOO_LATE, Header, Round
+
+SLOWER_NOW = "; the host is much slower than before the round: measure at a quieter time, or with fewer `--executions`"
 
 
 class Keeper(Protocol):
@@ -49,7 +51,7 @@ def keep_rounds(
             kept += 1
             finished(done)
             if done.error and not gaps:
-                raise MeasureError(done.error)
+                raise MeasureError(f"{done.error}{SLOWER_NOW if TOO_LATE in done.error else ''}")
     except KeyboardInterrupt:
         _close(store, run_id, "interrupted")
         raise Interrupted(_stopped("interrupted", run_id, kept, planned)) from None

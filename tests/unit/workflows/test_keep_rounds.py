@@ -1,11 +1,13 @@
 """However the rounds of a run end, what is stored of them is named."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from dbcpu.errors import Interrupted, ServerError, StoreError
+from dbcpu.errors import Interrupted, MeasureError, ServerError, StoreError
 from dbcpu.record import Round
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.keep_rounds import keep_rounds
@@ -28,6 +30,23 @@ def test_a_whole_run_is_complete(store: Store) -> None:
     seen: list[Round] = []
     run_id = keep_rounds(store, runs.header("one", status="running"), rounds_until(None), seen.append)
     assert (store.header(run_id).status, [each.order for each in seen]) == ("complete", [0])
+
+
+@pytest.mark.parametrize(
+    ("error", "ending"),
+    [
+        (
+            "every session failed: no answer within 60 s; cancelled",
+            "at a quieter time, or with fewer `--executions`; 1",
+        ),
+        ("every session failed: it was lost", "it was lost; 1"),
+    ],
+    ids=["too late", "another reason"],
+)
+def test_a_round_that_took_too_long_ends_the_run_with_what_helps(store: Store, error: str, ending: str) -> None:
+    failed = replace(runs.round_of(1, 0), error=error)
+    with pytest.raises(MeasureError, match=re.escape(f"{ending} finished round stored")):
+        keep_rounds(store, runs.header("one", status="running"), [failed], lambda _: None)
 
 
 @pytest.mark.parametrize(
