@@ -27,6 +27,8 @@ PACKAGES = ("qemu-system-x86", "busybox-static", "cpio", "kmod", "e2fsprogs", "d
 _PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "depmod", "mke2fs", "debootstrap", "apt-get", "dpkg")
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
 MODULES = ("virtio_pci", "virtio_blk", "ext4", "crc32c_generic")
+INCLUDED = "python3,iproute2,numactl"
+"""Debian packages of the root disk beside the smallest ones."""
 ROOT_DISK = "3G"
 EXCHANGE_BYTES = 256 * 2**20
 PACKAGES_DIR = "/opt/packages"
@@ -123,7 +125,7 @@ class Builder:
     def build(self) -> None:
         """Raises CalledProcessError or OSError when a part cannot be had."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        wanted = json.dumps([*self.requirements, _INIT, _GUEST])
+        wanted = json.dumps([*self.requirements, INCLUDED, _INIT, _GUEST])
         stamp = self.folder / "built"
         if stamp.is_file() and stamp.read_text() == wanted:
             return
@@ -167,7 +169,7 @@ class Builder:
 
     def _disk(self, scratch: Path) -> None:
         root = scratch / "root"
-        _run(["debootstrap", "--variant=minbase", "--include=python3,iproute2", _suite(), str(root), _mirror()])
+        _run(["debootstrap", "--variant=minbase", f"--include={INCLUDED}", _suite(), str(root), _mirror()])
         version = _run(["chroot", str(root), "python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
         platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(17, 37)] + ["manylinux2014_x86_64"]
         _run(
