@@ -302,6 +302,14 @@ class WakeUps:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeMemory:
+    """What a session's server process has on a memory node, shared memory included, other mapped files not. numa(7)"""
+
+    node: int
+    resident_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """One session in one round.
 
@@ -309,7 +317,9 @@ class Session:
     10 ms ticks exist). ``migrations`` is the kernel's count, ``migrations_seen`` what the polls saw. ``answer_ok`` is
     None when no execution ended, or no answer is known. ``db`` holds counter deltas. ``ran_instead``, longest
     first, and ``wake_ups`` are known where the kernel's trace was taken (``Round.trace``). ``blocked``: jobs of a pool
-    that only waited, none of the ``executions``.
+    that only waited, none of the ``executions``. ``memory_nodes`` are those that it may have memory on;
+    ``memory_policy`` as the kernel shows it (``bind:1``), and ``node_memory`` what it has at the end of the round, both
+    known on hosts with several nodes only. Nodes have the kernel's numbers.
     """
 
     ordinal: int
@@ -336,6 +346,8 @@ class Session:
     ran_instead: tuple[RanInstead, ...] = ()
     wake_ups: WakeUps | None = None
     blocked: tuple[Execution, ...] = ()
+    memory_policy: str | None = None
+    node_memory: tuple[NodeMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

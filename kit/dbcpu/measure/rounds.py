@@ -366,6 +366,8 @@ def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Rele
         residency=tuple(_from_release(one, released) for one in seen.residency),
         ran_instead=seen.ran_instead,
         wake_ups=seen.wake_ups,
+        memory_policy=seen.memory_policy,
+        node_memory=seen.node_memory,
     )
 
 

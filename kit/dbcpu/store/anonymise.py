@@ -161,7 +161,7 @@ RULES: Mapping[type, Mapping[str, Rule]] = {
     Database: {"kind": _keep, "version": _version, "parameters": Names.value, "driver": _keep, "not_checked": _gone},
     Driver: {"hostname": _HOST, "python": _keep, "boot_id": _gone, "pid_namespace": _gone, "machine": _gone},
     Server: {"how": _left_out},
-    Session: {"error": _left_out, "policy": _keep, "cgroup": Names.path, "cpu_source": _keep},
+    Session: {"error": _left_out, "policy": _keep, "memory_policy": _keep, "cgroup": Names.path, "cpu_source": _keep},
     Wait: {"event": _keep},
     Clock: {"source": _clock},
     Foreign: {"command": Names.command},

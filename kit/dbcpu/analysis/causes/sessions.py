@@ -19,7 +19,7 @@ from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, batches
 from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.residency import Mask
-from dbcpu.analysis.placement.valid_sessions import Key, Timed
+from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
@@ -65,7 +65,7 @@ def cores_of(record: RunRecord) -> Cores:
     return Cores(
         {each.cpu: each.siblings for each in cpus},
         {each.cpu: each.core for each in cpus},
-        {each.cpu: each.node for each in cpus if each.node >= 0},
+        kernel_node_of(host),
     )
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from dbcpu.analysis.placement.work_done import undone
 from dbcpu.formatting import seconds
-from dbcpu.record import Execution, Round, RunRecord, Session
+from dbcpu.record import Execution, HostInfo, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
 SOAK = "soak"
@@ -109,8 +109,7 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     basis, not_done, in_turn = clock_basis(record), undone(record), record.header.plan.one_at_a_time
-    host = record.header.host
-    node = {each.cpu: each.node for each in host.topology.cpus} if host else {}
+    node = kernel_node_of(record.header.host)
     every_node = frozenset(node.values())
     found = tuple(
         _timed(each, session, basis, not_done, in_turn=in_turn, remote=_is_remote(session, node, every_node))
@@ -163,6 +162,15 @@ def _clock_step(session: Session) -> str:
         return ""
     seen = f"{seconds(server_s)} by it, {seconds(driver_s)} by the driver's"
     return f"the server's clock was set forward while it ran: {seen}"
+
+
+def kernel_node_of(host: HostInfo | None) -> dict[int, int]:
+    """By CPU, its memory node in the kernel's numbers, as those of ``Session.memory_nodes``; not of an offline one."""
+    if host is None:
+        return {}
+    pairs = (pair.split("=") for pair in host.facts.get("kernel_nodes", "").split())
+    theirs = {int(ours): int(number) for ours, number in pairs}
+    return {each.cpu: theirs.get(each.node, each.node) for each in host.topology.cpus if each.node >= 0}
 
 
 def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[int]) -> bool:

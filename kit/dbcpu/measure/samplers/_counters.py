@@ -3,6 +3,7 @@
 Sources: proc(5), kernel Documentation/scheduler/sched-stats.rst, cgroup-v2.rst, sched-bwc.rst
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,10 +13,13 @@ from dbcpu.hosts.proc import ProcessStat, SchedStat
 from dbcpu.hosts.topology import CpuGroup, cgroup_chain, parse_cpu_list
 from dbcpu.hosts.topology.limits import quota_of
 from dbcpu.measure.samplers.base import Seen, Watched
-from dbcpu.record import CgroupUse, CpuSeries, Foreign, Residency
+from dbcpu.record import CgroupUse, CpuSeries, Foreign, NodeMemory, Residency
 
 MIN_FOREIGN_S = 0.02
 _POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
+
+_NODE = re.compile(r"N\d+")
+_SHARED_MEMORY = ("/dev/zero", "/SYSV", "/dev/shm/", "/memfd:", "/anon_hugepage")  # noqa: S108 - as numa_maps names it
 
 Groups = dict[str, tuple[CpuGroup, float | None, list[int]]]
 """By folder: a control group, its quota in CPUs, and the ordinals of the sessions in it."""
@@ -46,13 +50,15 @@ def seen(told: Mapping[str, Any], ticks: int) -> Seen:
     sched, sched_before = _colon_pairs(after["sched"]), _colon_pairs(before["sched"])
     cpu_s, source, delay_s = _cpu_time(told, ticks)
     policy, nice = _policy(before["stat"])
+    maps = told["after"].get("numa_maps") or ""
+    memory_policy = policy_of(maps)
     return Seen(
         ordinal=told["ordinal"],
         allowed_cpus=parse_cpu_list(settings.get("Cpus_allowed_list", "")),
         policy=policy,
         nice=nice,
         cgroup=(before["cgroup"] or "").strip().splitlines()[-1].split(":", 2)[-1] if before["cgroup"] else None,
-        memory_nodes=parse_cpu_list(settings.get("Mems_allowed_list", "")),
+        memory_nodes=_allowed_nodes(settings.get("Mems_allowed_list", ""), memory_policy),
         cpu_s=cpu_s,
         cpu_source=source,
         run_delay_s=delay_s,
@@ -65,7 +71,37 @@ def seen(told: Mapping[str, Any], ticks: int) -> Seen:
             for cpu, state, from_s, to_s, run, delay in told["intervals"]
         ),
         vanished=told["gone"],
+        memory_policy=memory_policy,
+        node_memory=node_memory(maps),
     )
+
+
+def policy_of(maps: str) -> str | None:
+    """The memory policy of a process, that of its first mapping: ``default``, ``bind:1``. None: not shown."""
+    first = maps.split(maxsplit=2)
+    return first[1] if len(first) > 1 else None
+
+
+def node_memory(maps: str) -> tuple[NodeMemory, ...]:
+    """By memory node; mapped files do not count, which lie where they were read first. numa(7)"""
+    found: dict[int, int] = {}
+    for line in maps.splitlines():
+        told = dict(word.split("=", 1) for word in line.split()[2:] if "=" in word)
+        if not told.get("file", "/dev/zero").startswith(_SHARED_MEMORY):
+            continue
+        for name, pages in told.items():
+            if _NODE.fullmatch(name):
+                found[int(name[1:])] = found.get(int(name[1:]), 0) + (int(pages) * int(told["kernelpagesize_kB"]) << 10)
+    return tuple(NodeMemory(*each) for each in sorted(found.items()))
+
+
+def _allowed_nodes(listed: str, memory_policy: str | None) -> tuple[int, ...]:
+    """What its control group allows, and its policy: the kernel's list knows of the group alone. cpusets.rst"""
+    allowed = parse_cpu_list(listed)
+    kind, _, bound = (memory_policy or "").rpartition(":")
+    if kind.partition("=")[0] != "bind":
+        return allowed
+    return tuple(node for node in allowed if node in parse_cpu_list(bound))
 
 
 def _cpu_time(told: Mapping[str, Any], ticks: int) -> tuple[float | None, str | None, float | None]:

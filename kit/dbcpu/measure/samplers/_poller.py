@@ -21,6 +21,8 @@ from typing import Any
 
 TIMELINE_S = 0.5
 STAT_BYTES = 1024
+COUNTED_KB = 1 << 20
+"""Of how large a process, shared memory included, the memory is counted by node."""
 
 
 def main() -> None:
@@ -160,6 +162,23 @@ class Track(Stretches):
         names = ("stat", "schedstat", "status", "sched", "cgroup")
         return {name: text(f"{self.folder}/{name}") for name in names}
 
+    def memory(self) -> str | None:
+        """numa_maps of a process on several memory nodes; of one with much memory no more than address and policy.
+
+        The kernel looks at every page that it counts, and makes no more lines than are read.
+        """
+        told = dict(line.split(":", 1) for line in (text(f"{self.folder}/status") or "").splitlines() if ":" in line)
+        nodes, resident = told.get("Mems_allowed_list", "").strip(), told.get("VmRSS", "").split()
+        if nodes.isdecimal() or not nodes or not resident:
+            return None
+        if int(resident[0]) <= COUNTED_KB:
+            return text(f"{self.folder}/numa_maps")
+        try:
+            with open(f"{self.folder}/numa_maps", "rb", buffering=0) as file:  # noqa: PTH123 - as above
+                return b" ".join(file.read(80).split()[:2]).decode("utf-8", "replace")
+        except OSError:
+            return None
+
 
 class Poller:
     """One round of watching."""
@@ -210,7 +229,7 @@ class Poller:
         realtime(False)
         for track in self.tracks:
             track.end()
-        after = [track.snapshot() for track in self.tracks]
+        after = [track.snapshot() | {"numa_maps": track.memory()} for track in self.tracks]
         os.close(self.cpu_stat)
         return {
             "sessions": [

@@ -10,7 +10,18 @@ from typing import Protocol, runtime_checkable
 
 from dbcpu import registry
 from dbcpu.hosts.base import Host
-from dbcpu.record import CgroupUse, Clock, CpuPressure, CpuSeries, Foreign, RanInstead, Residency, Trace, WakeUps
+from dbcpu.record import (
+    CgroupUse,
+    Clock,
+    CpuPressure,
+    CpuSeries,
+    Foreign,
+    NodeMemory,
+    RanInstead,
+    Residency,
+    Trace,
+    WakeUps,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,8 @@ class Seen:
     vanished: bool = False
     ran_instead: tuple[RanInstead, ...] = ()
     wake_ups: WakeUps | None = None
+    memory_policy: str | None = None
+    node_memory: tuple[NodeMemory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from dbcpu.analysis.causes.sessions import watch
+from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.valid_sessions import Span, timed, timed_round
 from dbcpu.record import RunRecord
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders import experiments as build
 
 
@@ -40,3 +43,21 @@ def test_a_span_without_a_loss_is_shorter_by_it_and_what_was_blocked_stays_no_pa
     shorter = span.shortened(0.4)
     assert shorter.elapsed_s == pytest.approx(span.elapsed_s - 0.4)
     assert shorter.executions[1] == pytest.approx((3.7, 5.5))
+
+
+def test_memory_nodes_have_the_kernels_numbers_whatever_those_are() -> None:
+    """POWER has nodes 0 and 8, which dbcpu counts as 0 and 1."""
+    host = SimulatedHost(cores=8, threads=1, nodes=2, remote_slowdown=0.3, memory_node=1)
+    run = simulate(host, levels=(1, 8), repeats=3, seed=2)
+    assert run.header.host is not None
+    eight = replace(run.header.host, facts={**run.header.host.facts, "kernel_nodes": "0=0 1=8"})
+    rounds = tuple(
+        replace(each, sessions=tuple(replace(one, memory_nodes=(8,)) for one in each.sessions)) for each in run.rounds
+    )
+    other = RunRecord(replace(run.header, host=eight), rounds)
+    assert {each.remote for each in timed(run)} == {False, True}
+    assert [each.remote for each in timed(other)] == [each.remote for each in timed(run)]
+    seen, expected = watch(run_context(other)), watch(run_context(run))
+    assert seen is not None
+    assert expected is not None
+    assert seen.evidence.remote_s.tolist() == pytest.approx(expected.evidence.remote_s.tolist())

@@ -147,6 +147,26 @@ def test_round_reports_before_after_and_others(proc: FakeProc, monkeypatch: pyte
     assert told["polls"] == 2
 
 
+@pytest.mark.parametrize(
+    ("status", "maps"),
+    [
+        ("VmRSS:\t   20000 kB\nMems_allowed_list:\t0-1\n", "55d0 bind:1 heap anon=3 N1=3 kernelpagesize_kB=4\n"),
+        ("VmRSS:\t20000000 kB\nMems_allowed_list:\t0-1\n", "55d0 bind:1"),
+        ("VmRSS:\t   20000 kB\nMems_allowed_list:\t1\n", None),
+        ("", None),
+    ],
+    ids=["counted", "too much to count", "one node", "nothing known"],
+)
+def test_memory_by_node_is_read_where_there_are_several_nodes(proc: FakeProc, status: str, maps: str | None) -> None:
+    proc.process(42)
+    folder = proc.root / "proc" / "42"
+    (folder / "status").write_text(status)
+    (folder / "numa_maps").write_text("55d0 bind:1 heap anon=3 N1=3 kernelpagesize_kB=4\n")
+    assert track(proc).memory() == maps
+    (folder / "numa_maps").unlink()
+    assert track(proc).memory() is None
+
+
 def test_sessions_that_are_gone_at_the_start_are_named(proc: FakeProc) -> None:
     proc.process(42)
     watcher = Poller(command(proc, (0, 42, None), (1, 4711, None)))

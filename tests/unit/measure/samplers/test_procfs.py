@@ -14,6 +14,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers import _local, procfs
 from dbcpu.measure.samplers.base import Watched
+from dbcpu.record import NodeMemory
 
 STAT = "42 (post (gres)) S " + " ".join(str(number) for number in range(4, 53))
 
@@ -42,6 +43,44 @@ def test_counters_and_settings_of_a_session() -> None:
     assert (seen.nice, seen.policy) == (19, "41"), "fields 19 and 41; a policy without a name keeps its number"
     assert [(one.cpu, one.cpu_s, one.run_delay_s) for one in seen.residency] == [(0, 1.5, 0.0), (2, 0.5, 1.0)]
     assert (seen.migrations, seen.migrations_seen) == (None, 1)
+
+
+MAPS = (
+    "55d0a0000000 {policy} file=/usr/lib/postgresql/18/bin/postgres mapped=700 mapmax=9 N0=700 kernelpagesize_kB=4\n"
+    "55d0aa000000 {policy} heap anon=300 dirty=300 active=0 N1=300 kernelpagesize_kB=4\n"
+    "7f0000000000 {policy} file=/dev/zero\\040(deleted) dirty=20 mapmax=9 N0=4 N1=16 kernelpagesize_kB=4\n"
+    "7f0010000000 {policy} file=/anon_hugepage\\040(deleted) huge dirty=2 N1=2 kernelpagesize_kB=2048\n"
+    "7f0020000000 {policy}\n"
+    "7ffe00000000 {policy} stack anon=10 dirty=10 N0=3 N1=7 kernelpagesize_kB=4\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("policy", "nodes"),
+    [
+        ("bind:1", (1,)),
+        ("bind=static:1-2", (1,)),
+        ("interleave:0-1", (0, 1)),
+        ("prefer:1", (0, 1)),
+        ("default", (0, 1)),
+    ],
+)
+def test_nodes_of_memory_are_those_of_its_policy_among_those_of_its_group(policy: str, nodes: tuple[int, ...]) -> None:
+    """The kernel's list of allowed nodes knows of the control group alone: numactl --membind does not change it."""
+    row = told()
+    status = row["after"]["status"].replace("Mems_allowed_list:\t0", "Mems_allowed_list:\t0-1")
+    row["after"] = row["after"] | {"status": status, "numa_maps": MAPS.format(policy=policy)}
+    seen = counters.seen(row, 100)
+    assert (seen.memory_policy, seen.memory_nodes) == (policy, nodes)
+    counted = (NodeMemory(0, 7 * 4096), NodeMemory(1, 323 * 4096 + 4 * 2**20))
+    assert seen.node_memory == counted, "mapped files lie where they were read first"
+
+
+def test_memory_that_was_not_counted_is_unknown() -> None:
+    row = told()
+    row["after"] = row["after"] | {"numa_maps": "55d0a0000000 bind:0"}
+    assert (counters.seen(row, 100).memory_policy, counters.seen(row, 100).node_memory) == ("bind:0", ())
+    assert (counters.seen(told(), 100).memory_policy, counters.seen(told(), 100).node_memory) == (None, ())
 
 
 def test_policy_has_its_name() -> None:
