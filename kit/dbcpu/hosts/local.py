@@ -29,9 +29,8 @@ class LocalHost:
         try:
             (self.root / path.lstrip("/")).write_text(text, "utf-8")
         except OSError as error:
-            raise HostError(
-                f"{path} could not be written: {error.strerror}; root is needed for most settings"
-            ) from None
+            hint = "; root is needed for most settings" if isinstance(error, PermissionError) else ""
+            raise HostError(f"{path} could not be written: {error.strerror}{hint}") from None
 
     def run(self, argv: tuple[str, ...], timeout_s: float) -> Finished:
         """Raises HostError when the command is missing or does not end in time."""
