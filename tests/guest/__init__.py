@@ -8,4 +8,5 @@ thread adds nothing. ``emulated`` builds and starts it, ``experiment`` measures 
     python -m guest --out FILE.json.gz [--hidden]    needs the packages of emulated.PACKAGES, and 10 minutes
     python -m guest --out FILE.json.gz --vary        the same under SMT off, one per core, spread and pack: 20 minutes
     python -m guest --out FILE.txt --undo            switches SMT off and kills the driver at every step
+    python -m guest --out FILE.json.gz --nodes       two memory nodes: where memory is, interrupts moved and put back
 """

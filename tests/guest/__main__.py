@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dbcpu.store import record_file
 from guest.emulated import Result, Shape, why_not
 from guest.experiment import (
     COUNTED,
@@ -20,6 +21,7 @@ from guest.experiment import (
     undo,
     vary,
 )
+from guest.two_nodes import TOLD, complaints, nodes
 
 
 @click.command()
@@ -29,14 +31,15 @@ from guest.experiment import (
 @click.option("--vary", "varied", is_flag=True, help="As it is, SMT off, one per core, spread and pack, in turns.")
 @click.option("--undo", "undone", is_flag=True, help="Kill a driver at every step of switching SMT off.")
 @click.option("--kit", "by_kit", is_flag=True, help="The shell kit: SMT off and back, topology, capture, N shells.")
+@click.option("--nodes", "noded", is_flag=True, help="Two memory nodes: memory policies, and interrupts moved.")
 @click.option("--sessions", default="1-4", show_default=True, help="Levels of --vary.")
 @click.option(
     "--executions", default=EXECUTIONS, show_default=True, help="Of each session, but for --vary; 64: witness."
 )
 @click.option("--repeats", default=5, show_default=True, help="Rounds of each level and variant of --vary.")
 def main(
-    out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, by_kit: bool, sessions: str, executions: int,
-    repeats: int,
+    out: Path, hidden: bool, smt_off: bool, varied: bool, undone: bool, by_kit: bool, noded: bool, sessions: str,
+    executions: int, repeats: int,
 ) -> None:  # fmt: skip
     """Measure 1 to 4 sessions on 2 cores x 2 threads of emulated SMT (siblings share one CPU)."""
     reason = why_not()
@@ -57,6 +60,13 @@ def main(
         result = kit(made)
         keep(result, COUNTED, out, began_s)
         wrong = kit_complaints(result)
+        sys.exit("\n".join(["not as it should be:", *wrong]) if wrong else 0)
+    if noded:
+        result = nodes(made)
+        keep(result, RESULT, out, began_s)
+        told = result.files[TOLD].decode()
+        out.with_name(out.name.partition(".")[0] + ".txt").write_text(told)
+        wrong = complaints(record_file.read(out), told)
         sys.exit("\n".join(["not as it should be:", *wrong]) if wrong else 0)
     result = (
         vary(made, label, sessions, repeats)

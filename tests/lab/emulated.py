@@ -18,7 +18,7 @@ PACED = Path(__file__).parent / "results" / "guest"
 EXAMPLE_FILES = ("emulated-smt", "emulated-smt-off", "emulated-smt-hidden")
 FILES = {
     **{name: EXAMPLES / name / "record.json.gz" for name in EXAMPLE_FILES},
-    **{file.name.removesuffix(".json.gz"): file for file in sorted(PACED.glob("*.json.gz"))},
+    **{file.name.removesuffix(".json.gz"): file for file in sorted(PACED.glob("witness-*.json.gz"))},
 }
 """Examples without a witness, and runs of longer sessions with one (``--executions 64``)."""
 SHARED, ALONE = 0.5, 0.1

@@ -204,6 +204,12 @@ def test_only_boot_options_that_concern_cpus_are_kept() -> None:
     assert read_host(host(files)).facts["boot_options"] == "isolcpus=2-3 nosmt mitigations=off"
 
 
+def test_a_list_that_the_kernel_has_not_is_no_fact() -> None:
+    """Seen on 6.1 without nohz_full."""
+    files = two_cpus() | {f"/sys/devices/system/cpu/{name}": "(null)" for name in ("nohz_full", "isolated")}
+    assert not {"nohz_full_cpus", "isolated_cpus"} & read_host(host(files)).facts.keys()
+
+
 def test_several_nodes_have_distances_and_free_memory_in_the_order_of_their_cpus() -> None:
     nodes = {"0": ("1", "10 40", "2097152"), "8": ("0", "40 10", "1048576")}
     files = two_cpus()

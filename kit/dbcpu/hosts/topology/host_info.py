@@ -196,7 +196,9 @@ def _two_kinds(host: Host, topology: Topology) -> dict[str, str]:
 
 
 def _facts(host: Host, topology: Topology) -> dict[str, str]:
-    facts = {name: text for name, path in _FACT_FILES.items() if (text := text_of(host, path))}
+    texts = {name: text_of(host, path) for name, path in _FACT_FILES.items()}
+    # Of an empty list some kernels print no list but a null pointer.
+    facts = {name: text for name, text in texts.items() if text and text != "(null)"}
     options = [word for word in (text_of(host, "/proc/cmdline") or "").split() if BOOT_OPTIONS.match(word)]
     if options:
         facts["boot_options"] = " ".join(options)
