@@ -44,7 +44,7 @@ class RunContext:
     alone: Chance | None = None
     delivered_alone: Chance | None = None
     scatter_of_rounds: dict[str, Chance | None] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """By variant, kept once it was asked for."""
+    """By variant, kept once it is known."""
 
     @property
     def rows(self) -> int:

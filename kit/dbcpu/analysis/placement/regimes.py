@@ -106,8 +106,7 @@ class RegimeSeconds:
 def regime_seconds(rounds: Sequence[Sequence[Timed]], cores: Mapping[int, int]) -> list[RegimeSeconds | None]:
     """Where the time of the sessions of each round went; None if they were not sampled, or no core is known.
 
-    ``cores``: core by CPU, of all CPUs that are to count as places. A session of a round that is not given held its CPU
-    all the same.
+    ``cores``: core by CPU, of all CPUs that are to count as places. A session that is not given held its CPU, too.
     """
     watched = {at: _watched(members) for at, members in enumerate(rounds) if cores and _are_sampled(members)}
     joined = map(JoinedRounds, batches(list(watched.values()), len(cores)))

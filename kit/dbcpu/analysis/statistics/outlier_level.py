@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.statistics import piecewise_linear
-from dbcpu.analysis.statistics.piecewise_linear import Hinge
+from dbcpu.analysis.statistics.hinge_curve import Hinge
 
 OUTLIER, OUTLIER_ERRORS = 0.08, 6.0
 """One level is left out if it misses the curve of the others by this much, and by so many errors of theirs."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.hinge_curve import Hinge, columns, edges
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.analysis.statistics.piecewise_linear import Floats, Hinge
 
 CONFIDENCE = 0.95
 REACH = 0.5
@@ -127,8 +128,8 @@ def _between(axis: Floats, profile: Floats, inside: int, step: int, most: float)
 
 def _gain(best: Hinge, grid: Floats, solved: piecewise_linear.Solved, most: float, ends: Floats) -> Interval:
     """The curve at the second end over that at the first, minus 1, of all curves that are good enough."""
-    columns = piecewise_linear.columns(ends, best.form, piecewise_linear.edges(best.form, grid), best.most)
-    before, after = columns[:, 0], columns[:, 1]
+    both = columns(ends, best.form, edges(best.form, grid), best.most)
+    before, after = both[:, 0], both[:, 1]
     low, high = fieller(after, before, solved.coefficients, solved.inverse, most - solved.chi2)
     return Interval(float(low.min()) - 1, float(high.max()) - 1)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.statistics.hinge_curve import Hinge
 
 SMALL = (*range(1, 21), 32)
 LARGE = (1, 2, 20, 39, 40, 41, 60, 79, 80, 81, 100, 160)
@@ -24,9 +25,7 @@ def noisy(values: np.ndarray, cv: float, seed: int, rounds: int = 3) -> np.ndarr
     return np.median(values[:, None] * (1 + cv * chance.standard_normal((values.size, rounds))), axis=1)
 
 
-def fit(
-    levels: tuple[int, ...], values: np.ndarray, cv: float, expected: tuple[float, ...] = ()
-) -> piecewise_linear.Hinge:
+def fit(levels: tuple[int, ...], values: np.ndarray, cv: float, expected: tuple[float, ...] = ()) -> Hinge:
     found = piecewise_linear.best(levels, list(values), [cv * 1.25 / 3**0.5] * len(levels), expected)
     assert found is not None
     return found

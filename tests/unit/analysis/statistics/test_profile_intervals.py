@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.statistics import piecewise_linear
+from dbcpu.analysis.statistics.hinge_curve import Hinge
 from dbcpu.analysis.statistics.profile_intervals import Intervals, fieller, intervals
 
 LEVELS = (*range(1, 21), 32)
@@ -16,9 +17,7 @@ def truth() -> np.ndarray:
     return np.asarray(np.minimum(levels, CORES) + FURTHER * np.clip(levels - CORES, 0, THREADS - CORES))
 
 
-def told(
-    seed: int, cv: float = CV, ends: tuple[float, float] | None = (CORES, THREADS)
-) -> tuple[piecewise_linear.Hinge, Intervals]:
+def told(seed: int, cv: float = CV, ends: tuple[float, float] | None = (CORES, THREADS)) -> tuple[Hinge, Intervals]:
     chance = np.random.default_rng([seed, 7])
     rates = (truth()[:, None] * (1 + cv * chance.standard_normal((len(LEVELS), ROUNDS)))).mean(axis=1)
     noise = [cv / ROUNDS**0.5] * len(LEVELS)
