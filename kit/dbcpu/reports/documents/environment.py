@@ -6,6 +6,7 @@ from dbcpu.config.origins import NOTES
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
 from dbcpu.record import IMPORTED, Plan, RunRecord, WorkloadInfo
 from dbcpu.reports.document import FactList
+from dbcpu.reports.documents.server_memory import server_memory
 from dbcpu.steal import steal_unseen
 
 
@@ -87,6 +88,7 @@ def _host(record: RunRecord) -> FactList:
         ("frequency governor", host.governor or "not known"),
         ("caches", "; ".join(caches)),
         *_named(host.facts),
+        *server_memory(record),
     ])  # fmt: skip
 
 
