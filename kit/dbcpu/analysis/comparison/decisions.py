@@ -18,7 +18,7 @@ from dbcpu.analysis.comparison.measured_run import (
     log_throughput,
     same_sitting,
 )
-from dbcpu.analysis.comparison.shared_levels import SpreadLevels, spread_levels, units_of
+from dbcpu.analysis.comparison.shared_levels import SpreadLevels, compared_levels, units_of
 from dbcpu.analysis.experiments.party_runs import BESIDE
 from dbcpu.analysis.levels.per_round import RoundFigures
 from dbcpu.analysis.results.comparison import (
@@ -92,8 +92,8 @@ def decide_throughput(base: MeasuredSide, other: MeasuredSide, shared: int | Non
 def decide_spread(
     base: MeasuredSide, other: MeasuredSide, floor: Floor | None, levels_per: str = PER_SESSION
 ) -> Decision:
-    """Over the levels of ``spread_levels``."""
-    levels = spread_levels(base, other, levels_per)
+    """Over the levels of ``compared_levels``."""
+    levels = compared_levels(base, other, levels_per)
     where = _range(levels.of(0)) if levels_per == PER_SESSION else _loads(levels, base, levels_per)
     undecided = Decision(SPREAD, NOT_MEASURED, where, (0, 0), left_out=levels.left_out)
     values: tuple[_Values, _Values] = (

@@ -12,7 +12,7 @@ from dbcpu.analysis.comparison.measured_run import (
     log_spread,
     log_throughput,
 )
-from dbcpu.analysis.comparison.shared_levels import spread_levels
+from dbcpu.analysis.comparison.shared_levels import compared_levels
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.per_round import at_level
 from dbcpu.analysis.results.comparison import OTHER_WORK, PER_SESSION, Decision, Figure
@@ -100,7 +100,7 @@ def _paced(run: Measured, full: int | None, stream: int) -> "_Metrics":
 def _usual(
     each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision], levels_per: str
 ) -> tuple[Figure, ...]:
-    spread = spread_levels(each, against, levels_per)
+    spread = compared_levels(each, against, levels_per)
     own = [_metrics(run, spread.of(0), full_level(each, shared), stream=1) for run in each.runs]
     values = _of_side([found for found, _ in own])
     if not decisions:
@@ -134,7 +134,7 @@ def own_summaries(
 ) -> tuple[float | None, float | None]:
     """Throughput and max/min of one run of a side, as they decide."""
     throughput = log_throughput(run.rounds, full_level(side, shared))
-    spread = log_spread(run.rounds, spread_levels(side, against, levels_per).of(0))
+    spread = log_spread(run.rounds, compared_levels(side, against, levels_per).of(0))
     return _value(throughput), _value(spread)
 
 

@@ -86,6 +86,16 @@ def spread_levels(one: MeasuredSide, other: MeasuredSide, unit: str = PER_SESSIO
     return SpreadLevels(kept, tuple(pair[1] for pair in within if pair not in kept))
 
 
+def compared_levels(one: MeasuredSide, other: MeasuredSide, unit: str) -> SpreadLevels:
+    """Those of ``spread_levels``; where there is none, the shared levels at which each session can have a core."""
+    found = spread_levels(one, other, unit)
+    if found.pairs or found.left_out:
+        return found
+    most = [each.cores or each.vcpus or 0 for each in (one, other)]
+    both = shared_levels(one, other, unit)
+    return SpreadLevels(tuple(pair for pair in both if 1 < pair[0] < most[0] and 1 < pair[1] < most[1]))
+
+
 def shared_levels(one: MeasuredSide, other: MeasuredSide, unit: str) -> Pairs:
     """(N of one, N of the other) of the same load, in their order: by N those that both have."""
     if unit == PER_SESSION:

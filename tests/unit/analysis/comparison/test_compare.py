@@ -255,6 +255,13 @@ def test_hosts_of_different_size_are_compared_at_the_same_sessions_per_core() ->
     assert "not measured" not in shown
 
 
+def test_sessions_that_all_have_a_core_are_compared_where_no_more_were_measured() -> None:
+    found = against(noisy_run(1, levels=(1, 2), cores=4), noisy_run(2, levels=(1, 2), cores=8))
+    spread = found.sides[1].decisions[1]
+    assert (spread.levels, spread.outcome) == ("N=2", NOT_SHOWN)
+    assert found.sides[1].figure("spread").ratio == pytest.approx(spread.ratio, rel=0.01)
+
+
 def test_levels_are_shared_per_core_or_by_n_as_wanted() -> None:
     big, small = noisy_run(1, levels=(1, 2, 4, 8, 16), cores=8), noisy_run(2, levels=(1, 2, 3, 4))
     sides = [Candidate("big", big), Candidate("small", small)]
