@@ -1,6 +1,7 @@
 """The kept results: docs/accuracy.md says what they say, and the analysis of today is as good on them as it was."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from lab import bars, between_runs, document, emulated, labelled
 from lab.__main__ import BETWEEN_RUNS, CHANCE, HIDDEN, LIVE, VERDICTS
 from lab.intervals import wilson
 
+README = document.DOCUMENT.parent.parent / "README.md"
 HARDLY_S = 0.2
 """What clocks and polls that are apart make of nothing."""
 
@@ -32,6 +34,15 @@ def test_the_page_is_what_the_kept_results_say(request: pytest.FixtureRequest) -
     if request.config.getoption("--update-golden"):
         document.DOCUMENT.write_text(document.page(), "utf-8")
     assert document.DOCUMENT.read_text("utf-8") == document.page(), "shell/lab document writes it anew"
+
+
+def test_the_readme_has_the_figures_of_the_page() -> None:
+    page, readme = document.DOCUMENT.read_text("utf-8"), README.read_text("utf-8")
+    said = readme[readme.index("How often dbcpu is right") : readme.index("Why the figures can be trusted")]
+    found = re.findall(r"(\d+) of (\d+)\b", said)
+    found += [(named, quiet) for quiet, named in re.findall(r"Of (\d+) quiet sessions beside a witness (\d+)", said)]
+    assert len(found) >= 3
+    assert [f"{some} of {every}" for some, every in found if f"; {some} of {every})" not in page] == []
 
 
 def test_runs_with_usual_noise_are_decided_and_equal_is_never_said_falsely() -> None:
