@@ -65,7 +65,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         # the gain from knee to knee: how well the number of cores is known is not.
         seen_yield = curve.effective_cores / topology.cores_told - 1
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
-    curve = _no_more_than(vcpus, curve)
+    curve = _no_more_than(vcpus, record.header.host.limits.quota_cpus if record.header.host else None, curve)
     first = likely(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
@@ -101,16 +101,20 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     return refused(found)
 
 
-def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
-    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong."""
+def _no_more_than(vcpus: int | None, quota: float | None, curve: Scaling) -> Scaling:
+    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong.
+
+    A single session, in whose rate they are counted, may be held by the quota as well.
+    """
     cores, within = curve.effective_cores, curve.effective_cores_interval
     if vcpus is None or cores is None:
         return curve
     if cores > EQUAL * vcpus:
         return replace(curve, effective_cores=None, effective_cores_interval=None)
+    room = min(float(vcpus), quota or float(vcpus))
     if within is not None:
-        within = Interval(min(within.low, vcpus), min(within.high, vcpus))
-    return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
+        within = Interval(min(within.low, room), min(within.high, room))
+    return replace(curve, effective_cores=min(cores, room), effective_cores_interval=within)
 
 
 def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:

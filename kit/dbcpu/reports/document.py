@@ -322,10 +322,14 @@ class Document:
         """The answer, what helps, and the first table; for reading only: it has no page and no data of its own."""
         first = next((section for section in self.sections if section.tables), None)
         sections = (replace(first, tables=first.tables[:1], facts=()),) if first else ()
-        helps = (f"What helps: {self.front.remedy}.",) if self.front.remedy else ()
         rest = ", ".join(dict.fromkeys(each.code for each in self.findings))
         notes = (f"Findings, not shown here: {rest}.",) if rest else ()
-        return replace(self, facts=(), sections=sections, findings=(), notes=notes, verdict=(*self.verdict, *helps))
+        return replace(self, facts=(), sections=sections, findings=(), notes=notes)
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """The verdict, and what helps."""
+        return (*self.verdict, f"What helps: {self.front.remedy}.") if self.front.remedy else self.verdict
 
     @cached_property
     def page(self) -> tuple[Section, ...]:

@@ -11,6 +11,8 @@ from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.formatting import duration, plural, short_ranges
 
+STEADY = 0.02
+"""Noise of single sessions below which a quieter host shows no more."""
 MORE_ALONE = 6
 """Rounds of a single session of which some lost time."""
 
@@ -28,7 +30,13 @@ def would_decide(context: RunContext, more: MoreRounds | None, topology: Topolog
         return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
     if topology is not None and topology.verdict == "fewer_cores":
         return "whole cores (`ThreadsPerCore=1`) or longer executions may decide"
-    return "a quieter host or longer executions may decide"
+    return f"{_steadier(context)} may decide"
+
+
+def _steadier(context: RunContext) -> str:
+    """A quieter host helps where this one was not quiet."""
+    noisy = context.reference is None or context.reference.spread > STEADY
+    return "a quieter host or longer executions" if noisy else "longer executions"
 
 
 def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
@@ -55,7 +63,7 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) 
     """``levels`` have an open question; with ``single`` a session alone has one, too."""
     needed = rounds_of_each(context, levels)
     if None in needed:
-        return "a quieter host or longer executions may decide"
+        return f"{_steadier(context)} may decide"
     if why_no_more(context.record.header):
         return "more rounds or a quieter host may decide"
     added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]

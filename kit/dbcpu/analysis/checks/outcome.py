@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
-from dbcpu.analysis.levels.outcome import is_loss, outcome, over_ideal
+from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE
 from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
@@ -53,9 +54,15 @@ def slow_together(given: CheckInput) -> Finding | None:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
     who = "all sessions have" if worst.even is Answer.YES else "the median session has"
-    return noted(
+    found = noted(
         "slow-together",
         f"at N={worst.level} {who} a slowdown of about {times(worst.slowdown_median)}, though there is a CPU for each",
+    )
+    cause = lost_to(worst)
+    if not cause.is_known or cause is Cause.SLOWER_CPU:
+        return found
+    return replace(
+        found, meaning=f"that there is a CPU for each is not enough: most is lost to {cause.words}", remedy=cause.remedy
     )
 
 
@@ -100,12 +107,23 @@ def shared_cores(given: CheckInput) -> Finding | None:
     worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
     tail = f", and {seconds(tail_s)} more after other sessions had ended and left cores idle" if tail_s > TAIL_S else ""
-    return noted(
+    found = noted(
         "shared-cores",
         f"at N={ranges(each.level for each in seen)} sessions shared a core while no core was idle, for up to "
         f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
         cores=cores or "as many as cores",
     )
+    return replace(found, remedy=f"{found.remedy}{_price_of_smt_off(given)}")
+
+
+def _price_of_smt_off(given: CheckInput) -> str:
+    """What the host does less, or more, without second threads; '' where the curve does not show it."""
+    gain = given.scaling.smt_yield
+    if gain is None or not given.cores or given.cores == given.vcpus:
+        return ""
+    if gain < 0:
+        return f"; without SMT the host does more: the second threads cost {percent(-gain)} of what its cores do"
+    return f"; with SMT off the host does less in all: the second threads add {percent(gain)} to what its cores do"
 
 
 def oversubscribed(given: CheckInput) -> Finding | None:

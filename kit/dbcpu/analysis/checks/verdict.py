@@ -17,6 +17,7 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
+from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.placement.regimes import vcpu_words
@@ -185,6 +186,7 @@ class _Words:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
             why = "one round of a level proves no equality"
+            why += "" if self.more else f", and with this noise {ROUNDS[-1]} rounds would probably not"
         helps = would_decide(self.context, self.more, self.topology)
         return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {helps}"
 
@@ -336,11 +338,16 @@ def fast_levels(found: Outcome) -> tuple[LevelView, ...]:
 def _fine(found: Outcome) -> str:
     if not found.fine:
         return ""
-    ratio = f"median max/min at most {number(max(each.max_over_min or 1.0 for each in found.fine))}"
-    up_to = plural(found.fine[-1].level, "session")
+    most = max(each.max_over_min or 1.0 for each in found.fine)
+    ratio = f"median max/min at most {number(most)}{', chance included' if exceeds(most) else ''}"
+    last, measured = found.fine[-1].level, [each.level for each in found.fine]
+    up_to = plural(last, "session")
     speed = "as fast as one alone" if found.alone_undecided else "at full speed"
+    every = "every level"
+    if len(measured) < last - 1:
+        every, ratio = "every measured level", f"measured at N={short_ranges(measured)}; {ratio}"
     if all(map(is_fine, found.levels)):
-        return f"all sessions get equal CPU {speed}, at every level up to {up_to} ({ratio})"
+        return f"all sessions get equal CPU {speed}, at {every} up to {up_to} ({ratio})"
     return f"up to {up_to} all get equal CPU {speed} ({ratio})"
 
 

@@ -111,7 +111,8 @@ def _size(
         rounds=len(rounds),
         total_s=total_s,
         piece_s=piece_s,
-        x_alone=piece_s / alone_s if alone_s else None,
+        # A job that is faster than one alone shows that the single sessions were slowed.
+        x_alone=piece_s / alone_s if alone_s and EQUAL * piece_s >= alone_s else None,
         pieces_per_s=pieces / total_s,
         rss_bytes=_median(use.rss_bytes for use in uses if use),
         pss_bytes=_median(use.pss_bytes for use in uses if use and use.pss_bytes is not None),

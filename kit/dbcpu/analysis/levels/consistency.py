@@ -122,6 +122,7 @@ def _level(
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)
     throughput = median_of_known(figure["rate_sum"] for figure in figures)
+    makespan = median_of_known(figure["makespan"] for figure in figures)
     # Sessions that wait in between leave their CPU to others meanwhile.
     room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
@@ -154,7 +155,7 @@ def _level(
         slow=median_of_known(figure["slow"] for figure in figures),
         gap_ratio=median_of_known(figure["gap_ratio"] for figure in figures),
         throughput=throughput,
-        makespan_throughput=median_of_known(figure["makespan"] for figure in figures),
+        makespan_throughput=makespan,
         ideal_throughput=ideal,
         mrows_per_s=median_of_known(figure["per_session"] for figure in figures),
         connect_median_s=median_of_known(median(each) for each in connects if each),
@@ -162,7 +163,7 @@ def _level(
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=median_of_known(_start_spread_s(members) for members in used),
         regime=regime(level, context.cores, vcpus),
-        efficiency=_possible(throughput / ideal) if throughput is not None and ideal else None,
+        efficiency=_efficiency(throughput, makespan if vcpus is not None and level > vcpus else throughput, ideal),
         ideal_slowdown=max(1.0, level / room) if room else None,
         slower=float(median_high(len(each) for each in slower)) if reference and slower else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
@@ -273,9 +274,14 @@ def _upper(slowdowns: Sequence[float]) -> float | None:
     return float(np.exp(np.mean(logs) + error.passed_by(1 - CONFIDENCE)))
 
 
-def _possible(share: float) -> float | None:
-    """At most 1; None where it is so much more that the baseline must be wrong (finding baseline-too-slow)."""
-    return min(1.0, share) if share <= EQUAL else None
+def _efficiency(throughput: float | None, ended: float | None, ideal: float | None) -> float | None:
+    """At most 1; None where more was done than is possible: the baseline must be wrong (finding baseline-too-slow).
+
+    ``ended``: the throughput by which that is known, as in ``over_ideal``.
+    """
+    if not throughput or not ideal or (ended is not None and ended > EQUAL * ideal):
+        return None
+    return min(1.0, throughput / ideal)
 
 
 def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[RoundWork]]:
@@ -327,17 +333,35 @@ def _cause(view: SessionView, same: bool) -> str:
 
 
 def _lost(views: Sequence[SessionView], same: bool, even: Answer) -> list[tuple[str, float]]:
-    """Of each session of a round its cause, and how much it lost: over the fastest where shares are unequal.
+    """What the sessions of a round lost to which cause; where shares are unequal, over the fastest of them.
 
     What all of them lose alike makes none of them slower than another.
     """
-    slowdowns = [view.slowdown or 1.0 for view in views]
-    least = min(slowdowns) if even is Answer.NO else 1.0
     causes = [_cause(view, same) for view in views]
-    return [
-        (cause, slowdown - least if slowdown > least else 0.0)
-        for cause, slowdown in zip(causes, slowdowns, strict=True)
-    ]
+    if even is not Answer.NO:
+        return [(cause, (view.slowdown or 1.0) - 1.0) for cause, view in zip(causes, views, strict=True)]
+    fastest = min(views, key=lambda view: view.slowdown or 1.0)
+    lost: list[tuple[str, float]] = []
+    for cause, view in zip(causes, views, strict=True):
+        over = (view.slowdown or 1.0) - (fastest.slowdown or 1.0)
+        if cause != Cause.NONE and over > 0:
+            lost += _over(fastest, view, cause, over, frozenset(causes))
+    return lost
+
+
+def _over(
+    fastest: SessionView, view: SessionView, cause: str, over: float, shown: frozenset[str]
+) -> list[tuple[str, float]]:
+    """That by which a session is slower than the fastest, by its parts; all by its cause where they are not known.
+
+    ``shown``: the causes of the round's sessions; no other is that of a level.
+    """
+    common = {name: lost_s / (fastest.reference_s or 1.0) for name, lost_s in fastest.parts}
+    parts = {name: lost_s / (view.reference_s or 1.0) - common.get(name, 0.0) for name, lost_s in view.parts}
+    more = {name: part for name, part in parts.items() if part > 0 and name in shown}
+    if cause == Cause.UNEXPLAINED or not more:
+        return [(cause, over)]
+    return [(name, over * part / sum(more.values())) for name, part in more.items()]
 
 
 def _main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:

@@ -48,13 +48,14 @@ def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
 
     Sessions that are held on a part of the host's CPUs have fewer vCPUs than other processes: then all CPUs on which
     these were seen count. Where only the database counts the host's CPUs, it is their share of all CPUs of the host.
+    At most 1: processes are counted in ticks of 10 ms, which may be more than a short round has.
     """
     if round_.host_counters:
         return others_share(round_) or 0.0
     if not vcpus or lasted_s <= 0:
         return 0.0
     seen = {cpu for process in round_.foreign for cpu in process.cpus}
-    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen)))
+    return min(1.0, sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen))))
 
 
 def typical_foreign_share(rounds: Sequence[Round], vcpus: int | None) -> float:

@@ -52,7 +52,7 @@ class Cause(StrEnum):
         "run no more sessions than cores, or switch SMT off (EC2, RDS: `ThreadsPerCore=1`)",
     )  # fmt: skip
     RUN_QUEUE = (
-        "run_queue", "run-queue wait", "#0072b2", "^", "sessions waited for a CPU that others were using",
+        "run_queue", "run-queue wait", "#0072b2", "^", "another session or process had the CPU",
         ("misplaced", "oversubscribed"), True,
         "look for pinned sessions (`taskset -cp PID`) and for other work on these CPUs (`top -H`)",
     )  # fmt: skip

@@ -3,10 +3,11 @@
 import re
 from statistics import median
 
+from dbcpu.analysis.checks.open_questions import STEADY
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import is_counted_only, is_loss
 from dbcpu.analysis.pace.pieces import FEWEST
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.experiments import DISTURBANCES
@@ -123,7 +124,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", _capacity(analysis)),
-        ("to quote", quotable(analysis)),
+        ("to quote", quotable(record, analysis)),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
@@ -180,8 +181,13 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
         return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
     known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)
     auto = known or record.header.plan.rounds is None
-    helps = "a quieter host may help" if auto else "`--sessions auto` measures those near possible knees"
-    return f"no curve: the throughput of these levels fits none; {helps}"
+    noisy = analysis.reference.spread > STEADY or bool(analysis.disturbance)
+    helps = (
+        ("; a quieter host may help" if noisy else "")
+        if auto
+        else "; `--sessions auto` measures those near possible knees"
+    )
+    return f"no curve: the throughput of these levels fits none{helps}"
 
 
 def _pace(record: RunRecord, analysis: Analysis) -> str:
@@ -312,7 +318,7 @@ def _capacity(analysis: Analysis) -> str:
     if room.full_speed_up_to is not None and room.full_speed_up_to > 1:
         parts.append(f"equal shares at full speed up to {plural(room.full_speed_up_to, 'session')}")
     if room.even_up_to is not None and room.even_up_to > 1:
-        again = f", equal again at {room.even_again}" if room.even_again is not None else ""
+        again = _even_beyond(analysis, room.even_up_to, room.even_again)
         if parts and room.even_up_to == room.full_speed_up_to:
             parts[0] += f"{highest}{again}"
         else:
@@ -325,15 +331,28 @@ def _capacity(analysis: Analysis) -> str:
     return "; ".join(parts)
 
 
-def quotable(analysis: Analysis) -> str:
+def _even_beyond(analysis: Analysis, up_to: int, again: int | None) -> str:
+    """``, also at N=4-6`` beyond undecided levels; ``, equal again at 16`` beyond uneven ones."""
+    variant, most = analysis.levels[0].variant, analysis.vcpus or 0
+    after = [each for each in analysis.levels if each.variant == variant and up_to < each.level <= most]
+    until = next((each.level for each in after if each.even is Answer.NO), most + 1)
+    also = [each.level for each in after if each.even is Answer.YES and each.level < until]
+    words = f", also at N={short_ranges(also)}" if also else ""
+    return words + (f", equal again at {again}" if again is not None and again > until else "")
+
+
+def quotable(record: RunRecord, analysis: Analysis) -> str:
     """``10.7 usable cores of 16 vCPUs, evenness 0.66 (at N=12)``, each with its interval; '' where neither is known."""
     room = analysis.capacity
     if room is None:
         return ""
     cores, wide, even, parts = room.usable_cores, room.usable_cores_interval, room.evenness, []
     if cores is not None and analysis.vcpus:
-        within = f" (95 % CI {number(wide.low, 1)} to {number(wide.high, 1)})" if wide else ""
-        parts.append(f"{number(cores, 1)} usable cores{within} of {plural(analysis.vcpus, 'vCPU')}")
+        how = [] if analysis.scaling.fit_error is not None else ["by the best level, without a curve"]
+        how += [f"95 % CI {number(wide.low, 1)} to {number(wide.high, 1)}"] if wide else []
+        within = f" ({'; '.join(how)})" if how else ""
+        held = bounding_quota(record) is not None
+        parts.append(f"{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
     if even is not None:
         within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
         said = {Answer.YES: ": even", Answer.UNDECIDED: ": undecided whether even"}.get(even.even, "")

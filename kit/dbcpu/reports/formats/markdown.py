@@ -24,7 +24,7 @@ def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """A document that stands alone; every text is escaped, so that none is taken for markup."""
     parts = [
         f"# {_escaped(document.title)}",
-        *(f"**{_escaped(sentence)}**" for sentence in document.verdict),
+        *(f"**{_escaped(sentence)}**" for sentence in document.answer),
         *_pairs(document.facts),
         *(part for section in document.sections for part in _section(section)),
         *_findings(document.findings),

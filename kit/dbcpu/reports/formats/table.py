@@ -43,7 +43,7 @@ def show(document: Document, console: Console) -> None:
     if document.findings:
         console.print(Group(*map(_finding, document.findings)), Text(""))
     _notes(document.notes, console)
-    for sentence in document.verdict:
+    for sentence in document.answer:
         console.print(Text(plain(sentence), style="bold"))
 
 

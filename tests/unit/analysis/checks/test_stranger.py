@@ -8,7 +8,9 @@ from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import summary
+from dbcpu.reports.formats import table
 from dbcpu.simulator import SimulatedHost, simulate
 from support.contradictions import contradictions
 
@@ -22,6 +24,12 @@ HOSTS = {
     "far memory": (SimulatedHost(cores=2, threads=1, sockets=2, nodes=2, remote_slowdown=0.4, memory_node=1,
                                  scheduler="frozen"), (1, 2, 3), 3),
     "turbo": (SimulatedHost(cores=4, threads=1, turbo_slope=0.3), (1, 2, 3, 4, 5, 6), 3),
+    "measured turbo": (SimulatedHost(cores=4, threads=1, turbo_slope=0.4, hypervisor=None), (1, 2, 3, 4, 5, 6), 3),
+    "siblings": (SimulatedHost(cores=4, threads=2), (1, 2, 3, 4, 5, 8, 9, 10), 3),
+    "costly siblings": (SimulatedHost(cores=4, threads=2, smt_yield=-0.3), (1, 2, 3, 4, 5, 8, 9, 10), 3),
+    "interrupts": (SimulatedHost(cores=4, threads=1, irq=0.4), (1, 2, 3, 4, 5), 4),
+    "few levels": (SimulatedHost(cores=16, threads=1), (1, 16), 3),
+    "one noisy round": (SimulatedHost(cores=2, threads=1, noise=0.08), (1, 2), 1),
 }  # fmt: skip
 
 
@@ -77,3 +85,49 @@ def test_a_single_session_far_from_its_memory_is_slowed_and_does_not_lose_nothin
 
 def test_under_turbo_throughput_is_not_called_linear() -> None:
     assert scaling("turbo").startswith("throughput bends at ")
+
+
+@pytest.mark.parametrize(
+    ("name", "vcpus"), [("turbo", 4), ("measured turbo", 4), ("siblings", 8), ("costly siblings", 8), ("interrupts", 4)]
+)
+def test_unequal_turns_are_put_down_to_what_makes_them_unequal(name: str, vcpus: int) -> None:
+    """A frequency, or a core that all share, is the same for the fastest of them."""
+    said = result(name)[1].verdict
+    above = said[said.index(f"above the {vcpus} vCPUs shares are unequal") :]
+    assert f"(run-queue wait: more sessions than the {vcpus} vCPUs" in above
+
+
+@pytest.mark.parametrize(
+    ("name", "price"),
+    [("siblings", "with SMT off the host does less"), ("costly siblings", "without SMT the host does more")],
+)
+def test_smt_off_is_advised_with_its_price(name: str, price: str) -> None:
+    assert price in headline(result(name)[1]).remedy
+
+
+def test_a_known_cause_stands_in_place_of_possible_ones() -> None:
+    (slow,) = [each for each in result("measured turbo")[1].findings if each.code == "slow-together"]
+    assert slow.meaning.endswith("most is lost to lower frequency")
+
+
+@pytest.mark.parametrize("name", ["one core as two", "interrupts"])
+def test_a_quiet_host_is_not_told_that_a_quieter_one_helps_the_curve(name: str) -> None:
+    assert "quieter" not in scaling(name)
+
+
+def test_levels_that_were_not_measured_are_not_claimed() -> None:
+    assert "at every measured level up to 16 sessions (measured at N=16; " in result("few levels")[1].verdict
+
+
+def test_more_rounds_are_not_meant_to_decide_where_noise_is_too_large() -> None:
+    said = result("one noisy round")[1].verdict
+    assert "one round of a level proves no equality, and with this noise 20 rounds would probably not" in said
+
+
+@pytest.mark.parametrize("name", ["siblings", "measured turbo", "interrupts"])
+def test_what_helps_is_the_last_line(name: str) -> None:
+    made = document(*result(name))
+    remedy = headline(result(name)[1]).remedy
+    assert remedy
+    assert " ".join(table.render(made).split()).endswith(f"What helps: {remedy}.")
+    assert made.verdict[-1] not in remedy

@@ -20,7 +20,8 @@ def found(record: RunRecord) -> tuple[Analysis, Capacity, Evenness]:
 
 
 def test_an_uneven_host_is_quoted_at_its_least_even_level() -> None:
-    analysis, room, even = found(simulate(preset("c4.4xlarge"), (1, 4, 8, 12, 16, 20, 32), repeats=4, seed=1))
+    record = simulate(preset("c4.4xlarge"), (1, 4, 8, 12, 16, 20, 32), repeats=4, seed=1)
+    analysis, room, even = found(record)
     ratios = {each.level: each.max_over_min or 1.0 for each in analysis.levels}
     assert (even.even, even.level) == (Answer.NO, 12)
     assert even.value == pytest.approx(1 / ratios[12]) == pytest.approx(1 / max(ratios[n] for n in (4, 8, 12, 16)))
@@ -28,8 +29,8 @@ def test_an_uneven_host_is_quoted_at_its_least_even_level() -> None:
     cores = room.usable_cores_interval
     assert cores is not None and room.usable_cores is not None
     assert cores.low < room.usable_cores < cores.high <= 16
-    assert quotable(analysis).startswith(f"{room.usable_cores:.1f} usable cores (95 % CI ")
-    assert f"of 16 vCPUs, evenness {even.value:.2f} (95 % CI " in quotable(analysis)
+    assert quotable(record, analysis).startswith(f"{room.usable_cores:.1f} usable cores (95 % CI ")
+    assert f"of 16 vCPUs, evenness {even.value:.2f} (95 % CI " in quotable(record, analysis)
 
 
 def test_levels_above_the_vcpus_do_not_count() -> None:
@@ -41,15 +42,27 @@ def test_levels_above_the_vcpus_do_not_count() -> None:
 
 
 def test_what_is_not_shown_is_undecided() -> None:
-    analysis, _, even = found(noisy_run(1, levels=(1, 2), repeats=1))
+    record = noisy_run(1, levels=(1, 2), repeats=1)
+    analysis, _, even = found(record)
     assert even.even is Answer.UNDECIDED
-    assert quotable(analysis).endswith(": undecided whether even")
+    assert quotable(record, analysis).endswith(": undecided whether even")
 
 
 def test_a_run_of_one_session_alone_has_nothing_to_quote() -> None:
-    analysis = explain(noisy_run(1, levels=(1,)))
+    record = noisy_run(1, levels=(1,))
+    analysis = explain(record)
     assert analysis.capacity is None
-    assert quotable(analysis) == ""
+    assert quotable(record, analysis) == ""
+
+
+def test_where_a_quota_bounds_the_sessions_cores_are_of_it_and_effective_ones_are_no_more() -> None:
+    record = simulate(SimulatedHost("box", cores=4, quota_cpus=0.5), (1, 2), repeats=4, seed=1)
+    analysis = explain(record)
+    room = analysis.capacity
+    assert room is not None
+    assert analysis.scaling.effective_cores == room.usable_cores == 0.5
+    assert "0.5 usable cores (by the best level, without a curve" in quotable(record, analysis)
+    assert "of a CPU quota of 0.5" in quotable(record, analysis)
 
 
 @pytest.mark.parametrize("seed", range(5))
