@@ -23,8 +23,9 @@ from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.placement.residency import stretches_kept
 from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
-from dbcpu.analysis.results.run import Analysis, Reference
+from dbcpu.analysis.results.run import Analysis, LevelView, Reference
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
@@ -65,7 +66,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         # the gain from knee to knee: how well the number of cores is known is not.
         seen_yield = curve.effective_cores / topology.cores_told - 1
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
-    curve = _no_more_than(vcpus, record.header.host.limits.quota_cpus if record.header.host else None, curve)
+    curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, first, curve))
     first = likely(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
@@ -101,20 +102,29 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     return refused(found)
 
 
-def _no_more_than(vcpus: int | None, quota: float | None, curve: Scaling) -> Scaling:
-    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong.
+def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[LevelView], curve: Scaling) -> Scaling:
+    """Effective cores, in rates of a single session, as CPUs: what it did not have, or did not want, is taken off."""
+    cores, within = curve.effective_cores, curve.effective_cores_interval
+    if cores is None or ref is None:
+        return curve
+    alone = next((each for each in levels if each.level == 1 and each.full_speed is Answer.NO), None)
+    part = ref.busy / ((alone.counted_slowdown if alone else None) or 1.0)
+    quota = (record.header.host.limits.quota_cpus if record.header.host else None) or float("inf")
+    if within is not None:
+        within = Interval(min(within.low * part, quota), min(within.high * part, quota))
+    return replace(curve, effective_cores=min(cores * part, quota), effective_cores_interval=within)
 
-    A single session, in whose rate they are counted, may be held by the quota as well.
-    """
+
+def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
+    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong."""
     cores, within = curve.effective_cores, curve.effective_cores_interval
     if vcpus is None or cores is None:
         return curve
     if cores > EQUAL * vcpus:
         return replace(curve, effective_cores=None, effective_cores_interval=None)
-    room = min(float(vcpus), quota or float(vcpus))
     if within is not None:
-        within = Interval(min(within.low, room), min(within.high, room))
-    return replace(curve, effective_cores=min(cores, room), effective_cores_interval=within)
+        within = Interval(min(within.low, vcpus), min(within.high, vcpus))
+    return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
 
 
 def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:

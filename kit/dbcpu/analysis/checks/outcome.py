@@ -25,6 +25,7 @@ HIDDEN = 4.0
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
+WORTH_A_PRICE = 0.02
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
 
@@ -32,8 +33,9 @@ STICKY = 0.5
 def uneven_sessions(given: CheckInput) -> Finding | None:
     uneven = [each for each in given.levels if each.even is Answer.NO]
     # Above the vCPUs slightly unequal turns are usual: the finding oversubscribed has them.
-    uneven = [e for e in uneven if e.level <= (given.vcpus or e.level) or (e.max_over_min or 1.0) > UNEQUAL_TURNS]
-    if not uneven:
+    much = any(e.level <= (given.vcpus or e.level) or (e.max_over_min or 1.0) > UNEQUAL_TURNS for e in uneven)
+    # The sessions of a pool share its jobs: nobody has the same work.
+    if not much or given.record.header.plan.experiment == "pool":
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
     slow = f": {count(worst.slow)} of {worst.level} in a slow group" if worst.slow else ""
@@ -121,6 +123,8 @@ def _price_of_smt_off(given: CheckInput) -> str:
     gain = given.scaling.smt_yield
     if gain is None or not given.cores or given.cores == given.vcpus:
         return ""
+    if abs(gain) < WORTH_A_PRICE:
+        return f"; the second threads add {percent(max(0.0, gain))} to what its cores do"
     if gain < 0:
         return f"; without SMT the host does more: the second threads cost {percent(-gain)} of what its cores do"
     return f"; with SMT off the host does less in all: the second threads add {percent(gain)} to what its cores do"
@@ -164,7 +168,8 @@ def sticky_placement(given: CheckInput) -> Finding | None:
     ]
     first = counts[0] if counts else ""
     return noted(
-        "sticky-placement", f"imbalance is {percent(index)} of that of a placement that never changes{first}{jigsaw}"
+        "sticky-placement",
+        f"imbalance is {percent(min(1.0, index))} of that of a placement that never changes{first}{jigsaw}",
     )
 
 

@@ -45,6 +45,8 @@ HIDDEN = 4.0
 NEAR_KNEE = 1.05
 WORTH_SAYING = 0.05
 """Loss of turbo frequency that explains a slowdown."""
+ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
+"""Above the vCPUs all sessions lose to them alike."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -214,7 +216,8 @@ class _Words:
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
         if level.even is Answer.NO:
-            many = max(level.slow or 0.0, level.slower or 0.0)
+            many = level.slow if round(level.slow or 0.0) >= 1 else level.slower
+            many = many or 0.0
             if 1 <= round(many) < level.level:
                 same = level.slower is not None and round(level.slower) == round(many)
                 has = "has" if round(many) == 1 else "have"
@@ -254,11 +257,19 @@ class _Words:
             return "as by a turbo frequency that falls with the number of busy cores"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
+        if cause in ALIKE and self._by_turns(level):
+            cause = Cause.RUN_QUEUE
         sentence, second = self._sentence(cause, level), Cause(level.second_cause)
+        second = Cause.NONE if second is cause else second
         also = f", and {second.words} as well" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also
         return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
+
+    def _by_turns(self, level: LevelView) -> bool:
+        """Whether its sessions are unequal by how long they waited for their turn."""
+        beyond = self.vcpus is not None and level.level > self.vcpus
+        return beyond and level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""
@@ -287,6 +298,8 @@ class _Words:
             return "as on two hardware threads of one core, though the host reports 2 cores"
         if check is not None and check.verdict == "fewer_cores" and check.cores_told:
             return f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
+        if check is not None and check.grouped:
+            return "as on two hardware threads of one core, of which the host shows nothing"
         if (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
             slower = times(level.pace_ratio)
             return f"by the witness {slower} slower than with one session, as on shared cores that are not shown"

@@ -27,6 +27,16 @@ def variant_sentences(found: Variants) -> tuple[str, ...]:
     return (*said, *_penalties(found), *of_variants(found))
 
 
+def variants_headline(found: Variants) -> str:
+    """``smt_off: throughput 0.75x, max/min 0.66x``: what is shown of each variant against the first."""
+    shown = [
+        f"{each.name}: {listed([f'{NAMES[one.summary]} {times(one.ratio)}' for one in each.decisions if one.shown])}"
+        for each in found.variants[1:]
+        if any(one.shown for one in each.decisions)
+    ]
+    return "; ".join(shown) or f"No variant is shown to differ from {found.first.name}"
+
+
 def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
     """At the representative level each variant over the first, by metric; none that fewer than two have."""
     base, series = found.first.row(found.telling), []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from dbcpu.analysis.experiments.pool import pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
@@ -63,7 +64,8 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     if kind == "together":
         both = together(record, timed(record))
         said, conclusion = _beside(both, analysis), _together_conclusion(both)
-        return replace(analysis, together=both, verdict=begin + said, experiment=conclusion, capacity=None)
+        verdict = f"{begin}{said} {meanwhile(analysis)}".rstrip()
+        return replace(analysis, together=both, verdict=verdict, experiment=conclusion, capacity=None)
     return analysis
 
 
@@ -71,7 +73,8 @@ def _soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     if soak.median_s is None:
         return Conclusion("Nothing was measured", UNKNOWN)
     if soak.second is not None:
-        return Conclusion(f"Two speeds: {percent(soak.second.share)} of the executions are slow", BAD)
+        slow = soak.second.share if soak.second.ratio > 1 else 1 - soak.second.share
+        return Conclusion(f"Two speeds: {percent(slow)} of the executions are slow", BAD)
     if soak.trend is not None:
         word = "slower" if soak.trend.change > 0 else "faster"
         return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
@@ -272,6 +275,12 @@ def _beside(both: Together, analysis: Analysis) -> str:
     place = "each on CPUs of its own" if both.apart else "sharing CPUs"
     slowdowns = [f"{plain(each.name)} has a slowdown of {times(each.loss)}" for each in known]
     slowed = [each for each in known if each.told]
+    highest = max((each.high or float("inf") for each in known), default=float("inf"))
+    if not slowed and highest <= EQUAL:
+        return (
+            f"Together, {place}, {listed(slowdowns)}: in no round was any of them slower by more than "
+            f"{percent(max(0.0, highest - 1))}."
+        )
     if not slowed:
         return f"Together, {place}, {listed(slowdowns)}: not significant for any target; more rounds may decide."
     return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."

@@ -24,6 +24,8 @@ MIN_COUNTED = 0.075
 """The same of what the kernel counts apart from CPU time, where a witness shows how much of that the pace took."""
 OFTEN_PER_S = 5.0
 """Voluntary switches from which a session is one that waits in between; CPU-only work has one or two an execution."""
+WAITS = "mixed"
+"""The workload whose sessions wait in between."""
 MOSTLY = 0.95
 """A larger busy share is that of CPU-only work: answers are sent, and clocks are apart."""
 MAX_STEAL = 0.03
@@ -85,7 +87,7 @@ def reference(
         noise_low=within.low if within else None,
         noise_high=within.high if within else None,
         counted_tolerance=_counted_tolerance(calm, least),
-        busy=_busy(alone),
+        busy=_busy(alone, often=record.header.plan.workload.name == WAITS),
     )
 
 
@@ -109,10 +111,10 @@ def _at_usual_steal(alone: Sequence[Timed], stolen: Mapping[Key, float]) -> tupl
     )
 
 
-def _busy(alone: Sequence[Timed]) -> float:
+def _busy(alone: Sequence[Timed], *, often: bool) -> float:
     """Share of a session's time in which it ran or was runnable; 1 unless it often waited for something else.
 
-    Stolen time is no such wait: it makes no voluntary switch.
+    Stolen time is no such wait: it makes no voluntary switch. ``often``: the workload waits by itself, if seldom.
     """
     shares = [
         (each.session.cpu_s + each.session.run_delay_s) / each.span.elapsed_s
@@ -120,7 +122,7 @@ def _busy(alone: Sequence[Timed]) -> float:
         if each.span
         and each.session.cpu_s is not None
         and each.session.run_delay_s is not None
-        and (each.session.voluntary_switches or 0) >= OFTEN_PER_S * each.span.elapsed_s
+        and (often or (each.session.voluntary_switches or 0) >= OFTEN_PER_S * each.span.elapsed_s)
     ]
     share = median(shares) if len(shares) > len(alone) / 2 else 1.0
     return share if 0.0 < share < MOSTLY else 1.0

@@ -16,7 +16,8 @@ class TopologyCheck:
     ``verdict``: agrees, like_full_cores, fewer_cores, ``told`` (none were shown) or unclear. ``cores`` and ``vcpus`` as
     shown, ``cores_told`` by the data, None where it gives no number. ``why`` in words. ``two_speeds``: found by two
     groups of sessions, not by a bend of the curve. ``unmeasured``: what else bends a curve and was not looked at, in
-    words; with any of it the verdict is a probability. ``two_kinds``: the host has cores of two kinds.
+    words; with any of it the verdict is a probability. ``two_kinds``: the host has cores of two kinds. ``grouped``:
+    sessions form two groups that nothing seen explains, though each had a CPU of its own.
     """
 
     verdict: str
@@ -27,6 +28,7 @@ class TopologyCheck:
     two_speeds: bool = False
     unmeasured: tuple[str, ...] = ()
     two_kinds: bool = False
+    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

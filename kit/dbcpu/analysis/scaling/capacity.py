@@ -30,7 +30,7 @@ def capacity(
     fast = _while(measured, is_fine)
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
-    most = max(each.throughput or 0.0 for each in measured) or None
+    most = max(map(_throughput, measured)) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval
@@ -38,9 +38,11 @@ def capacity(
     # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
     room = min((host.limits.quota_cpus if host else None) or float("inf"), vcpus or float("inf"))
 
+    least = 1.0 if not measured or measured[0].full_speed is not Answer.NO else 0.0
+
     def usable(cores: float) -> float:
-        """At least what one session alone has, in whose rate they are counted."""
-        return min(max(1.0, cores), room)
+        """At least what one session alone has."""
+        return min(max(least, cores), room)
 
     return Capacity(
         even_up_to=even.level if even else None,
@@ -56,6 +58,13 @@ def capacity(
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
     )
+
+
+def _throughput(level: LevelView) -> float:
+    """Where some end early, and others have their CPU from then on, the rate sum is more than the host does."""
+    if level.even is Answer.YES or not level.makespan_throughput:
+        return level.throughput or 0.0
+    return min(level.makespan_throughput, level.throughput or level.makespan_throughput)
 
 
 def _while(levels: Sequence[LevelView], holds: Callable[[LevelView], bool]) -> LevelView | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
@@ -98,7 +99,8 @@ def scaling(
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
     and it can be one of threads. ``effective_cores``: the highest point of the curve in solo rates; without a fit the
-    best level, if some level had at least as many sessions as vCPUs. One core with several threads has its knee at 1.
+    best even level (without one the best), if some level had at least as many sessions as vCPUs. One core with several
+    threads has its knee at 1.
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
@@ -115,7 +117,7 @@ def scaling(
         for each in levels
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
-    cores_seen = _effective_cores(fitted, measured, vcpus)
+    cores_seen = _effective_cores(fitted, measured, levels, vcpus, reference.busy)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -320,11 +322,20 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
     return at[int(ends[1])] / at[int(ends[0])] - 1
 
 
-def _effective_cores(fitted: Hinge | None, measured: _Measured, vcpus: int | None) -> float | None:
+def _effective_cores(
+    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], vcpus: int | None, busy: float
+) -> float | None:
+    """Without a fit the best of the even levels: where some end early, the rate sum is not what the host does.
+
+    ``busy``: share of its time in which a session wants a CPU; with less than all an even level need not use the host.
+    """
     if fitted is not None and fitted.form.flat:
         return max(fitted.at(knee) for knee in fitted.knees)
-    full = vcpus is not None and measured.levels[-1] >= vcpus
-    return max(measured.medians) if full else None
+    if vcpus is None or measured.levels[-1] < vcpus:
+        return None
+    even = {each.level for each in levels if busy == 1.0 and each.even is Answer.YES and each.level > (vcpus > 1)}
+    rates = dict(zip(measured.levels, measured.medians, strict=True))
+    return max((rates[level] for level in even & rates.keys()), default=max(rates.values()))
 
 
 def _within(

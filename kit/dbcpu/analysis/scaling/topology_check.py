@@ -14,6 +14,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.host_time import foreign_share, steal_known, typical_share, window_s
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
@@ -30,6 +31,8 @@ FOREIGN_SHARE = 0.05
 TWO_SPEEDS_NEAR = 0.12
 MIN_ROUNDS = 3
 QUEUED_SHARE = 0.1
+LIKE_SIBLINGS = 1.25
+"""Two groups this far apart, or more, are as on both hardware threads of some cores."""
 MIN_WIDTH = 0.03
 """Of an interval of a knee, each way: background work rounds a real bend."""
 
@@ -69,7 +72,42 @@ def _checked(
         text += f": like {number(behind, 1)} cores with two hardware threads each" if behind is not None else ""
         verdict = "fewer_cores" if cores else "told"
         return TopologyCheck(verdict, cores, vcpus, behind, text, two_speeds=True, unmeasured=unmeasured)
-    return _by_curve(context.record, scaling, cores, vcpus, unmeasured)
+    found = _by_curve(context.record, scaling, cores, vcpus, unmeasured)
+    apart = _groups_apart(context, levels, views) if cores in (vcpus, None) else None
+    if apart is None or found.verdict not in ("agrees", "fewer_cores", "told"):
+        return found
+    text = f"session times form two groups, {number(apart)}x apart, though each session had a CPU of its own"
+    if found.verdict == "fewer_cores":  # a turbo frequency that falls bends the curve, too: before the cores
+        return replace(found, cores_told=None, why=text, grouped=True)
+    return TopologyCheck(
+        "unclear", cores, vcpus, None, f"{text}: CPUs may share cores that are not shown", grouped=True
+    )
+
+
+def _groups_apart(context: RunContext, levels: Sequence[LevelView], views: Sequence[SessionView]) -> float | None:
+    """How far groups of sessions are apart, whose slow ones nothing seen explains, with fewer sessions than vCPUs.
+
+    None where most levels have none, on cores of two kinds, and where the CPUs themselves change speed.
+    """
+    changes = context.split is not None and context.split.two_speeds is not None
+    if changes or has_two_kinds(context.record) or context.vcpus is None:
+        return None
+    within = {each.level for each in levels if 2 < each.level < context.vcpus}
+    rounds: dict[int, list[SessionView]] = {}
+    for view in views:
+        if view.valid and view.slowdown is not None and view.level in within:
+            rounds.setdefault(view.order, []).append(view)
+    unknown = (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
+    split = [
+        each
+        for each in rounds.values()
+        if {view.group for view in each} == {"fast", "slow"}
+        and all(view.cause in unknown for view in each if view.group == "slow")
+    ]
+    if len(split) < MIN_ROUNDS or 2 * len({each[0].level for each in split}) < len(within):
+        return None
+    apart = median([_median(each, "slow") / _median(each, "fast") for each in split])
+    return apart if apart >= LIKE_SIBLINGS else None
 
 
 def widened(knee: float, interval: Interval | None) -> Interval:
@@ -183,7 +221,7 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     found = []
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
-    if quota is not None and quota < 1.2 * max(knee, vcpus):
+    if quota is not None and quota < 1.2 * max(knee, vcpus) and (groups or quota < vcpus):
         found.append(f"the CPU quota of {quota:g} CPUs")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("an exhausted CPU quota")

@@ -95,7 +95,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         heading,
         f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}",
         sentences=(sizing.sentence, *smt_off_words(sizing), *others),
-        tiles=tuple(map(_need_tile, sizing.needs[:MAX_TILES])),
+        tiles=tuple(map(_need_tile, sorted(sizing.needs, key=lambda need: not in_all(need))[:MAX_TILES])),
         caveats=(f"{SAME_KIND} {counted} {ONLY_CPU}", *_licences(sizing), *unsure),
     )
 

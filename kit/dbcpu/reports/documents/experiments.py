@@ -137,7 +137,8 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     if soak.second is not None:
         second = soak.second
         both = f"{seconds(second.first_s)} and {seconds(second.second_s)} ({times(second.ratio)})"
-        share = f"{percent(second.share)} of the executions in the slow group, above {seconds(second.border_s)}"
+        which, side = ("slow", "above") if second.ratio > 1 else ("fast", "below")
+        share = f"{percent(second.share)} of the executions in the {which} group, {side} {seconds(second.border_s)}"
         lines.append(("bimodal", f"{both}, {share}"))
     if soak.worst is not None:
         worst = soak.segments[soak.worst]

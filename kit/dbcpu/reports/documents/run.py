@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.checks.refusal import refusal
 from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
@@ -28,6 +29,15 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     ``against``: the runs of its target before it, which it begins with.
     """
     header, summary = record.header, headline(analysis)
+    said, sentences, tone = summary.headline, (analysis.verdict,), summary.kind
+    if analysis.variants is not None and not refusal(analysis):
+        from dbcpu.analysis.comparison.variant_sentences import (
+            variant_sentences,
+            variants_headline,
+        )  # few runs have them
+
+        said, tone = variants_headline(analysis.variants), ""
+        sentences = (*variant_sentences(analysis.variants), f"{analysis.variants.first.name}: {analysis.verdict}")
     name = plain(header.label or header.run_id)
     simulated = header.database.kind == SIMULATED
     if simulated:
@@ -44,10 +54,10 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
         front=Front(
             question="Does every database session get the same CPU?",
             heading=name,
-            headline=f"{summary.headline} (simulated)" if simulated else summary.headline,
-            tone=summary.kind,
+            headline=f"{said} (simulated)" if simulated else said,
+            tone=tone,
             remedy=as_typed(summary.remedy, header),
-            sentences=(analysis.verdict,),
+            sentences=sentences,
             tiles=summary.facts,
             lead=against.sentence if against else "",
             lead_tone=_tone(against) if against else "",

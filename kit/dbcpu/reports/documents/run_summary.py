@@ -38,11 +38,13 @@ SHOWN_CPUS = 8
 
 
 def causes(level: LevelView) -> str:
-    """``run queue (10 of 15)``, the sessions with each cause; ``CPU steal (14 % lost)`` first where a single session
-    loses as much; '' when none was slowed."""
+    """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed.
+
+    ``CPU steal (most of 14 % lost)`` first where a single session loses as much.
+    """
     counted = level.counted_cause if is_counted_only(level) else "none"
     lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    first = [f"{CAUSE_WORDS[counted]} ({lost} lost)"] if counted != "none" else []
+    first = [f"{CAUSE_WORDS[counted]} (most of {lost} lost)"] if counted != "none" else []
     slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
     return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
 
@@ -148,7 +150,7 @@ def _scaling(record: RunRecord, analysis: Analysis) -> str:
         return _no_knee(record, analysis)
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
     anywhere = check is not None and check.two_speeds and not _near(scaling, check)
-    parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis))
+    parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis), _most(analysis))
     two_kinds = has_two_kinds(record)
     if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
@@ -248,14 +250,21 @@ def _linear(analysis: Analysis) -> bool:
     return not any(map(is_loss, within))
 
 
-def _knees(scaling: Scaling, linear: bool) -> list[str]:
-    """Each knee with its 95 % interval, where there is one."""
+def _most(analysis: Analysis) -> float:
+    """No curve bends beyond the vCPUs, unless sessions leave them to others meanwhile."""
+    busy = analysis.reference.busy if analysis.reference else 1.0
+    return analysis.vcpus / busy if analysis.vcpus else float("inf")
+
+
+def _knees(scaling: Scaling, linear: bool, most: float) -> list[str]:
+    """Each knee with its 95 % interval, where there is one; none above ``most``."""
     known = scaling.knee_intervals or (None,) * len(scaling.knees)
     words = []
     for knee, interval in zip(scaling.knees, known, strict=True):
         wide = widened(knee, interval)
-        within = f" (95 % CI {number(wide.low, 1)} to {number(wide.high, 1)})" if interval else ""
-        words.append(f"{number(knee, 1)} sessions{within}")
+        low, high = (min(each, most) for each in (wide.low, wide.high))
+        within = f" (95 % CI {number(low, 1)} to {number(high, 1)})" if interval else ""
+        words.append(f"{number(min(knee, most), 1)} sessions{within}")
     falls = scaling.further is not None and scaling.further < 0
     slope = f"then {'falls' if falls else 'with a smaller slope'} up to"
     first = "throughput scales linearly up to" if linear else "throughput bends at"

@@ -33,7 +33,7 @@ from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import causes, lane_place, sessions_of_round, slowed
 
 MILLISECONDS = partial(number, digits=3)
-VARIANT = Column("variant", "variant", kind="text", meaning="setting of the host")
+VARIANT = Column("variant", "variant", kind="name", meaning="setting of the host")
 LEVEL = Column("level", "N", meaning="concurrent sessions")
 SECONDS = Column("median_s", "elapsed s", MILLISECONDS, unit="s", meaning="median elapsed time of one execution")
 MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest session / fastest session of a round")

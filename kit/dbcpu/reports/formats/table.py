@@ -77,10 +77,13 @@ def _grids(table: Table, width: int) -> Iterator[Grid]:
     for part in _parts(table.columns, texts, width):
         grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
         grid.title = Text(plain(caption)) if caption else None
-        for at in part:
+        widths = _widths([table.columns[at] for at in part], [[row[at] for row in texts] for at in part], width)
+        for at, wide in zip(part, widths, strict=True):
             column = table.columns[at]
             side: JustifyMethod = "left" if column.is_left else "right"
-            grid.add_column(Text(_heading(column)), justify=side, no_wrap=not column.may_break, overflow="fold")
+            grid.add_column(
+                Text(_heading(column)), justify=side, no_wrap=not column.may_break, overflow="fold", width=wide
+            )
         for row in texts:
             grid.add_row(*(Text(row[at]) for at in part))
         yield grid
@@ -101,6 +104,27 @@ def _parts(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int
     return parts
 
 
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> list[int | None]:
+    """Of the columns beside each other: what each needs, and of what is left first what the narrowest texts take.
+
+    None where they do not fit: then all give way.
+    """
+    needs = [_need(column, texts) for column, texts in zip(columns, cells, strict=True)]
+    whole = [
+        max(need, *(cell_len(line) for text in (_heading(column), *texts) for line in text.split("\n")))
+        for column, texts, need in zip(columns, cells, needs, strict=True)
+    ]
+    spare = width - _breadth(needs)
+    if spare < 0:
+        return [None] * len(columns)
+    found: list[int | None] = [None] * len(columns)
+    for left, at in enumerate(sorted(range(len(columns)), key=lambda at: whole[at] - needs[at])):
+        more = min(whole[at] - needs[at], spare // (len(columns) - left))
+        found[at] = needs[at] + more
+        spare -= more
+    return found
+
+
 def _keys(columns: Sequence[Column]) -> list[int]:
     """The first columns that name a row: names and the level; at least the first column."""
     naming = (at for at, column in enumerate(columns) if column.kind != "name" and column.key != "level")
@@ -111,7 +135,7 @@ def _need(column: Column, cells: Sequence[str]) -> int:
     """In characters: all of what is never broken, the longest word of the rest."""
     if not column.may_break:
         return max(map(cell_len, (*_heading(column).split("\n"), *cells)))
-    words = [word for text in (_heading(column), *cells) for word in text.split()]
+    words = [word for text in (_heading(column), *cells) for word in text.replace(" %", "\u00a0%").split(" ")]
     return min(MIN_TEXT, max(map(cell_len, words), default=1))
 
 

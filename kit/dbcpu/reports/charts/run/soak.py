@@ -116,10 +116,9 @@ def _histogram(axes: Axes, soak: Soak, histogram: Histogram) -> None:
     axes.set_title("executions", loc="left", fontsize=8.5, color=FAINT)
     if soak.second is None:
         return
-    for value, word, colour in (
-        (soak.second.first_s, "fast group", INK),
-        (soak.second.second_s, "slow group", SECOND),
-    ):
+    words = ("fast group", "slow group") if soak.second.ratio > 1 else ("slow group", "fast group")
+    values = (soak.second.first_s, soak.second.second_s)
+    for value, word, colour in zip(values, words, (INK, SECOND), strict=True):
         axes.axhline(value, color=colour, lw=0.9, ls="--")
         axes.annotate(f"{word}\n{seconds(value)}", (0.97, value), xycoords=("axes fraction", "data"), ha="right",
                       va="bottom", fontsize=8, color=colour)  # fmt: skip
