@@ -65,7 +65,7 @@ def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
         if max(possible, default=1.0) <= 1.5 or shown.kind != "unknown":
             yield f"the baseline is called unreliable: {said} / {shown.headline}"
         return
-    fine = re.search(r"(?:Up to|every level up to) (\d+) sessions?", said)
+    fine = re.search(r"(?:Up to|every (?:measured )?level up to) (\d+) sessions?", said)
     if fine and not all(_fine(each) for each in together if each.level <= int(fine[1])):
         yield f"the verdict calls levels up to {fine[1]} fine that are not: {said}"
     yes = re.search(r"(?:Yes|Equal CPU|full speed)[^;,]* up to (\d+)", shown.headline)
@@ -129,8 +129,11 @@ def _capacity(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iter
         yield f"capacity is even up to {room.even_up_to}, the table is not"
     if room.full_speed_up_to and not all(_fine(each) for each in levels if each.level <= room.full_speed_up_to):
         yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
-    if room.most_throughput != max(each.throughput or 0.0 for each in levels):
+    shown = {each.throughput if each.even is YES else each.makespan_throughput for each in levels}
+    if room.most_throughput is not None and room.most_throughput not in {*shown, *(each.throughput for each in levels)}:
         yield f"the most throughput is {room.most_throughput}, and no level has it"
+    if any((each.throughput or 0.0) > (room.most_throughput or 0.0) for each in levels if each.even is YES):
+        yield f"an even level has more than the most throughput, {room.most_throughput}"
     cores = analysis.scaling.effective_cores
     if cores is not None and analysis.vcpus is not None and cores > analysis.vcpus + 1e-9:
         yield f"{cores:.2f} effective cores on {analysis.vcpus} vCPUs"

@@ -29,7 +29,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView, Reference
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
-from dbcpu.analysis.scaling.topology_check import topology_check
+from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
@@ -58,7 +58,8 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     first, sticky = with_stickiness(
         [view for view in level_views if view.variant == variant], context.threads, gate(ref)
     )
-    curve = scaling(first, work(context.sessions, variant), context.rows, ref, vcpus, cores)
+    kinds = has_two_kinds(record)
+    curve = scaling(first, work(context.sessions, variant), context.rows, ref, vcpus, cores, two_kinds=kinds)
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:

@@ -117,7 +117,8 @@ def _loads(levels: SpreadLevels, base: MeasuredSide, unit: str) -> str:
     per, own = units_of(base.cores, base.vcpus, unit) or 1, levels.of(0)
     loads = " to ".join(f"{level / per:.3g}" for level in dict.fromkeys((own[0], own[-1])))
     ends = " against ".join(f"N={ranges}" for ranges in map(_ends, (own, levels.of(1))))
-    return f"{loads} {LOAD_WORDS[unit]} ({ends}, {plural(len(own), 'level')})"
+    words = LOAD_WORDS[unit].removeprefix("sessions") if loads == "1" else ""
+    return f"{loads} {f'session{words}' if words else LOAD_WORDS[unit]} ({ends}, {plural(len(own), 'level')})"
 
 
 def _ends(levels: Sequence[int]) -> str:

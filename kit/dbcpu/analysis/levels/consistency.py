@@ -6,7 +6,6 @@ elapsed times, and only if that gap exceeds the tolerance (10 % at least): quart
 fail on two groups of similar size. Two sessions can form two groups of one; one session cannot.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median_high, median_low
@@ -26,6 +25,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
+from dbcpu.analysis.levels.main_cause import by_sessions, cause_shown, lost_by_session, main_cause
 from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of_rounds, spans_of, usable
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
@@ -130,7 +130,7 @@ def _level(
     viewed = [[views[each.key] for each in members] for members in used]
     slower = [_slower(members, same) for members in viewed if shares]
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
-    causes = [[_cause(view, same) for view in members] for members in viewed]
+    causes = [[cause_shown(view, same) for view in members] for members in viewed]
     counted = _counted(viewed, vcpus)
     whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
@@ -141,7 +141,7 @@ def _level(
         else Answers()
     )
     is_lost = Answer.NO in (answered.even, answered.full_speed)
-    main_cause = _main_cause([_lost(members, same, answered.even) for members in viewed], is_lost)
+    cause = main_cause([lost_by_session(members, same, answered.even) for members in viewed], is_lost)
     return LevelView(
         level=level,
         variant=variant,
@@ -167,17 +167,17 @@ def _level(
         ideal_slowdown=max(1.0, level / room) if room else None,
         slower=float(median_high(len(each) for each in slower)) if reference and slower else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
-        causes=_by_sessions(causes, main_cause) if reference and shares else (),
-        main_cause=main_cause,
+        causes=by_sessions(causes, cause) if reference and shares else (),
+        main_cause=cause,
         even=answered.even,
         full_speed=answered.full_speed,
         even_bound=answered.even_bound,
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
-        second_cause=second_cause([view for members in viewed for view in members], main_cause),
+        second_cause=second_cause([view for members in viewed for view in members], cause),
         counted_slowdown=counted.slowdown if counted else None,
-        counted_cause=_main_cause(
+        counted_cause=main_cause(
             [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed]
         ),
         alone_s=median_of_known(each.alone_s for each in spent),
@@ -326,67 +326,8 @@ def _slower(views: Sequence[SessionView], same: bool) -> list[float]:
     return [
         view.slowdown - same * (view.pace_s or 0.0) / (view.reference_s or 1.0)
         for view in views
-        if view.slowdown is not None and _cause(view, same) != Cause.NONE
+        if view.slowdown is not None and cause_shown(view, same) != Cause.NONE
     ]
-
-
-def _cause(view: SessionView, same: bool) -> str:
-    return Cause.NONE if same and view.pace_only else view.cause
-
-
-def _lost(views: Sequence[SessionView], same: bool, even: Answer) -> list[tuple[str, float]]:
-    """What the sessions of a round lost to which cause; where shares are unequal, over the fastest of them.
-
-    What all of them lose alike makes none of them slower than another.
-    """
-    causes = [_cause(view, same) for view in views]
-    if even is not Answer.NO:
-        return [(cause, (view.slowdown or 1.0) - 1.0) for cause, view in zip(causes, views, strict=True)]
-    fastest = min(views, key=lambda view: view.slowdown or 1.0)
-    lost: list[tuple[str, float]] = []
-    for cause, view in zip(causes, views, strict=True):
-        over = (view.slowdown or 1.0) - (fastest.slowdown or 1.0)
-        if cause != Cause.NONE and over > 0:
-            lost += _over(fastest, view, cause, over, frozenset(causes))
-    return lost
-
-
-def _over(
-    fastest: SessionView, view: SessionView, cause: str, over: float, shown: frozenset[str]
-) -> list[tuple[str, float]]:
-    """That by which a session is slower than the fastest, by its parts; all by its cause where they are not known.
-
-    ``shown``: the causes of the round's sessions; no other is that of a level.
-    """
-    common = {name: lost_s / (fastest.reference_s or 1.0) for name, lost_s in fastest.parts}
-    parts = {name: lost_s / (view.reference_s or 1.0) - common.get(name, 0.0) for name, lost_s in view.parts}
-    more = {name: part for name, part in parts.items() if part > 0 and name in shown}
-    if cause == Cause.UNEXPLAINED or not more:
-        return [(cause, over)]
-    return [(name, over * part / sum(more.values())) for name, part in more.items()]
-
-
-def _main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
-    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others.
-
-    Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
-    """
-    votes: Counter[str] = Counter()
-    none = Cause.NONE
-    for members in rounds:
-        lost: dict[str, float] = {}
-        for cause, much in members:
-            if cause != none:
-                lost[cause] = lost.get(cause, 0.0) + much
-        if lost:
-            votes[max(lost, key=lambda name: lost[name])] += 1
-    return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
-
-
-def _by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str, int], ...]:
-    """How many sessions have which cause: the main one, and then the commonest."""
-    counts = Counter(cause for members in causes for cause in members)
-    return tuple(sorted(counts.items(), key=lambda item: (item[0] != first, -item[1])))
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:

@@ -13,6 +13,8 @@ MIN_EXECUTIONS = {50: 1, 95: 20, 99: 100}
 """Of fewer executions the percentile would be the slowest of them."""
 MIN_ROUND_S = 0.1
 """The kernel counts in steps of 10 ms: of a shorter round the share of busy time is not known."""
+MIN_PART = 0.5
+"""Of a round that slices of the timeline must cover, each from its beginning to its end."""
 
 
 def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
@@ -44,14 +46,14 @@ def utilisation(round_: Round) -> float | None:
     edges = np.array(round_.timeline_s)
     if not ends or edges.size < 2 or not round_.cpu_timeline:
         return None
-    # Slices before the release and after the last end are cut off in proportion.
-    inner = np.clip(np.minimum(edges[1:], max(ends)) - np.maximum(edges[:-1], 0.0), 0.0, None)
-    if inner.sum() < MIN_ROUND_S:
+    # Of a slice that began before the release, or ends after the last end, nobody knows when its CPUs were busy.
+    inside = (edges[:-1] >= 0.0) & (edges[1:] <= max(ends))
+    watched_s = float(np.diff(edges)[inside].sum())
+    if watched_s < max(MIN_ROUND_S, MIN_PART * max(ends)):
         return None
-    part = inner / np.diff(edges)
-    rows = [row.busy_s for row in round_.cpu_timeline if len(row.busy_s) == part.size]
-    busy_s = float((np.array(rows).reshape(-1, part.size) @ part).sum())
-    return min(1.0, busy_s / (float(inner.sum()) * len(round_.cpu_timeline)))
+    rows = [row.busy_s for row in round_.cpu_timeline if len(row.busy_s) == inside.size]
+    busy_s = float(np.array(rows).reshape(-1, inside.size)[:, inside].sum())
+    return min(1.0, busy_s / (watched_s * len(round_.cpu_timeline)))
 
 
 def percentiles(taken_s: Sequence[float]) -> tuple[float | None, float | None, float | None]:

@@ -10,6 +10,7 @@ from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.statistics.interval import Interval
 
 
@@ -30,7 +31,9 @@ def capacity(
     fast = _while(measured, is_fine)
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
-    most = max(map(_throughput, measured)) or None
+    # On cores of two kinds those who are slow stay so, as long as nobody has to wait.
+    lasting = (vcpus or 0) if has_two_kinds(context.record) else 0
+    most = max((each.throughput or 0.0) if each.level <= lasting else _throughput(each) for each in measured) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval

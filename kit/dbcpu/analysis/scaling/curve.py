@@ -93,14 +93,15 @@ def scaling(
     reference: Reference | None,
     vcpus: int | None,
     cores: int | None,
+    *,
+    two_kinds: bool = False,
 ) -> Scaling:
-    """From the levels and rounds of one variant; ``rows`` is the work in one execution.
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution. ``two_kinds``: of cores.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
     and it can be one of threads. ``effective_cores``: the highest point of the curve in solo rates; without a fit the
-    best even level (without one the best), if some level had at least as many sessions as vCPUs. One core with several
-    threads has its knee at 1.
+    best level, if some level had at least as many sessions as vCPUs. One core with several threads has its knee at 1.
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
@@ -117,7 +118,7 @@ def scaling(
         for each in levels
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
-    cores_seen = _effective_cores(fitted, measured, levels, vcpus, reference.busy)
+    cores_seen = _effective_cores(fitted, measured, () if two_kinds else levels, vcpus)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -323,19 +324,23 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 
 def _effective_cores(
-    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], vcpus: int | None, busy: float
+    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], vcpus: int | None
 ) -> float | None:
-    """Without a fit the best of the even levels: where some end early, the rate sum is not what the host does.
+    """Without a fit the best level: by its makespan where it is not shown to be even, for then some may end early.
 
-    ``busy``: share of its time in which a session wants a CPU; with less than all an even level need not use the host.
+    ``levels``: none on cores of two kinds, where those who are slow stay so.
     """
     if fitted is not None and fitted.form.flat:
         return max(fitted.at(knee) for knee in fitted.knees)
     if vcpus is None or measured.levels[-1] < vcpus:
         return None
-    even = {each.level for each in levels if busy == 1.0 and each.even is Answer.YES and each.level > (vcpus > 1)}
-    rates = dict(zip(measured.levels, measured.medians, strict=True))
-    return max((rates[level] for level in even & rates.keys()), default=max(rates.values()))
+    whole = {
+        each.level: min(1.0, each.makespan_throughput / each.throughput)
+        for each in levels
+        if each.throughput and each.makespan_throughput and each.even is not Answer.YES
+    }
+    rates = zip(measured.levels, measured.medians, strict=True)
+    return max(rate * whole.get(level, 1.0) for level, rate in rates)
 
 
 def _within(

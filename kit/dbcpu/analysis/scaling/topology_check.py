@@ -62,7 +62,8 @@ def _checked(
     if cores is not None and scaling.saturated is None:
         return _one_core(scaling, cores, vcpus)
     unmeasured = _unmeasured(context.record, knee)
-    speeds = _two_speeds(levels, views, scaling, reference, vcpus) if cores in (vcpus, None) else None
+    alike = cores in (vcpus, None) and not has_two_kinds(context.record)
+    speeds = _two_speeds(levels, views, scaling, reference, vcpus) if alike else None
     if speeds is not None:
         slow, behind = speeds
         text = (
@@ -73,7 +74,7 @@ def _checked(
         verdict = "fewer_cores" if cores else "told"
         return TopologyCheck(verdict, cores, vcpus, behind, text, two_speeds=True, unmeasured=unmeasured)
     found = _by_curve(context.record, scaling, cores, vcpus, unmeasured)
-    apart = _groups_apart(context, levels, views) if cores in (vcpus, None) else None
+    apart = _groups_apart(context, levels, views) if alike else None
     if apart is None or found.verdict not in ("agrees", "fewer_cores", "told"):
         return found
     text = f"session times form two groups, {number(apart)}x apart, though each session had a CPU of its own"
@@ -87,10 +88,10 @@ def _checked(
 def _groups_apart(context: RunContext, levels: Sequence[LevelView], views: Sequence[SessionView]) -> float | None:
     """How far groups of sessions are apart, whose slow ones nothing seen explains, with fewer sessions than vCPUs.
 
-    None where most levels have none, on cores of two kinds, and where the CPUs themselves change speed.
+    None where most levels have none, and where the CPUs themselves change speed.
     """
     changes = context.split is not None and context.split.two_speeds is not None
-    if changes or has_two_kinds(context.record) or context.vcpus is None:
+    if changes or context.vcpus is None:
         return None
     within = {each.level for each in levels if 2 < each.level < context.vcpus}
     rounds: dict[int, list[SessionView]] = {}

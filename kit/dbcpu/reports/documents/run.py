@@ -29,7 +29,8 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     ``against``: the runs of its target before it, which it begins with.
     """
     header, summary = record.header, headline(analysis)
-    said, sentences, tone = summary.headline, (analysis.verdict,), summary.kind
+    said, tone = summary.headline, summary.kind
+    sentences: tuple[str, ...] = (analysis.verdict,)
     if analysis.variants is not None and not refusal(analysis):
         from dbcpu.analysis.comparison.variant_sentences import (
             variant_sentences,

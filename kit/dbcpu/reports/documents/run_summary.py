@@ -3,19 +3,15 @@
 import re
 from statistics import median
 
-from dbcpu.analysis.checks.open_questions import STEADY
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
-from dbcpu.analysis.levels.outcome import is_counted_only, is_loss
+from dbcpu.analysis.levels.outcome import is_counted_only
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.experiments import DISTURBANCES
-from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
-from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
-from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
 from dbcpu.formatting import (
     listed,
     number,
@@ -29,22 +25,21 @@ from dbcpu.formatting import (
     times,
     work_words,
 )
-from dbcpu.plan import auto_levels, not_varied
+from dbcpu.plan import not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
+from dbcpu.reports.documents.run_scaling import scaling_words
 
-LEVELS_OF_A_CURVE = 4
-"""Fewer levels show no knee, see docs/methods.md."""
 SHOWN_CPUS = 8
 
 
 def causes(level: LevelView) -> str:
     """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
-    ``CPU steal (most of 14 % lost)`` first where a single session loses as much.
+    ``CPU steal (14 % lost)`` first where a single session loses as much.
     """
     counted = level.counted_cause if is_counted_only(level) else "none"
     lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    first = [f"{CAUSE_WORDS[counted]} (most of {lost} lost)"] if counted != "none" else []
+    first = [f"{CAUSE_WORDS[counted]} ({lost} lost)"] if counted != "none" else []
     slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
     return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
 
@@ -121,7 +116,7 @@ def _host(header: Header, analysis: Analysis) -> str:
 def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """The summary of the levels as (name, text) lines; only those that are known."""
     lines = [
-        ("scaling", _scaling(record, analysis)),
+        ("scaling", scaling_words(record, analysis)),
         ("contention", _contention(analysis)),
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
@@ -142,54 +137,6 @@ def _variants(analysis: Analysis) -> tuple[str, ...]:
     from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 
     return tuple(variant_sentences(analysis.variants))
-
-
-def _scaling(record: RunRecord, analysis: Analysis) -> str:
-    scaling, check = analysis.scaling, analysis.topology
-    if not scaling.knees:
-        return _no_knee(record, analysis)
-    # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
-    anywhere = check is not None and check.two_speeds and not _near(scaling, check)
-    parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis), _most(analysis))
-    two_kinds = has_two_kinds(record)
-    if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
-        parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
-    if two_kinds:
-        parts.append("the host has cores of two kinds: a session on a slower core adds less")
-    elif scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
-        until = scaling.turbo_until
-        where = "on the way" if until is None else f"over the first {number(until, 0)}"
-        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} {where}")
-    if scaling.smt_yield is not None:
-        parts.append(_yield(analysis, scaling.smt_yield))
-    if scaling.effective_cores is not None:
-        parts.append(f"{number(scaling.effective_cores, 1)} effective cores")
-    if scaling.left_out is not None:
-        parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
-    if check is not None:
-        parts.append(_topology(check))
-    return "; ".join(parts)
-
-
-def _no_knee(record: RunRecord, analysis: Analysis) -> str:
-    """Why the line says nothing of knees; '' where nobody would expect any."""
-    variant = analysis.levels[0].variant if analysis.levels else ""
-    levels = [each.level for each in analysis.levels if each.variant == variant and each.throughput is not None]
-    if record.header.plan.experiment != "sweep" or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
-        return ""
-    if analysis.scaling.fit_error is not None:
-        return f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
-    if len(levels) < LEVELS_OF_A_CURVE:
-        return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
-    known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)
-    auto = known or record.header.plan.rounds is None
-    noisy = analysis.reference.spread > STEADY or bool(analysis.disturbance)
-    helps = (
-        ("; a quieter host may help" if noisy else "")
-        if auto
-        else "; `--sessions auto` measures those near possible knees"
-    )
-    return f"no curve: the throughput of these levels fits none{helps}"
 
 
 def _pace(record: RunRecord, analysis: Analysis) -> str:
@@ -236,70 +183,6 @@ def _trace(record: RunRecord) -> str:
         f"{text}; once woken, the usual session ran after {usual[0]} (median), {usual[1]} (95 %), {usual[2]} (99 %); "
         f"the longest wait was {longest}"
     )
-
-
-def _near(scaling: Scaling, check: TopologyCheck) -> bool:
-    """Whether the first knee is at as many cores as the check found."""
-    return check.cores_told is not None and abs(scaling.knees[0] / check.cores_told - 1) <= NEAR
-
-
-def _linear(analysis: Analysis) -> bool:
-    """Whether no level up to the first knee has a loss: else a session adds less than one alone does."""
-    knee = round(analysis.scaling.knees[0], 1)  # as it is printed
-    within = [each for each in analysis.levels if 1 < each.level <= knee and each.variant == analysis.levels[0].variant]
-    return not any(map(is_loss, within))
-
-
-def _most(analysis: Analysis) -> float:
-    """No curve bends beyond the vCPUs, unless sessions leave them to others meanwhile."""
-    busy = analysis.reference.busy if analysis.reference else 1.0
-    return analysis.vcpus / busy if analysis.vcpus else float("inf")
-
-
-def _knees(scaling: Scaling, linear: bool, most: float) -> list[str]:
-    """Each knee with its 95 % interval, where there is one; none above ``most``."""
-    known = scaling.knee_intervals or (None,) * len(scaling.knees)
-    words = []
-    for knee, interval in zip(scaling.knees, known, strict=True):
-        wide = widened(knee, interval)
-        low, high = (min(each, most) for each in (wide.low, wide.high))
-        within = f" (95 % CI {number(low, 1)} to {number(high, 1)})" if interval else ""
-        words.append(f"{number(min(knee, most), 1)} sessions{within}")
-    falls = scaling.further is not None and scaling.further < 0
-    slope = f"then {'falls' if falls else 'with a smaller slope'} up to"
-    first = "throughput scales linearly up to" if linear else "throughput bends at"
-    return [f"{first} {words[0]}", *(f"{slope} {each}" for each in words[1:])]
-
-
-def _yield(analysis: Analysis, gain: float) -> str:
-    """What the sessions beyond the cores add; of SMT only where siblings are shown, or two speeds show them."""
-    interval = analysis.scaling.smt_yield_interval
-    threads = analysis.vcpus / analysis.cores if analysis.vcpus and analysis.cores else 1.0
-    shown = threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
-    if gain < 0 and (interval is None or interval.high < 0):
-        within = f" (95 % CI {percent(-interval.high)} to {percent(-interval.low)})" if interval else ""
-        if not shown:
-            return f"the sessions beyond that cost {percent(-gain)}{within}"
-        return f"the second thread costs {percent(-gain)}{within}: without SMT the host would do more"
-    within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
-    if not shown:
-        return f"the sessions beyond that add {percent(gain)}{within}"
-    if threads > 1 and gain > threads - 1:
-        return "a further thread adds as much as a core"
-    return f"SMT adds {percent(gain)}{within}"
-
-
-def _topology(check: TopologyCheck) -> str:
-    missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
-    like = f"like {number(check.cores_told, 0)} cores" if check.cores_told else "like fewer cores"
-    like = f"{'probably ' if check.unmeasured else ''}scales {like}"
-    words = {
-        "agrees": "consistent with the reported topology",
-        "unclear": f"topology not verified: {check.why}",
-        "fewer_cores": f"{like} although {check.cores} are reported{missing}",
-        "like_full_cores": "scales as if each hardware thread were a core",
-    }
-    return words.get(check.verdict, f"{like}{missing}")
 
 
 def _contention(analysis: Analysis) -> str:

@@ -1,4 +1,4 @@
-"""Where the memory of the server processes was, by variant, as the kernel told of each session. numa(7)"""
+"""Where the memory of the server processes was, by variant, by the kernel's count for each session. numa(7)"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ def server_memory(record: RunRecord) -> Iterator[tuple[str, str]]:
     several = len(by_variant) > 1
     for variant, sessions in by_variant.items():
         if sessions:
-            yield "server processes' memory" + (f", {variant}" if several else ""), _told(sessions)
+            yield "server processes' memory" + (f", {variant}" if several else ""), _words(sessions)
 
 
-def _told(sessions: list[Session]) -> str:
+def _words(sessions: list[Session]) -> str:
     policies = Counter(one.memory_policy for one in sessions)
-    told = ", ".join(
+    said = ", ".join(
         f"policy {name}" + (f" ({count} of {len(sessions)} sessions)" if len(policies) > 1 else "")
         for name, count in policies.most_common()
     )
@@ -32,6 +32,6 @@ def _told(sessions: list[Session]) -> str:
         on_node.update({each.node: each.resident_bytes for each in one.node_memory})
     total = on_node.total()
     if not total:
-        return f"{told}; how much on each node is not known"
+        return f"{said}; how much on each node is not known"
     shares = (f"{100 * on_node[node] / total:.0f} % on node {node}" for node in sorted(on_node))
-    return f"{told}; {', '.join(shares)}"
+    return f"{said}; {', '.join(shares)}"

@@ -25,7 +25,7 @@ HOSTS = {
                                  scheduler="frozen"), (1, 2, 3), 3),
     "turbo": (SimulatedHost(cores=4, threads=1, turbo_slope=0.3), (1, 2, 3, 4, 5, 6), 3),
     "measured turbo": (SimulatedHost(cores=4, threads=1, turbo_slope=0.4, hypervisor=None), (1, 2, 3, 4, 5, 6), 3),
-    "siblings": (SimulatedHost(cores=4, threads=2), (1, 2, 3, 4, 5, 8, 9, 10), 3),
+    "siblings": (SimulatedHost(cores=4, threads=2), (1, 2, 3, 4, 5, 8, 9, 10, 11), 6),
     "costly siblings": (SimulatedHost(cores=4, threads=2, smt_yield=-0.3), (1, 2, 3, 4, 5, 8, 9, 10), 3),
     "interrupts": (SimulatedHost(cores=4, threads=1, irq=0.4), (1, 2, 3, 4, 5), 4),
     "few levels": (SimulatedHost(cores=16, threads=1), (1, 16), 3),

@@ -215,7 +215,7 @@ def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:
     found = explain(simulate(turbo, levels=(1, 4, 6, 8), repeats=6, seed=2))
     causes = {each.level: each.main_cause for each in found.levels}
     assert (causes[4], causes[6]) == ("frequency", "shared_core")
-    assert "at 6 sessions the slowest took" in found.verdict, "between levels that are equally slow"
+    assert "at 6 sessions 4 of 6 have a slowdown" in found.verdict, "between levels that are equally slow"
 
 
 def test_a_quota_is_raised_where_it_makes_the_vcpus_so_few() -> None:

@@ -102,7 +102,8 @@ def test_all_forms_agree_on_every_number(name: str) -> None:
                 for cells in cells_
             ]
             assert [str(session_view["ordinal"]), *shown_of, session_view["evidence"]] in on_page
-    assert " ".join(table.split()).endswith(data["verdict"])
+    answer = f"{data['verdict']} What helps: {data['outcome']['remedy']}."
+    assert " ".join(table.split()).endswith(answer)
     assert page.holds(data["verdict"])
 
 

@@ -1,0 +1,68 @@
+"""What a level lost most to: the causes of its sessions, and the one by which most was lost in most rounds."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.run import SessionView
+
+
+def cause_shown(view: SessionView, same: bool) -> str:
+    """``same``: at a level at one pace what the pace of its CPUs explains is no cause."""
+    return Cause.NONE if same and view.pace_only else view.cause
+
+
+def lost_by_session(views: Sequence[SessionView], same: bool, even: Answer) -> list[tuple[str, float]]:
+    """What the sessions of a round lost to which cause; where shares are unequal, over the fastest of them.
+
+    What all of them lose alike makes none of them slower than another.
+    """
+    causes = [cause_shown(view, same) for view in views]
+    if even is not Answer.NO:
+        return [(cause, (view.slowdown or 1.0) - 1.0) for cause, view in zip(causes, views, strict=True)]
+    fastest = min(views, key=lambda view: view.slowdown or 1.0)
+    lost: list[tuple[str, float]] = []
+    for cause, view in zip(causes, views, strict=True):
+        over = (view.slowdown or 1.0) - (fastest.slowdown or 1.0)
+        if cause != Cause.NONE and over > 0:
+            lost += _over(fastest, view, cause, over, frozenset(causes))
+    return lost
+
+
+def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
+    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others.
+
+    Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
+    """
+    votes: Counter[str] = Counter()
+    none = Cause.NONE
+    for members in rounds:
+        lost: dict[str, float] = {}
+        for cause, much in members:
+            if cause != none:
+                lost[cause] = lost.get(cause, 0.0) + much
+        if lost:
+            votes[max(lost, key=lambda name: lost[name])] += 1
+    return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
+
+
+def by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str, int], ...]:
+    """How many sessions have which cause: the main one, and then the commonest."""
+    counts = Counter(cause for members in causes for cause in members)
+    return tuple(sorted(counts.items(), key=lambda item: (item[0] != first, -item[1])))
+
+
+def _over(
+    fastest: SessionView, view: SessionView, cause: str, over: float, shown: frozenset[str]
+) -> list[tuple[str, float]]:
+    """That by which a session is slower than the fastest, by its parts; all by its cause where they are not known.
+
+    ``shown``: the causes of the round's sessions; no other is that of a level.
+    """
+    common = {name: lost_s / (fastest.reference_s or 1.0) for name, lost_s in fastest.parts}
+    parts = {name: lost_s / (view.reference_s or 1.0) - common.get(name, 0.0) for name, lost_s in view.parts}
+    more = {name: part for name, part in parts.items() if part > 0 and name in shown}
+    if cause == Cause.UNEXPLAINED or not more:
+        return [(cause, over)]
+    return [(name, over * part / sum(more.values())) for name, part in more.items()]
