@@ -14,11 +14,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Round, RunRecord, Session
@@ -147,12 +148,12 @@ def times_as_slow(record: RunRecord, speeds: Speeds, solos: Iterable[int]) -> di
 
 def late_share(samples: Sequence[tuple[float, int]], from_s: float, to_s: float) -> float | None:
     """Of the pieces of one CPU that ended in that time, the share that came late; None with fewer than ``FEWEST``."""
-    after_s = [(later - earlier, later) for (earlier, _), (later, _) in pairwise(samples)]
-    own = [gap_s for gap_s, at_s in after_s if from_s <= at_s <= to_s]
-    if len(own) < FEWEST:
+    at_s = np.array([each for each, _ in samples])
+    gaps_s = np.diff(at_s)
+    own_s = gaps_s[(from_s <= at_s[1:]) & (at_s[1:] <= to_s)]
+    if len(own_s) < FEWEST:
         return None
-    usual_s = median(gap_s for gap_s, _ in after_s)
-    return sum(gap_s > usual_s + LATE_S for gap_s in own) / len(own)
+    return float(np.mean(own_s > np.median(gaps_s) + LATE_S))
 
 
 def _beside(each: Round, session: Session, speeds: Speeds) -> float | None:

@@ -6,6 +6,7 @@ The truth of a level is what the same host does without noise: the median max/mi
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -192,9 +193,14 @@ def one_decided(asked: tuple[int, int, float]) -> Decided:
 
 
 def _with_truth(host: SimulatedHost, record: RunRecord, analysis: Analysis) -> tuple[Judged, tuple[LevelJudged, ...]]:
-    levels = tuple(each.level for each in analysis.levels)
-    truth = explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
+    truth = _truth(host, tuple(each.level for each in analysis.levels))
     return _judged(host, record, analysis), tuple(_levels(host.noise, len(host.online), analysis, truth))
+
+
+@lru_cache(2)
+def _truth(host: SimulatedHost, levels: tuple[int, ...]) -> Analysis:
+    """The same host without noise; runs of the same levels of one host have the same."""
+    return explain(simulate(replace(host, noise=0.0), levels, TRUTH_REPEATS, 1, size=SIZE))
 
 
 def _levels(noise: float, vcpus: int, analysis: Analysis, truth: Analysis) -> Iterator[LevelJudged]:

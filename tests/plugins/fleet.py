@@ -36,9 +36,11 @@ def fleet(
         with connect(f"{postgres_url.rpartition('/')[0]}/{name}") as connection:
             connection.execute(_DROWSY)
     upgrade_store(postgres_database)
+    made = Fleet(tmp_path, drive, postgres_url, names, postgres_database)
     try:
-        yield Fleet(tmp_path, drive, postgres_url, names, postgres_database)
+        yield made
     finally:
+        made.opened.close()
         with connect(postgres_url) as connection:
             for name in names:
                 connection.execute(f'drop database "{name}" with (force)')

@@ -58,7 +58,7 @@ class Kit:
         """Awaits the end of every descendant."""
         deadline_s = time.monotonic() + LIMIT_S
         while (left := self.descendants()) and time.monotonic() < deadline_s:
-            time.sleep(0.02)
+            time.sleep(0.05)  # a look is at every process of the machine
         assert left == []
 
     def await_lines(self, process: "subprocess.Popen[str]", text: str) -> None:

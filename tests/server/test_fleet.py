@@ -12,7 +12,6 @@ from sqlalchemy.engine import make_url
 
 from dbcpu.hosts.shell_routes import transport_of
 from dbcpu.store.campaigns import DONE, PARTIAL, REFUSED
-from dbcpu.store.database import open_store
 from dbcpu.workflows.fleet.outcome import campaign_folder
 from support.campaigning import QUICK, Fleet, started
 from support.doubles.container_clients import client
@@ -135,23 +134,22 @@ def test_hosts_over_ssh_fail_each_in_its_own_way_and_the_others_are_measured_onc
 
 def killed_amid_its_run(fleet: Fleet) -> str:
     """A measurement is stopped, and killed if its run is kept and not complete; else it goes on. '' for none."""
-    with open_store(fleet.store) as store:
-        for item in fleet.under_way():
-            try:
-                process = os.pidfd_open(item.process.pid)
-            except ProcessLookupError:
-                continue
-            try:
-                signal.pidfd_send_signal(process, signal.SIGSTOP)
-                run = store.campaigns.run_of("q4", item)
-                amid = item.target in fleet.databases and run is not None and run[1] == "running"
-                signal.pidfd_send_signal(process, signal.SIGKILL if amid else signal.SIGCONT)
-            except ProcessLookupError:
-                continue
-            finally:
-                os.close(process)
-            if amid:
-                return item.target
+    for item in fleet.under_way():
+        try:
+            process = os.pidfd_open(item.process.pid)
+        except ProcessLookupError:
+            continue
+        try:
+            signal.pidfd_send_signal(process, signal.SIGSTOP)
+            run = fleet.opened.campaigns.run_of("q4", item)
+            amid = item.target in fleet.databases and run is not None and run[1] == "running"
+            signal.pidfd_send_signal(process, signal.SIGKILL if amid else signal.SIGCONT)
+        except ProcessLookupError:
+            continue
+        finally:
+            os.close(process)
+        if amid:
+            return item.target
     return ""
 
 
@@ -233,5 +231,4 @@ def test_simulated_hosts_go_the_same_way_and_are_resumed_after_half(fleet: Fleet
     killed.send(signal.SIGKILL).process.wait()
     code, _, err = fleet("resume", "q4", "--yes").finish()
     assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
-    with open_store(fleet.store) as store:
-        assert Counter(run.label for run in store.list()) == Counter(f"q4/{name}" for name in names)
+    assert Counter(run.label for run in fleet.opened.list()) == Counter(f"q4/{name}" for name in names)

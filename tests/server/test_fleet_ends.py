@@ -17,7 +17,6 @@ from sqlalchemy.engine import make_url
 
 from dbcpu.hosts import driver_process
 from dbcpu.store.campaigns import DONE, PARTIAL, RUNNING
-from dbcpu.store.database import open_store
 from dbcpu.workflows.fleet.outcome import campaign_folder
 from support.campaigning import HOSTS, LONG, PASSWORD, QUICK, Fleet, started
 from support.driving import Drive, children, until
@@ -31,8 +30,7 @@ def test_ctrl_c_twice_cancels_all_and_nothing_was_open_to_others_meanwhile(fleet
     until(fleet.under_way, "a target is measured")
     for pid in (running.process.pid, fleet.under_way()[0].process.pid):
         assert secret.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
-    with open_store(fleet.store) as store:
-        assert secret not in str(store.campaigns.load("q4"))
+    assert secret not in str(fleet.opened.campaigns.load("q4"))
     for address, port in listening(running.process.pid):
         assert address == "127.0.0.1"
         with socket.create_connection((address, port)) as asked:
@@ -77,9 +75,9 @@ def test_a_killed_driver_costs_no_measurement_and_repeats_none(fleet: Fleet, see
     items = fleet.items().values()
     assert (code, {each.state for each in items}) == (0, {DONE}), err
     assert fleet.complete_runs() == Counter(fleet.databases)
-    with open_store(fleet.store) as store:
-        assert len(store.list()) == HOSTS
-        assert {each.run_id for each in items} == {run.run_id for run in store.list()}
+    kept = fleet.opened.list()
+    assert len(kept) == HOSTS
+    assert {each.run_id for each in items} == {run.run_id for run in kept}
     assert fleet.leftovers() == 0
 
 
@@ -115,8 +113,7 @@ def test_a_killed_worker_of_a_cluster_costs_no_measurement_and_repeats_none(
         running = fleet.begin(*LONG[:2], "--for", "3s", *LONG[4:], "--scheduler", address)
         until(lambda: started(fleet) and fleet.under_way(), "a target is measured")
         first = fleet.under_way()[0]
-        with open_store(fleet.store) as store:
-            until(lambda: store.campaigns.run_of("q4", first), "its run is kept")
+        until(lambda: fleet.opened.campaigns.run_of("q4", first), "its run is kept")
         next(each for each in workers if first.process.pid in children(each.pid)).kill()
         running.said(f"{first.target}: unknown: it was begun already")
         running.send(signal.SIGINT).finish()
@@ -131,8 +128,7 @@ def test_a_killed_measurement_is_partial_and_is_not_repeated(fleet: Fleet) -> No
     running = fleet.begin(*LONG[:2], "--for", "2s", *LONG[4:])
     until(fleet.under_way, "a target is measured")
     item = fleet.under_way()[0]
-    with open_store(fleet.store) as store:
-        until(lambda: store.campaigns.run_of("q4", item), "its run is kept")
+    until(lambda: fleet.opened.campaigns.run_of("q4", item), "its run is kept")
     assert not driver_process.is_gone(item.process)
     signal.pidfd_send_signal(os.pidfd_open(item.process.pid), signal.SIGKILL)
     running.finish()

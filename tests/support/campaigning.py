@@ -3,12 +3,13 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
 from dbcpu.store.campaigns import RUNNING, Item
-from dbcpu.store.database import open_store
+from dbcpu.store.database import Store, open_store
 from support.driving import Drive, Driver
 from support.servers.postgresql import connect
 
@@ -69,13 +70,16 @@ class Fleet:
             "run", str(self.file), "--campaign", "q4", "--at-once", "2", "--failures", "100%", "--yes", *options
         )
 
+    @cached_property
+    def opened(self) -> Store:
+        """Opened once, for what is asked of it again and again: it holds no connection, and opening takes one."""
+        return open_store(self.store)
+
     def items(self) -> dict[str, Item]:
-        with open_store(self.store) as store:
-            return {each.target: each for each in store.campaigns.items("q4")}
+        return {each.target: each for each in self.opened.campaigns.items("q4")}
 
     def complete_runs(self) -> Counter[str]:
-        with open_store(self.store) as store:
-            return Counter(run.target for run in store.list() if run.status == "complete")
+        return Counter(run.target for run in self.opened.list() if run.status == "complete")
 
     def under_way(self) -> list[Item]:
         return [each for each in self.items().values() if each.state == RUNNING and each.pid is not None]
@@ -90,5 +94,4 @@ class Fleet:
 
 
 def started(fleet: Fleet) -> bool:
-    with open_store(fleet.store) as store:
-        return "q4" in store.campaigns.names()
+    return "q4" in fleet.opened.campaigns.names()

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from string import Formatter
 
 import click
@@ -17,14 +19,15 @@ CATALOGUE = ROOT / "kit/dbcpu/findings.py"
 MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each != CATALOGUE]
 
 
-def calls(name: str) -> list[ast.Call]:
-    """Every call of the function ``name`` outside of the catalogue."""
-    return [
-        node
-        for file in MODULES
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-    ]
+@cache
+def every_call() -> Mapping[str, Sequence[ast.Call]]:
+    """By the name of the function, outside of the catalogue."""
+    found: dict[str, list[ast.Call]] = {}
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found.setdefault(node.func.id, []).append(node)
+    return found
 
 
 def code_of(call: ast.Call) -> str:
@@ -40,8 +43,8 @@ def test_the_page_is_made_from_the_catalogue(request: pytest.FixtureRequest) -> 
 
 @pytest.mark.slow
 def test_code_and_catalogue_have_the_same_findings() -> None:
-    assert {code_of(call) for call in calls("noted")} == set(ENTRIES)
-    assert calls("Finding") == [], "use findings.noted, so that the finding is documented"
+    assert {code_of(call) for call in every_call()["noted"]} == set(ENTRIES)
+    assert "Finding" not in every_call(), "use findings.noted, so that the finding is documented"
     assert len(ENTRIES) == sum(len(topic.entries) for topic in TOPICS), "a code stands under two topics"
 
 
@@ -57,7 +60,7 @@ def test_only_what_needs_none_is_without_a_remedy() -> None:
 
 
 def test_what_is_to_be_filled_in_is_given_where_the_finding_is_made() -> None:
-    for call in calls("noted"):
+    for call in every_call()["noted"]:
         entry = ENTRIES[code_of(call)]
         wanted = {name for _, name, _, _ in Formatter().parse(entry.meaning + entry.remedy) if name}
         given = {str(keyword.arg) for keyword in call.keywords} - {"level"}

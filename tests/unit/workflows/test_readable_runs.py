@@ -1,6 +1,7 @@
 """One damaged run in a store hides no other: histories, checks and comparisons leave it out and say so."""
 
 import contextlib
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -63,12 +64,21 @@ ODD = ("x'ff'", "1e999", "-7", "''", "'9' || char(27) || char(10)", "null")
 """Values of SQL of which none belongs into most columns."""
 
 
-@pytest.mark.parametrize("column", [f"{table.name}.{each.name}" for table in (run, round_) for each in table.c])
-def test_a_column_of_sqlite_may_hold_anything(column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place, table, name = str(tmp_path / "runs.db"), *column.split(".")
-    with open_store(place) as opened:
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a run for each of these, to be copied."""
+    place = tmp_path_factory.mktemp("sound") / "runs.db"
+    with open_store(str(place)) as opened:
         for at in range(len(ODD)):
             opened.save(record(solos(1), run_id=f"run-{at}", status="running"))
+    return place
+
+
+@pytest.mark.parametrize("column", [f"{table.name}.{each.name}" for table in (run, round_) for each in table.c])
+def test_a_column_of_sqlite_may_hold_anything(
+    column: str, sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, table, name = str(shutil.copy(sound, tmp_path / "runs.db")), *column.split(".")
     with contextlib.closing(sqlite3.connect(place)) as connection:
         for at, value in enumerate(ODD):
             with contextlib.suppress(sqlite3.IntegrityError):  # the column takes no null

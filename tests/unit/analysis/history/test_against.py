@@ -1,6 +1,7 @@
 """A run beside those of its target before it, in one sentence; never that nothing has changed."""
 
 from dataclasses import replace
+from functools import cache
 from json import loads
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.against import BETTER, NOT_SHOWN, WORSE, AgainstHistory, against_history
-from dbcpu.analysis.history.limits import check, point
+from dbcpu.analysis.history.limits import Point, check, point
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import Foreign, KitCost, RunRecord
 from dbcpu.reports.document import Document
@@ -23,14 +24,20 @@ def night(day: int, speed: float = 1.0, noise: float = 0.01) -> RunRecord:
     return noisy_run(day, speed, repeats=3, levels=(1, 2), noise=noise, started_at=started_at)
 
 
-def nights(slow: int = 0, noise: float = 0.01) -> list[RunRecord]:
+@cache
+def known(day: int, speed: float, noise: float) -> Point:
+    """A night as a history holds it: most tests look back at the same ones, which are explained once."""
+    run = night(day, speed, noise)
+    return point(run.header.run_id, run.header.started_at, run_figures(run, explain(run)))
+
+
+def nights(slow: int = 0, noise: float = 0.01) -> list[Point]:
     """Fourteen, the last ones slow."""
-    return [night(day, 0.7 if day > 14 - slow else 1.0, noise) for day in range(1, 15)]
+    return [known(day, 0.7 if day > 14 - slow else 1.0, noise) for day in range(1, 15)]
 
 
-def beside(run: RunRecord, *earlier: RunRecord, limits: CheckLimits | None = None) -> AgainstHistory | None:
-    points = [point(each.header.run_id, each.header.started_at, run_figures(each, explain(each))) for each in earlier]
-    return against_history(run.header, run_figures(run, explain(run)), points, limits or CheckLimits())
+def beside(run: RunRecord, *earlier: Point, limits: CheckLimits | None = None) -> AgainstHistory | None:
+    return against_history(run.header, run_figures(run, explain(run)), earlier, limits or CheckLimits())
 
 
 def test_a_slow_night_says_so_in_the_words_of_the_check() -> None:
@@ -39,8 +46,7 @@ def test_a_slow_night_says_so_in_the_words_of_the_check() -> None:
     assert found is not None
     assert (found.runs, found.change, found.strangers) == (14, WORSE, "")
     assert found.sentence.startswith("Slower than the 14 runs before: single-session throughput is ")
-    points = [point(each.header.run_id, each.header.started_at, run_figures(each, explain(each))) for each in before]
-    said = [each.text for each in check(slow.header, run_figures(slow, explain(slow)), points, CheckLimits())]
+    said = [each.text for each in check(slow.header, run_figures(slow, explain(slow)), before, CheckLimits())]
     assert said
     assert found.sentence == f"Slower than the 14 runs before: {'; '.join(said)}."
 

@@ -1,13 +1,14 @@
 """One run against limits and the history of its target."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
-from dbcpu.analysis.history.limits import band, check, comparable, in_maintenance, point, sustained_changes
+from dbcpu.analysis.history.limits import Point, band, check, comparable, in_maintenance, point, sustained_changes
 from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.record import RunRecord
@@ -27,12 +28,15 @@ def night(day: int, **how: float) -> RunRecord:
     )
 
 
-def held(run: RunRecord, *earlier: RunRecord, limits: CheckLimits | None = None) -> list[str]:
-    points = [
-        point(each.header.run_id, each.header.started_at, figures(each), in_maintenance(each.header))
-        for each in earlier
-    ]
-    return [each.text for each in check(run.header, figures(run), points, limits or CheckLimits())]
+@cache
+def known(day: int, speed: float = 1.0, label: str = "") -> Point:
+    """A night as a history holds it: most tests look back at the same ones, which are explained once."""
+    run = labelled(night(day, speed=speed), label)
+    return point(run.header.run_id, run.header.started_at, figures(run), in_maintenance(run.header))
+
+
+def held(run: RunRecord, *earlier: Point, limits: CheckLimits | None = None) -> list[str]:
+    return [each.text for each in check(run.header, figures(run), earlier, limits or CheckLimits())]
 
 
 def figures(run: RunRecord) -> RunFigures:
@@ -44,7 +48,7 @@ def labelled(run: RunRecord, label: str = "", notes: tuple[str, ...] = (), statu
 
 
 def test_a_usual_night_is_silent() -> None:
-    assert held(night(8), *(night(day) for day in range(1, 8))) == []
+    assert held(night(8), *(known(day) for day in range(1, 8))) == []
 
 
 def test_fixed_limits_need_no_history() -> None:
@@ -67,7 +71,7 @@ def test_slow_connects_are_told() -> None:
 
 
 def test_lost_throughput_is_told_against_the_own_history() -> None:
-    lines = held(night(8, speed=0.8), *(night(day) for day in range(1, 8)))
+    lines = held(night(8, speed=0.8), *(known(day) for day in range(1, 8)))
     assert len(lines) == 4  # alone, and at 2, 3 and 4
     assert lines[0].startswith("single-session throughput is 18.")
     assert "x the usual 22.8 Mrows/s" in lines[0]
@@ -75,12 +79,12 @@ def test_lost_throughput_is_told_against_the_own_history() -> None:
 
 
 def test_a_small_loss_is_no_violation_and_four_runs_are_no_history() -> None:
-    assert held(night(8, speed=0.95), *(night(day) for day in range(1, 8))) == []
-    assert held(night(8, speed=0.5), *(night(day) for day in range(1, 5))) == []
+    assert held(night(8, speed=0.95), *(known(day) for day in range(1, 8))) == []
+    assert held(night(8, speed=0.5), *(known(day) for day in range(1, 5))) == []
 
 
 def test_a_lasting_change_is_named_by_its_date() -> None:
-    earlier = [night(day) for day in range(1, 10)] + [night(day, speed=0.8) for day in range(10, 15)]
+    earlier = [known(day) for day in range(1, 10)] + [known(day, 0.8) for day in range(10, 15)]
     lines = held(night(15, speed=0.8), *earlier)
     assert lines and all(line.endswith("sustained change since 2026-11-10") for line in lines)
 
@@ -111,7 +115,7 @@ def test_runs_inside_a_maintenance_window_are_kept_apart(marked: RunRecord) -> N
     assert not in_maintenance(usual.header)
     assert not comparable(usual.header, marked.header)
     assert comparable(usual.header, night(2).header)
-    slow_windows = [labelled(night(day, speed=0.5), label="maintenance window") for day in range(1, 8)]
+    slow_windows = [known(day, 0.5, "maintenance window") for day in range(1, 8)]
     assert held(night(8), *slow_windows) == []
     assert held(labelled(night(8, speed=0.5), label="maintenance window"), *slow_windows) == []
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,19 @@ def past(*runs: RunRecord) -> list[PastRun]:
     return [past_run(each.header, run_figures(each, explain(each))) for each in runs]
 
 
+@cache
+def every_night() -> tuple[PastRun, ...]:
+    return tuple(past(*nights()))
+
+
+def first_nights(count: int) -> list[PastRun]:
+    """``past(*nights(count))``: however many there are, the first ones are the same, and explained once."""
+    return list(every_night()[:count])
+
+
 @pytest.fixture(scope="module")
 def found() -> Trend:
-    return trend(past(*nights()))
+    return trend(every_night())
 
 
 @pytest.mark.parametrize("form", GOLDEN_NAMES)
@@ -86,14 +97,14 @@ def test_gap_new_kernel_and_lasting_change_are_marked_where_they_happened(found:
 
 def test_a_weekend_is_no_gap_and_a_week_is_one() -> None:
     runs = [*nights(12)]
-    assert not [each for each in trend(past(*runs[:7])).marks if each.kind == GAP_MARK]
+    assert not [each for each in trend(first_nights(7)).marks if each.kind == GAP_MARK]
     late = replace(runs[8].header, started_at="2026-10-23T04:30:00+00:00")
-    marks = trend(past(*runs[:7], RunRecord(late, runs[8].rounds))).marks
+    marks = trend([*first_nights(7), *past(RunRecord(late, runs[8].rounds))]).marks
     assert [(each.index, each.text) for each in marks if each.kind == GAP_MARK] == [(7, "no run for 14 days before")]
 
 
 def test_what_an_older_run_lacks_is_left_out_and_not_guessed() -> None:
-    runs = past(*nights(3))
+    runs = first_nights(3)
     without = replace(runs[1], solo=None, levels=tuple(each for each in runs[1].levels if each[0] != 4))
     found = trend([runs[0], without, runs[2]])
     assert [[value is None for value in each.values] for each in found.series] == [[False, True, False]] * 3
@@ -101,12 +112,12 @@ def test_what_an_older_run_lacks_is_left_out_and_not_guessed() -> None:
 
 
 def test_a_flat_series_is_drawn_flat() -> None:
-    found = trend(past(*nights(8)))
+    found = trend(first_nights(8))
     assert set(history.sparkline(found.series[0], found)) <= set("▄▅|·")
 
 
 def test_a_history_without_a_change_says_how_small_one_would_not_be_seen() -> None:
-    found = trend(past(*nights(8)))
+    found = trend(first_nights(8))
     low, high = (f"{limit:.1f}" for limit in (found.series[0].usual.low, found.series[0].usual.high))  # type: ignore[union-attr]
     assert history.document(found).front.headline == (
         f"No lasting change shown in 8 runs; a change of Mrows/s at N=1 within {low} to {high} would not be seen"
@@ -115,11 +126,10 @@ def test_a_history_without_a_change_says_how_small_one_would_not_be_seen() -> No
 
 def test_a_newest_run_outside_the_usual_range_is_said_before_anything_else() -> None:
     """One bad night is no lasting change yet, and what the owner of many hosts looks for in the morning."""
-    usual = [*nights(8)]
     bad = noisy_run(
         99, run_id="bad", started_at="2026-10-20T04:30:00+00:00", speed=0.6, uneven=1.5, repeats=3, target="old-box"
     )
-    worse, fine = trend(past(*usual, bad)), trend(past(*[*nights(8, target="new-box")]))
+    worse, fine = trend([*first_nights(8), *past(bad)]), trend(past(*[*nights(8, target="new-box")]))
     assert [each.is_newest_worse for each in worse.series] == [True, True, False]
     assert not any(each.is_newest_worse for each in fine.series)
     content = history.overview([fine, worse])
@@ -131,7 +141,7 @@ def test_a_newest_run_outside_the_usual_range_is_said_before_anything_else() -> 
 
 
 def test_the_usual_range_of_max_over_min_does_not_go_below_one() -> None:
-    spread = next(each for each in trend(past(*[*nights(6)])).series if each.metric == SPREAD)
+    spread = next(each for each in trend(first_nights(6)).series if each.metric == SPREAD)
     even = trend(past(*(noisy_run(at, run_id=f"r{at}", repeats=3, cores=4, threads=1) for at in range(6))))
     (flat,) = (each for each in even.series if each.metric == SPREAD)
     assert flat.usual is not None and flat.usual.low == 1.0
@@ -140,7 +150,7 @@ def test_the_usual_range_of_max_over_min_does_not_go_below_one() -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_few_runs_are_shown_and_nothing_is_claimed(count: int) -> None:
-    shown = history.document(trend(past(*nights(count))))
+    shown = history.document(trend(first_nights(count)))
     assert "a lasting change can be detected from 8 runs on" in shown.verdict[0]
     assert set(charts.drawn(shown.charts, ["svg"])["svg"]) == {"history"}
 

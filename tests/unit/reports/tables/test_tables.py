@@ -107,14 +107,20 @@ def test_a_run_and_its_levels_are_those_of_the_analysis(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [each.name for each in TABLES])
-def test_both_forms_hold_the_same(tmp_path: Path, name: str) -> None:
-    records = (three_on_two(), runs.full_record())
+@pytest.fixture(scope="module")
+def both_forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all tables of two runs, to be read."""
+    folder = tmp_path_factory.mktemp("tables")
     for form in FORMS:
-        export(tmp_path, form, *records)
+        export(folder, form, three_on_two(), runs.full_record())
+    return folder
+
+
+@pytest.mark.parametrize("name", [each.name for each in TABLES])
+def test_both_forms_hold_the_same(both_forms: Path, name: str) -> None:
     (definition,) = (each for each in TABLES if each.name == name)
     types = {each.name: each.type for each in definition.columns}
-    packed, plain = table(tmp_path, name), csv_table(tmp_path, name)
+    packed, plain = table(both_forms, name), csv_table(both_forms, name)
     assert len(packed) == len(plain) > 0
     assert list(packed[0]) == list(plain[0]) == list(types)
     for one, other in zip(packed, plain, strict=True):
