@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from string import Formatter
 
 import click
@@ -17,14 +18,19 @@ CATALOGUE = ROOT / "kit/dbcpu/findings.py"
 MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each != CATALOGUE]
 
 
+@cache
+def calls_by_name() -> dict[str, list[ast.Call]]:
+    """Every call of a plain name outside of the catalogue: all modules are parsed once."""
+    found: dict[str, list[ast.Call]] = {}
+    for file in MODULES:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                found.setdefault(node.func.id, []).append(node)
+    return found
+
+
 def calls(name: str) -> list[ast.Call]:
-    """Every call of the function ``name`` outside of the catalogue."""
-    return [
-        node
-        for file in MODULES
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-    ]
+    return calls_by_name().get(name, [])
 
 
 def code_of(call: ast.Call) -> str:
