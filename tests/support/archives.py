@@ -1,11 +1,10 @@
 """Unpacks recorded hosts."""
 
-import tarfile
+import subprocess
 from pathlib import Path
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """All of ``archive`` into ``folder``. The oldest Python 3.11 knows no filters; the newest wants to be given one."""
-    chosen = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-    with tarfile.open(archive) as packed:
-        packed.extractall(folder, **chosen)  # type: ignore[arg-type]  # noqa: S202 - an archive of the tests' own
+    """All of ``archive`` into ``folder``, by a program: Python takes three times its CPU for so many small files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["tar", "-xzf", archive, "-C", folder, "--no-same-owner"], check=True)

@@ -16,6 +16,9 @@ from dbcpu.errors import UsageError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.remedies import as_typed
 
+MANY_NEW = 100_000
+"""Objects that the collector goes through in milliseconds."""
+
 
 def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
     """Explain a run; works on any record, also one that failed or was interrupted.
@@ -44,7 +47,8 @@ def _no_cycles_sought() -> Iterator[None]:
     try:
         yield
     finally:
-        if enabled and not gc.get_freeze_count():
+        # Counting what is frozen goes through all of it: where a program froze itself, longer than a run is explained.
+        if enabled and gc.get_count()[0] > MANY_NEW and not gc.get_freeze_count():
             # To the old generation without a look: the next collection of new objects would go through all of them.
             gc.freeze()
             gc.unfreeze()

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_store"]
 
 LAST = "last"
+AT_ONCE = 8
+"""Rounds that are read over one connection: few, since a round of a soak may be large."""
 
 
 def open_store(url: str | None = None, *, create: bool = True) -> "Store":
@@ -216,16 +218,18 @@ class Store(AbstractContextManager["Store"]):
         return dataclasses.replace(header, status=rows.status_now(header.status, header.driver))
 
     def rounds(self, run_id: str) -> Iterator[Round]:
-        """The rounds of a run in the order they ran, read one by one. Raises RecordFormatError on a damaged one."""
+        """The rounds of a run in the order they ran, read some at a time. Raises RecordFormatError on a damaged one."""
         orders = select(round_.c.order).where(round_.c.run_id == run_id).order_by(round_.c.order)
         with translated_errors(self._location), self._reading.connect() as connection:
             wanted: Sequence[int] = connection.scalars(orders).all()
             header = self._header(connection, run_id) if wanted else None
-        for order in wanted:
-            key = (round_.c.run_id == run_id) & (round_.c.order == order)
+        for at in range(0, len(wanted), AT_ONCE):
+            key = (round_.c.run_id == run_id) & round_.c.order.in_(wanted[at : at + AT_ONCE])
+            bodies = select(round_.c.order, round_.c.body).where(key).order_by(round_.c.order)
             with translated_errors(self._location), self._reading.connect() as connection:
-                body = connection.scalar(select(round_.c.body).where(key))
-            if body is not None and header is not None:
+                found = connection.execute(bodies).all()
+            for order, body in found:
+                assert header is not None
                 yield rows.round_from(body, header, order, f"round {order} of run {run_id} in the store {self.shown}")
 
     def load(self, name: str) -> RunRecord:

@@ -47,3 +47,21 @@ def test_the_collector_of_cycles_is_as_before_after_an_explanation(monkeypatch: 
     with pytest.raises(ValueError):
         explain(noisy_run(1))
     assert (seen, gc.isenabled()) == ([False], True)
+
+
+@pytest.mark.parametrize(("many", "asked"), [(-1, 1), (1 << 60, 0)])
+def test_what_is_frozen_is_counted_only_where_much_is_new(
+    many: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counting goes through all of it."""
+    calls = 0
+
+    def counted() -> int:
+        nonlocal calls
+        calls += 1
+        return 1
+
+    monkeypatch.setattr(explaining, "MANY_NEW", many)
+    monkeypatch.setattr(gc, "get_freeze_count", counted)
+    explain(noisy_run(1))
+    assert calls == asked
