@@ -19,6 +19,14 @@ from dbcpu.reports.documents.run_sessions import session_rows
 from dbcpu.reports.documents.run_summary import head
 
 WIDTH = 120
+EVERY_SESSION = "Does every database session get the same CPU?"
+VARIED = "What does each variant change?"
+QUESTIONS = {
+    "soak": "Do times stay as they are under constant load?",
+    "pool": "How many active sessions are enough?",
+    "together": "How much do the targets slow each other?",
+}
+"""Of an experiment."""
 SIMULATED = "simulated"
 """The database's kind of a run that nobody measured."""
 
@@ -53,7 +61,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
         facts=head(record, analysis),
         findings=analysis.findings,
         front=Front(
-            question="Does every database session get the same CPU?",
+            question=VARIED if analysis.variants is not None else QUESTIONS.get(header.plan.experiment, EVERY_SESSION),
             heading=name,
             headline=f"{said} (simulated)" if simulated else said,
             tone=tone,

@@ -197,8 +197,14 @@ def test_a_managed_database_is_sized_with_the_cores_that_were_given() -> None:
     assert found.unknown == ()
 
 
+def test_two_groups_of_sessions_give_the_cores_of_a_managed_host() -> None:
+    (need,) = sized(("old", old_box()), ("cloud", managed(with_smt()))).needs
+    assert (need.vcpus, need.cores, need.licences) == (24, 12, 12)
+
+
 def test_without_cores_only_what_is_counted_per_core_is_left_out() -> None:
-    found = sized(("old", old_box()), ("cloud", managed(with_smt())))
+    few = noisy_run(2, levels=(1, 4, 8), cores=4, threads=2, uneven=1.5, noise=0.001)
+    found = sized(("old", old_box()), ("cloud", managed(few)))
     (need,) = found.needs
     assert (need.vcpus, need.cores, need.licences) == (24, None, None)
     assert need.price == pytest.approx(24 * 0.05)
