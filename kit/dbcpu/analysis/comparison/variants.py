@@ -12,8 +12,10 @@ import numpy as np
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.levels.outcome import is_counted_only, lost_to
 from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
 from dbcpu.analysis.levels.representative_round import level_to_show
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.single_run import explain_variants
@@ -90,7 +92,7 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
         throughput=throughput,
         ratio=throughput / first if first else None,
         # A single slow session of many rounds is no cause of the level's time.
-        cause=view.main_cause if view.slower else "none",
+        cause=lost_to(view) if view.slower or is_counted_only(view) else Cause.NONE,
         moves_per_s=view.details.moves_per_s if view.details else None,
         p95_s=view.details.p95_s if view.details and not view.at_one_pace else None,
     )

@@ -6,7 +6,7 @@ from statistics import median
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import is_counted_only
 from dbcpu.analysis.pace.pieces import FEWEST
-from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
+from dbcpu.analysis.placement.regimes import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.experiments import DISTURBANCES
@@ -100,13 +100,16 @@ def _server(record: RunRecord) -> tuple[str, str]:
 
 
 def _host(header: Header, analysis: Analysis) -> str:
-    host = header.host
-    cpus = plural(analysis.vcpus, "vCPU") if analysis.vcpus else "vCPUs unknown"
-    quota = bounding_quota(RunRecord(header, ()))
+    host, whole = header.host, RunRecord(header, ())
+    vcpus, cores = analysis.vcpus, analysis.cores
+    if len(header.plan.variants) > 1:  # the first of them may hold its sessions on some of the host
+        vcpus, cores = vcpu_count(whole), core_count(whole)
+    cpus = plural(vcpus, "vCPU") if vcpus else "vCPUs unknown"
+    quota = bounding_quota(whole)
     if host is not None and quota is not None:
         cpus = f"{plural(sum(each.online for each in host.topology.cpus), 'vCPU')} with a CPU quota of {quota:g}"
-    elif analysis.cores and analysis.vcpus:
-        cpus += f" on {plural(analysis.cores, 'core')}"
+    elif cores and vcpus:
+        cpus += f" on {plural(cores, 'core')}"
     if host is None:
         return f"{header.facts.get('model', 'not known')}, {cpus}"
     guest = f", {host.hypervisor} guest" if host.hypervisor else ""
