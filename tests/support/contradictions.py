@@ -56,7 +56,9 @@ def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
     said, shown = analysis.verdict, headline(analysis)
     together = [each for each in levels if each.level > 1]
     if analysis.reference is None or not together:
-        if "equal CPU" in said or shown.kind != "unknown":
+        # What a single session loses is counted, and needs nobody beside it.
+        alone = "bad" if any(each.full_speed is NO for each in levels) else "unknown"
+        if "equal CPU" in said or shown.kind != (alone if analysis.reference else "unknown"):
             yield f"an answer without a baseline or levels: {said}"
         return
     if "baseline is not reliable" in said:
@@ -94,7 +96,8 @@ def _remedies(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
     kernel = re.match(r"(\d+)\.(\d+)", host.kernel)
     if "mainline 6.6" in remedy and kernel and (int(kernel[1]), int(kernel[2])) >= (6, 6):
         yield f"the remedy asks for a kernel that is there ({host.kernel}): {remedy}"
-    if remedy.startswith("run one session per core") and analysis.vcpus == analysis.cores:
+    # By the host: a quota may leave no more vCPUs than there are cores, of which each has several threads.
+    if remedy.startswith("run one session per core") and all(len(each.siblings) == 1 for each in host.topology.cpus):
         yield f"the remedy is about SMT, and there is none: {remedy}"
 
 
