@@ -13,6 +13,7 @@ from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.config.rules import CheckLimits
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
@@ -124,7 +125,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
             yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
 
 
-def _capacity(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     room = analysis.capacity
     if room is None:
         return
@@ -132,11 +133,16 @@ def _capacity(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iter
         yield f"capacity is even up to {room.even_up_to}, the table is not"
     if room.full_speed_up_to and not all(_fine(each) for each in levels if each.level <= room.full_speed_up_to):
         yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
-    shown = {each.throughput if each.even is YES else each.makespan_throughput for each in levels}
-    if room.most_throughput is not None and room.most_throughput not in {*shown, *(each.throughput for each in levels)}:
+    # Of an uneven level the rate sum may be more than the host does, unless its cores are of two kinds.
+    kinds = analysis.vcpus if has_two_kinds(record) else None
+    whole = [
+        each.throughput or 0.0
+        if each.even is YES or each.level <= (kinds or 0)
+        else min([value for value in (each.throughput, each.makespan_throughput) if value], default=0.0)
+        for each in levels
+    ]
+    if room.most_throughput != (max(whole) or None):
         yield f"the most throughput is {room.most_throughput}, and no level has it"
-    if any((each.throughput or 0.0) > (room.most_throughput or 0.0) for each in levels if each.even is YES):
-        yield f"an even level has more than the most throughput, {room.most_throughput}"
     cores = analysis.scaling.effective_cores
     if cores is not None and analysis.vcpus is not None and cores > analysis.vcpus + 1e-9:
         yield f"{cores:.2f} effective cores on {analysis.vcpus} vCPUs"

@@ -238,6 +238,13 @@ def test_the_hook_hears_of_bad_nights_and_of_the_first_fine_one(night: Night, ho
     assert fine == "0 4 box 20261101-043000-ab12\nbox is fine again: the night before ended with 4\n"
 
 
+def test_the_hook_does_not_hear_of_wrong_usage(night: Night, hook: Path) -> None:
+    code, _, errors = night.run("-x", str(hook), "box", FAKE_RUN="2")
+    assert code == 2
+    assert "box was not measured" in errors
+    assert not list(hook.parent.glob("the hook.said.*"))
+
+
 def test_the_hook_hears_that_nothing_was_measured_and_may_fail(night: Night, hook: Path) -> None:
     code, _, errors = night.run("-x", str(hook), "box", FAKE_RUN="3", FAKE_HOOK="7")
     assert code == 3

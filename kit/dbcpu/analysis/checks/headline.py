@@ -189,9 +189,8 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
     if cause is Cause.SLOWER_CPU and analysis.topology is not None and analysis.topology.two_kinds:
         return TWO_KINDS
-    if cause is Cause.SLOWER_CPU and analysis.topology is not None and analysis.topology.grouped:
-        return noted("cores-fewer-than-shown", "", scaled="fewer", shown=analysis.vcpus or 0).remedy
-    if cause is Cause.SLOWER_CPU and like_one_core(worst, analysis.vcpus, analysis.cores):
+    grouped = analysis.topology is not None and analysis.topology.grouped
+    if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):
         return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy
     if cause is Cause.RUN_QUEUE and not beyond:
         # There is a CPU for each: others had it, or sessions were put on one.

@@ -69,6 +69,17 @@ def loss(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
 
+def lasting_throughput(level: LevelView) -> float:
+    """The rate sum where sessions are even, else at most the makespan's; Mrows/s, 0 where nothing is known.
+
+    Where some end early, and others have their CPU from then on, the rate sum is more than the host does.
+    """
+    known = [each for each in (level.throughput, level.makespan_throughput) if each]
+    if level.even is Answer.YES:
+        return level.throughput or 0.0
+    return min(known, default=0.0)
+
+
 def over_ideal(level: LevelView, vcpus: int | None) -> float:
     """Throughput over what so many single sessions would reach; above 1 it is impossible, but for noise.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.levels.evenness import evenness
-from dbcpu.analysis.levels.outcome import is_fine
+from dbcpu.analysis.levels.outcome import is_fine, lasting_throughput
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
@@ -33,7 +33,8 @@ def capacity(
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     # On cores of two kinds those who are slow stay so, as long as nobody has to wait.
     lasting = (vcpus or 0) if has_two_kinds(context.record) else 0
-    most = max((each.throughput or 0.0) if each.level <= lasting else _throughput(each) for each in measured) or None
+    done = [(each.throughput or 0.0) if each.level <= lasting else lasting_throughput(each) for each in measured]
+    most = max(done) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval
@@ -61,13 +62,6 @@ def capacity(
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
     )
-
-
-def _throughput(level: LevelView) -> float:
-    """Where some end early, and others have their CPU from then on, the rate sum is more than the host does."""
-    if level.even is Answer.YES or not level.makespan_throughput:
-        return level.throughput or 0.0
-    return min(level.makespan_throughput, level.throughput or level.makespan_throughput)
 
 
 def _while(levels: Sequence[LevelView], holds: Callable[[LevelView], bool]) -> LevelView | None:

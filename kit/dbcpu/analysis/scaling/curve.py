@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbcpu.analysis.levels.noise import solo_error
+from dbcpu.analysis.levels.outcome import lasting_throughput
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
@@ -334,11 +334,7 @@ def _effective_cores(
         return max(fitted.at(knee) for knee in fitted.knees)
     if vcpus is None or measured.levels[-1] < vcpus:
         return None
-    whole = {
-        each.level: min(1.0, each.makespan_throughput / each.throughput)
-        for each in levels
-        if each.throughput and each.makespan_throughput and each.even is not Answer.YES
-    }
+    whole = {each.level: lasting_throughput(each) / each.throughput for each in levels if each.throughput}
     rates = zip(measured.levels, measured.medians, strict=True)
     return max(rate * whole.get(level, 1.0) for level, rate in rates)
 

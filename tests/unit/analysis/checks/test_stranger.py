@@ -6,6 +6,7 @@ import pytest
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run import document
@@ -33,10 +34,23 @@ HOSTS = {
 }  # fmt: skip
 
 
+LONGER = {
+    "hidden beside turbo": (SimulatedHost(cores=16, threads=2, hidden_smt=True, turbo_slope=0.15),
+                            (1, 2, 8, 15, 16, 17, 24, 31, 32, 33, 40, 64), 6, 6),
+    "stolen from": (SimulatedHost(cores=8, threads=2, steal=0.1), (1, 2), 20, 2),
+    "long waits": (SimulatedHost(cores=4, threads=1, waits=0.3, wait_s=0.1), (1, 2, 3, 4, 5, 8), 6, 1),
+}  # fmt: skip
+"""Levels, repeats and seed: what takes longer than a statement of size short."""
+
+
 @cache
 def result(name: str) -> tuple[RunRecord, Analysis]:
-    host, levels, repeats = HOSTS[name]
-    record = simulate(host, levels, repeats, seed=1, size="short")
+    if name in LONGER:
+        host, levels, repeats, seed = LONGER[name]
+        record = simulate(host, levels, repeats, seed=seed, size="medium")
+    else:
+        host, levels, repeats = HOSTS[name]
+        record = simulate(host, levels, repeats, seed=1, size="short")
     return record, explain(record)
 
 
@@ -44,7 +58,7 @@ def scaling(name: str) -> str:
     return dict(summary(*result(name))).get("scaling", "")
 
 
-@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("name", [*HOSTS, *LONGER])
 def test_no_part_contradicts_another(name: str) -> None:
     assert contradictions(*result(name)) == []
 
@@ -131,3 +145,24 @@ def test_what_helps_is_the_last_line(name: str) -> None:
     assert remedy
     assert " ".join(table.render(made).split()).endswith(f"What helps: {remedy}.")
     assert made.verdict[-1] not in remedy
+
+
+def test_two_groups_beside_turbo_are_no_proof_of_the_cores_shown() -> None:
+    found = result("hidden beside turbo")[1]
+    assert found.topology is not None and found.topology.grouped
+    assert "consistent with the reported topology" not in scaling("hidden beside turbo")
+    assert "of which the host shows nothing" in found.verdict
+    assert headline(found).remedy.startswith("give each vCPU a core of its own")
+
+
+def test_many_rounds_do_not_make_up_for_what_is_stolen_of_most() -> None:
+    (alone,) = [each for each in result("stolen from")[1].levels if each.level == 1]
+    assert (alone.counted_slowdown or 1.0) > 1.05
+    assert alone.full_speed is not Answer.YES
+
+
+def test_sessions_that_wait_do_more_than_so_many_that_do_not() -> None:
+    found = result("long waits")[1]
+    assert found.reference is not None and found.reference.busy < 0.9
+    assert "baseline-too-slow" not in {each.code for each in found.findings}
+    assert (found.scaling.effective_cores or 0.0) <= 4.0
