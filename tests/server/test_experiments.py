@@ -105,12 +105,14 @@ def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: 
     late = []
     for earlier, later in pairwise(segments):
         for before, after in zip(earlier.sessions, later.sessions, strict=True):
+            if not after.executions:
+                continue  # it ended its last segment before the slowest had ended the one before
             end_s = earlier.released_monotonic_s + before.executions[-1].start_s + before.executions[-1].elapsed_s
             start_s = later.released_monotonic_s + after.executions[0].start_s
             assert start_s >= end_s - 1e-6
             late += [after.executions[0]] * (after.executions[0].start_s > 0)
     for each in segments:
-        assert all(session.answer_ok and session.cpu_s for session in each.sessions)
+        assert all(session.answer_ok and session.cpu_s for session in each.sessions if session.executions)
         assert each.server_use is None
     if late:
         fail_unless_busy(f"they did not go on before the driver turned to the next segment: {late}")

@@ -6,7 +6,7 @@ gate pauses (the sessions do not), the sampler is read, and the round is handed 
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -29,6 +29,7 @@ class _Deliveries:
         self._lock = threading.Lock()
         self._until_s: dict[int, float] = {}
         self.brought: dict[int, Outcome] = {}
+        self._ended: set[int] = set()
         self.failed = False
 
     def again(self, session: Session) -> Order | None:
@@ -44,6 +45,8 @@ class _Deliveries:
             self._bring(session, more=not over)
             whole = len(self.brought) == len(self._gate.members)
             self._until_s[session.ordinal] = until_s + self._segment_s
+            if over:
+                self._ended.add(session.ordinal)
             if whole and not over:
                 self._gate.pause()
             return None if over else (None, until_s + self._segment_s)
@@ -53,11 +56,15 @@ class _Deliveries:
         now, before = session.outcome(more=more), self.brought.get(session.ordinal)
         self.brought[session.ordinal] = now if before is None else before.followed_by(now)
 
-    def take(self) -> dict[int, Outcome]:
-        """What was delivered, and room for the next segment."""
+    def take(self, sessions: Iterable[Session]) -> list[Outcome]:
+        """What each delivered, or has so far; and room for the next segment."""
         with self._lock:
             taken, self.brought = self.brought, {}
-            return taken
+            return [taken.get(each.ordinal) or self._undelivered(each) for each in sessions]
+
+    def _undelivered(self, session: Session) -> Outcome:
+        """Its outcome would be that of its last segment once more, where it delivered this one before the others."""
+        return Outcome((), None) if session.ordinal in self._ended else session.outcome()
 
 
 @dataclass(slots=True)
@@ -135,8 +142,7 @@ class Stretch:
             witness.begin()
         if going:
             self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
-        brought = deliveries.take()
-        outcomes = [brought.get(each.session.ordinal) or each.session.outcome() for each in gate.members]
+        outcomes = deliveries.take([each.session for each in gate.members])
         ended = [outcome.error for outcome in outcomes if outcome.error]
         after = self.setting.target.clock() if going else clock
         clocks = (clock, after)

@@ -13,21 +13,22 @@ SEGMENT_S, END_S = 10.0, 100.0
 
 @dataclass
 class LoopingSession:
-    """Delivers one execution each time."""
+    """One execution each time it is started; its outcome is that until the next start, as a real session's is."""
 
     ordinal: int
-    delivered: int = 0
+    started: int = 1
     error: str | None = None
 
     def failed(self) -> bool:
         return self.error is not None
 
+    def start(self) -> None:
+        self.started += 1
+
     def outcome(self, *, more: bool = False) -> Outcome:
         if self.error:
             return Outcome((), answer_ok=None, error=self.error)
-        self.delivered += 1
-        start_s = self.delivered * SEGMENT_S
-        return Outcome((Execution(start_s, SEGMENT_S),), answer_ok=True, db={"cpu": 1.0})
+        return Outcome((Execution(self.started * SEGMENT_S, SEGMENT_S),), answer_ok=True, db={"cpu": 1.0})
 
 
 @dataclass
@@ -44,33 +45,61 @@ def starts(outcome: Outcome) -> list[float]:
     return [each.start_s for each in outcome.executions]
 
 
+def delivered(deliveries: _Deliveries, session: LoopingSession) -> bool:
+    """Whether it was given more, and began with it."""
+    order: Any = deliveries.again(cast(Session, session))
+    if order is not None:
+        session.start()
+    return order is not None
+
+
+def taken(deliveries: _Deliveries, *sessions: LoopingSession) -> list[Outcome]:
+    return deliveries.take(cast(list[Session], sessions))
+
+
 def test_a_session_that_delivers_twice_before_the_slowest_loses_nothing() -> None:
     fast, slow = LoopingSession(0), LoopingSession(1)
     gate = PausingGate([fast, slow])
     deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, END_S)
-    for session in cast(list[Session], [fast, fast, slow]):
-        order: Any = deliveries.again(session)
-        assert order is not None
+    assert all(delivered(deliveries, each) for each in (fast, fast, slow))
     assert gate.paused == 1
-    taken = deliveries.take()
-    assert starts(taken[0]) == [SEGMENT_S, 2 * SEGMENT_S]
-    assert taken[0].db == {"cpu": 2.0}
-    assert starts(taken[1]) == [SEGMENT_S]
-    assert deliveries.take() == {}
+    of_fast, of_slow = taken(deliveries, fast, slow)
+    assert starts(of_fast) == [SEGMENT_S, 2 * SEGMENT_S]
+    assert of_fast.db == {"cpu": 2.0}
+    assert starts(of_slow) == [SEGMENT_S]
+
+
+def test_a_session_that_ended_before_the_slowest_was_through_does_not_count_twice() -> None:
+    fast, slow = LoopingSession(0), LoopingSession(1)
+    gate = PausingGate([fast, slow])
+    deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, 2 * SEGMENT_S)
+    assert [delivered(deliveries, each) for each in (fast, fast, slow)] == [True, False, True]
+    of_fast, of_slow = taken(deliveries, fast, slow)
+    assert (starts(of_fast), starts(of_slow)) == ([SEGMENT_S, 2 * SEGMENT_S], [SEGMENT_S])
+    assert not delivered(deliveries, slow)
+    of_fast, of_slow = taken(deliveries, fast, slow)
+    assert (starts(of_fast), starts(of_slow)) == ([], [2 * SEGMENT_S])
+    assert (of_fast.answer_ok, of_fast.error) == (None, None)
+
+
+def test_what_a_session_has_when_the_soak_is_cut_short_counts() -> None:
+    fast, slow = LoopingSession(0), LoopingSession(1)
+    deliveries = _Deliveries(cast(Gate, PausingGate([fast, slow])), SEGMENT_S, SEGMENT_S, END_S)
+    assert delivered(deliveries, fast)
+    assert [starts(each) for each in taken(deliveries, fast, slow)] == [[SEGMENT_S], [SEGMENT_S]]
 
 
 def test_a_session_that_fails_after_it_delivered_its_segment_fails_that_segment() -> None:
     fast, slow = LoopingSession(0), LoopingSession(1)
     gate = PausingGate([fast, slow])
     deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, END_S)
-    assert deliveries.again(cast(Session, fast)) is not None
+    assert delivered(deliveries, fast)
     fast.error = "terminated by somebody"
-    assert deliveries.again(cast(Session, fast)) is None
+    assert not delivered(deliveries, fast)
     assert (gate.paused, deliveries.failed) == (1, True)
-    taken = deliveries.take()
-    assert starts(taken[0]) == [SEGMENT_S]
-    assert taken[0].error == "terminated by somebody"
-    assert 1 not in taken
+    of_fast, _ = taken(deliveries, fast, slow)
+    assert starts(of_fast) == [SEGMENT_S]
+    assert of_fast.error == "terminated by somebody"
 
 
 def test_a_wrong_answer_or_an_error_stays_when_more_follows() -> None:
