@@ -116,6 +116,8 @@ _RUN_OPTIONS = (
     click.option("--run-effect", type=float, default=0.0, metavar="SD",
                  help="Relative standard deviation of the speed of whole runs, 0 to 0.5; the seed draws it."),
     click.option("--label", default="", metavar="TEXT", help="Label stored with the run.  [default: what the host is]"),
+    click.option("--target", metavar="NAME",
+                 help="Store the run as of this target: one history, whatever is changed.  [default: the host's name]"),
     click.option("--variants", metavar="LIST",
                  help="Such as baseline,smt_off or node:0, taken in turns; then: dbcpu compare RUN."),
     click.option("--workload", metavar="NAME",

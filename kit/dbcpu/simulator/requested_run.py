@@ -1,8 +1,9 @@
 """``dbcpu simulate``: a run of any kind as if it had been measured just now."""
 
+import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ WORKLOADS: Mapping[str, Mapping[str, Any]] = {
 }
 """By name, what the work of the real workload makes of a host: ``mixed`` sleeps 1 ms after 9 ms of CPU; two shells that
 only count, on one core, take twice as long as one."""
+TARGET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _OF_A_SWEEP = ("executions", "seconds", "for_s", "run_effect")
 
 
@@ -52,24 +54,28 @@ def simulate_now(
     words: str = "",
     experiment: Experiment | None = None,
     workload: str | None = None,
+    target: str | None = None,
     **choices: Any,
 ) -> RunRecord:
     """A run as if it had been measured just now, of the host that ``host_with`` makes of name, changes and words.
 
     ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``. It has a run_id of
-    its own; its default label is the host's.
+    its own; its default label is the host's. ``target``: what the record calls the target, whatever the changes, so
+    that runs before and after a change have one history; None: as the host.
 
     Raises:
         UsageError: an unknown name, a wrong number, or what does not go with each other.
     """
     if workload is not None and workload not in WORKLOADS:
         raise UnknownName("workload of a simulated host", workload, WORKLOADS)
+    if target is not None and TARGET.fullmatch(target) is None:
+        raise UsageError("--target is not 1 to 60 letters, digits, '.', '_' or '-'; give a name such as old-box")
     amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
     if len(amounts) > 1:
         raise UsageError("of --executions, --seconds and --for only one can be given")
     made = {**(WORKLOADS[workload] if workload else {}), **(changes or {})}
     named = ", ".join(filter(None, (f"workload {workload}" if workload and WORKLOADS[workload] else "", words)))
-    host = host_with(name, made, named)
+    host = host_with(name, made, named, renamed=target is None)
     now = datetime.now(UTC)
     own: dict[str, Any] = {
         "run_id": f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
@@ -81,10 +87,16 @@ def simulate_now(
     ):
         _check(experiment, variants, choices)
         kept = {key: value for key, value in choices.items() if key not in _OF_A_SWEEP}
-        return _experiment(host, sessions, experiment, RunOptions(**kept, **own))
+        return _called(target, _experiment(host, sessions, experiment, RunOptions(**kept, **own)))
     if variants is not None:
         choices["variants"] = tuple(dict.fromkeys((BASELINE, *(each.strip() for each in variants.split(",")))))
-    return simulate(host, _levels(host, sessions), **choices, **own)
+    return _called(target, simulate(host, _levels(host, sessions), **choices, **own))
+
+
+def _called(target: str | None, made: RunRecord) -> RunRecord:
+    if target is None:
+        return made
+    return replace(made, header=replace(made.header, plan=replace(made.header.plan, target=target)))
 
 
 def _levels(host: SimulatedHost, sessions: str) -> tuple[int, ...]:
