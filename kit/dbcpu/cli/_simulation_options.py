@@ -136,6 +136,8 @@ _EXPERIMENT_OPTIONS = (
                  help="How long each of these waits.  [default: 1s]"),
     click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
                  help="With --pool: the jobs come as calls over N TCP connections."),
+    click.option("--one-at-a-time", is_flag=True,
+                 help="Over each the next call comes when the last is answered.  [default: all at once]"),
     click.option("--together", metavar="N:N",
                  help="Two databases or more at once, so many sessions of each, as by dbcpu run --together."),
     click.option("--cpus", multiple=True, metavar="CPUS",
@@ -155,7 +157,7 @@ def _experiment(function: Function) -> Function:
     def collected(*args: Any, **given: Any) -> Any:
         from dbcpu.simulator import Experiment
 
-        names = ("soak_s", "pool", "blocking", "block_s", "connections", "together", "cpus")
+        names = ("soak_s", "pool", "blocking", "block_s", "connections", "one_at_a_time", "together", "cpus")
         own = {name: given.pop(name) for name in names}
         return function(*args, experiment=Experiment(**own), **given)
 

@@ -36,6 +36,7 @@ class Experiment:
     blocking: int = 0
     block_s: float = 1.0
     connections: int = 0
+    one_at_a_time: bool = False
     together: str | None = None
     cpus: tuple[str, ...] = ()
 
@@ -82,9 +83,7 @@ def simulate_now(
         "started_at": now,
         "workload": workload or "",
     }
-    if experiment is not None and (
-        experiment.options or experiment.blocking or experiment.connections or experiment.cpus
-    ):
+    if experiment is not None and experiment != Experiment(block_s=experiment.block_s):
         _check(experiment, variants, choices)
         kept = {key: value for key, value in choices.items() if key not in _OF_A_SWEEP}
         return _called(target, _experiment(host, sessions, experiment, RunOptions(**kept, **own)))
@@ -108,10 +107,11 @@ def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any])
         raise UsageError(
             f"{' and '.join(wanted.options)} do not go with each other; give one of them"
             if wanted.options
-            else "--blocking and --connections go with --pool, and --cpus with --together; give that, too"
+            else "--blocking, --connections and --one-at-a-time go with --pool, --cpus with --together; give that, too"
         )
     (option,) = wanted.options
-    for name, value in (("--blocking", wanted.blocking), ("--connections", wanted.connections)):
+    of_calls = (("--connections", wanted.connections), ("--one-at-a-time", wanted.one_at_a_time))
+    for name, value in (("--blocking", wanted.blocking), *of_calls):
         if value and wanted.pool is None:
             raise UsageError(f"{name} goes with --pool, not with {option}")
     if wanted.cpus and wanted.together is None:
@@ -130,10 +130,14 @@ def _experiment(host: SimulatedHost, sessions: str, wanted: Experiment, given: R
         return simulate_soak(host, levels[0], wanted.soak_s, given)
     if wanted.pool is not None:
         vcpus = usable_vcpus(host.info())[0]
-        near = sorted({max(1, vcpus // 2), vcpus, 2 * vcpus, 10, wanted.pool})
-        auto = tuple(each for each in near if each <= wanted.pool)
+        at_once = wanted.connections if wanted.one_at_a_time and wanted.connections else wanted.pool
+        near = sorted({max(1, vcpus // 2), vcpus, 2 * vcpus, 10, at_once})
+        auto = tuple(each for each in near if each <= at_once)
         active = auto if sessions == "auto" else _levels(host, sessions)
-        return simulate_pool(host, wanted.pool, active, given, wanted.blocking, wanted.block_s, wanted.connections)
+        return simulate_pool(
+            host, wanted.pool, active, given, wanted.blocking, wanted.block_s, wanted.connections,
+            one_at_a_time=wanted.one_at_a_time,
+        )  # fmt: skip
     if sessions != "auto":
         raise UsageError(
             "--together has the sessions of each database itself, as in --together 4:8; leave --sessions out"
