@@ -5,8 +5,8 @@
     Box A,default,10,TPS,261
     Box A,node 0,10,TPS,1619
 
-Columns, in any order: label, configuration, metric, value, and n (sessions) or cpus or both; further columns are
-refused. Of each label and metric the first row is the baseline, unless one is named; values are positive.
+Columns, in any order: label, configuration, metric, value, and n (sessions) or cpus or both, and doubt; further columns
+are refused. Of each label and metric the first row is the baseline, unless one is named; values are positive.
 """
 
 import csv
@@ -28,13 +28,18 @@ RATE = re.compile(
     r"|\bper (second|sec|minute|min|hour)\b"
 )
 """Names of work per time: TPS, BOPS, calls per second, Mrows/s, best injection rate, throughput."""
-COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value")
-FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out)"
+DOUBT = "doubt"
+COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value", DOUBT)
+FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out; doubt may be added)"
+OF_BASELINE = "its baseline is doubted"
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not published."""
+    """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not published.
+
+    ``doubt``: why it is not believed, such as a misprint; '' for all others.
+    """
 
     label: str
     configuration: str
@@ -42,6 +47,7 @@ class Measurement:
     cpus: int | None
     metric: str
     value: float
+    doubt: str = ""
 
     @property
     def count(self) -> int | None:
@@ -53,12 +59,14 @@ class Measurement:
 class Normalised:
     """A measurement over the baseline of its label and metric; ``linear`` is what linear scaling would give.
 
-    None without two counts, or for a metric that is no rate.
+    None without two counts, or for a metric that is no rate. ``doubt``: why the ratio is not to be used, that of the
+    measurement or of its baseline; '' for all others.
     """
 
     measurement: Measurement
     ratio: float
     linear: float | None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,8 @@ def normalise(published: Published, baseline: str | None = None) -> tuple[Normal
             continue
         grows = each.count and base.count and each.count != base.count and is_rate(each.metric)
         linear = each.count / base.count if grows and each.count and base.count else None
-        made.append(Normalised(each, each.value / base.value, linear))
+        doubt = each.doubt or (OF_BASELINE if base.doubt else "")
+        made.append(Normalised(each, each.value / base.value, linear, doubt))
     return tuple(made)
 
 
@@ -168,7 +177,15 @@ def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> Measur
             "(with a point, no separators)"
         )
     counts = {name: _count(texts.get(name, ""), name, where) for name in COUNTS}
-    return Measurement(texts["label"], texts["configuration"], counts["n"], counts["cpus"], texts["metric"], value)
+    return Measurement(
+        texts["label"],
+        texts["configuration"],
+        counts["n"],
+        counts["cpus"],
+        texts["metric"],
+        value,
+        texts.get(DOUBT, ""),
+    )
 
 
 def _count(text: str, name: str, where: str) -> int | None:
