@@ -28,6 +28,13 @@ RATE = re.compile(
     r"|\bper (second|sec|minute|min|hour)\b"
 )
 """Names of work per time: TPS, BOPS, calls per second, Mrows/s, best injection rate, throughput."""
+_FAILED = re.compile(r"(?i)\b(error|failure|fail|failed|abort|rollback|miss|loss|drop)s? rate\b")
+"""No work: more of it is worse."""
+_BOUNDED = re.compile(
+    r"(?i)(\bper|/) ?(v?cpu|core|thread|session|process|worker|client|user|connection|socket|node|host)s?\b|\beach\b"
+    r"|\b(hit|success|sampling|clock) rate\b|\bclock speed\b"
+)
+"""Work of one CPU or session, and shares: linear scaling leaves them as they are."""
 DOUBT = "doubt"
 COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value", DOUBT)
 FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out; doubt may be added)"
@@ -59,8 +66,8 @@ class Measurement:
 class Normalised:
     """A measurement over the baseline of its label and metric; ``linear`` is what linear scaling would give.
 
-    None without two counts, or for a metric that is no rate. ``doubt``: why the ratio is not to be used, that of the
-    measurement or of its baseline; '' for all others.
+    None without two counts, or for a metric that cannot grow so (``may_grow``). ``doubt``: why the ratio is not to be
+    used, that of the measurement or of its baseline; '' for all others.
     """
 
     measurement: Measurement
@@ -128,7 +135,7 @@ def normalise(published: Published, baseline: str | None = None) -> tuple[Normal
         base = _base(each, published.measurements, baseline)
         if base is None:
             continue
-        grows = each.count and base.count and each.count != base.count and is_rate(each.metric)
+        grows = each.count and base.count and each.count != base.count and may_grow(each.metric)
         linear = each.count / base.count if grows and each.count and base.count else None
         doubt = each.doubt or (OF_BASELINE if base.doubt else "")
         made.append(Normalised(each, each.value / base.value, linear, doubt))
@@ -136,8 +143,13 @@ def normalise(published: Published, baseline: str | None = None) -> tuple[Normal
 
 
 def is_rate(metric: str) -> bool:
-    """Whether the metric is work per time by its name, so that twice the CPUs could double it."""
-    return RATE.search(metric) is not None
+    """Whether the metric is work per time by its name, so that more of it is better."""
+    return RATE.search(metric) is not None and _FAILED.search(metric) is None
+
+
+def may_grow(metric: str) -> bool:
+    """Whether twice the CPUs could double it: a rate of all together, and not of each CPU or session."""
+    return is_rate(metric) and _BOUNDED.search(metric) is None
 
 
 def _base(each: Measurement, rows: Sequence[Measurement], baseline: str | None) -> Measurement | None:

@@ -6,7 +6,7 @@ from functools import partial
 from operator import attrgetter, itemgetter
 
 from dbcpu.analysis.comparison.outliers import MIN_COMPONENTS, MIN_PERCENT, Outlier, outliers, small_components
-from dbcpu.analysis.comparison.published import Measurement, Normalised, Published, is_rate, normalise
+from dbcpu.analysis.comparison.published import Measurement, Normalised, Published, may_grow, normalise
 from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
@@ -20,8 +20,8 @@ TERMS = (
     ("ratio", "value / baseline: the first row of each label and metric, unless one is given by `--baseline`"),
     (
         "linear",
-        "the ratio if the metric grew in proportion to the sessions or CPUs; only of rates, for times, shares and "
-        "amounts of memory need not grow",
+        "the ratio if the metric grew in proportion to the sessions or CPUs; only of rates of all together, for times, "
+        "shares, amounts of memory and what one CPU does need not grow",
     ),
 )
 
@@ -239,19 +239,21 @@ def _places(rows: Sequence[Normalised]) -> list[str]:
 def _curves(rows: Sequence[Normalised], title: str, apart: Sequence[Outlier] = ()) -> list[Curves]:
     growing = _grows(rows)
     by_metric: dict[str, list[tuple[str, tuple[tuple[int, float], ...]]]] = {}
-    ideal: dict[str, int] = {}
+    starts: dict[str, set[int]] = {}
     for (label, metric), group in growing.items():
         points = tuple(sorted((each.measurement.count or 0, each.ratio) for each in group))
         by_metric.setdefault(metric, []).append((label, points))
         # The baseline may be elsewhere: then no point of this curve is 1, and linear growth has no place to start.
-        starts = [each.measurement.count or 1 for each in group if each.ratio == 1.0]
-        ideal |= {metric: starts[0]} if starts and metric not in ideal else {}
+        own = [each.measurement.count or 1 for each in group if each.ratio == 1.0]
+        starts.setdefault(metric, set()).update(own[:1])
+    # Curves that start at different counts have no common line of linear growth.
+    ideal = {metric: min(counts) for metric, counts in starts.items() if len(counts) == 1 and may_grow(metric)}
     by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
     x_title = "CPUs" if by_cpus else "concurrent sessions (N)"
     return [
         Curves(
             f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series),
-            ideal.get(metric) if is_rate(metric) else None, title,
+            ideal.get(metric), title,
             tuple((each.label, each.count, each.ratio) for each in apart if each.metric == metric),
         )
         for metric, series in by_metric.items()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.comparison.outliers import outliers, small_components
-from dbcpu.analysis.comparison.published import Published, is_rate, normalise, parse
+from dbcpu.analysis.comparison.published import Published, is_rate, may_grow, normalise, parse
 from dbcpu.errors import UsageError
 from dbcpu.reports.document import Bars, Curves
 from dbcpu.reports.documents.published import document
@@ -204,15 +204,39 @@ def test_the_2017_findings_are_a_half_more_for_sql_and_twice_for_a_loop() -> Non
 @pytest.mark.parametrize("metric", ["TPS", "BOPS", "calls per second", "Mrows/s", "best injection rate", "throughput"])
 def test_a_rate_may_grow_in_proportion(metric: str) -> None:
     assert is_rate(metric)
+    assert may_grow(metric)
 
 
-@pytest.mark.parametrize("metric", ["seconds", "gzip seconds", "percent of time", "ms per call", "memory kB"])
+BOUNDED = ("TPS per CPU", "Mrows/s per session", "throughput per core", "calls/s/core", "speed of each", "hit rate")
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["seconds", "gzip seconds", "percent of time", "ms per call", "memory kB", "error rate", "clock speed", *BOUNDED],
+)
 def test_of_anything_else_nothing_linear_is_said(metric: str) -> None:
     rows = f"label,configuration,n,metric,value\nA,x,1,{metric},10\nA,x,2,{metric},11\n"
     published = parse(rows, "f.csv")
     assert [each.linear for each in normalise(published)] == [None, None]
     curves = [each.data for section in document(published).page for each in section.charts]
     assert [each.ideal for each in curves if isinstance(each, Curves)] == [None]
+
+
+def test_less_of_a_rate_is_worse_whether_or_not_it_may_grow_and_more_errors_are_no_rate() -> None:
+    assert all(map(is_rate, BOUNDED))
+    assert not is_rate("error rate")
+
+
+def test_curves_that_start_at_different_counts_have_no_common_line_of_linear_growth() -> None:
+    """The line from 1 CPU would be twice as high as that of b, which begins at 2."""
+    rows = "label,configuration,cpus,metric,value\na,x,1,TPS,10\na,x,2,TPS,20\nb,x,2,TPS,9\nb,x,4,TPS,18\n"
+    read = parse(rows, "file")
+    (curves,) = [chart.data for chart in document(read).charts if isinstance(chart.data, Curves)]
+    assert curves.ideal is None
+    assert [each.linear for each in normalise(read)] == [None, 2.0, None, 2.0]
+    same = rows.replace("b,x,2,TPS,9", "b,x,1,TPS,5")
+    (curves,) = [chart.data for chart in document(parse(same, "file")).charts if isinstance(chart.data, Curves)]
+    assert curves.ideal == 1
 
 
 def test_the_component_that_does_not_scale_like_the_others_is_named() -> None:
