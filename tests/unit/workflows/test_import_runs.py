@@ -155,6 +155,9 @@ def test_a_comparison_reads_runs_in_csv_as_an_import_does(here: Path, capsys: py
     assert compared.exit_code == 0
     assert "there against old: " in compared.stdout
     assert "2 busy cores of old are 4 vCPUs of there" in " ".join(compared.stdout.split())
+    assert "loops/s in total at N = vCPUs" in compared.stdout
+    assert "Mrows" not in run("compare", "old.csv", "there=rds.csv", "--format", "html").stdout
+    assert "Mrows" not in compared.stdout + run("compare", "old.csv", "there=rds.csv", "--format", "json").stdout
     assert compared.stderr.count("'cpu' (did you mean 'cpus'?)") == 2
     assert not (here / "runs.db").exists(), "nothing is kept"
     (old,) = run("import", "old.csv").stdout.split()
