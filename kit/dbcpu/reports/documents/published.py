@@ -248,13 +248,11 @@ def _curves(rows: Sequence[Normalised], title: str, apart: Sequence[Outlier] = (
         starts.setdefault(metric, set()).update(own[:1])
     # Curves that start at different counts have no common line of linear growth.
     ideal = {metric: min(counts) for metric, counts in starts.items() if len(counts) == 1 and may_grow(metric)}
-    by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
-    x_title = "CPUs" if by_cpus else "concurrent sessions (N)"
-    return [
-        Curves(
-            f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series),
-            ideal.get(metric), title,
-            tuple((each.label, each.count, each.ratio) for each in apart if each.metric == metric),
-        )
-        for metric, series in by_metric.items()
-    ]  # fmt: skip
+    made = []
+    for metric, series in by_metric.items():
+        rows_of = [each.measurement for (_, name), group in growing.items() if name == metric for each in group]
+        x_title = "CPUs" if any(one.n is None for one in rows_of) else "concurrent sessions (N)"
+        marked = tuple((each.label, each.count, each.ratio) for each in apart if each.metric == metric)
+        name, y_title = f"{metric} against {x_title}", f"{metric}, baseline = 1"
+        made.append(Curves(name, x_title, y_title, tuple(series), ideal.get(metric), title, marked))
+    return made

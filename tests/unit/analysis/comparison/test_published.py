@@ -310,3 +310,11 @@ def test_a_file_of_doubted_figures_only_says_so() -> None:
     assert content.charts == ()
     without = document(parse("label,configuration,n,metric,value,doubt\na,b,1,c,2,\n", "file"))
     assert "doubt" not in without.sections[0].tables[0].headings
+
+
+def test_each_curve_names_what_it_grows_with() -> None:
+    rows = (
+        "label,configuration,n,cpus,metric,value\na,x,1,,TPS,10\na,x,2,,TPS,20\na,x,,1,calls/s,9\na,x,,2,calls/s,18\n"
+    )
+    charts = [chart.data for chart in document(parse(rows, "file")).charts if isinstance(chart.data, Curves)]
+    assert [each.x_title for each in charts] == ["concurrent sessions (N)", "CPUs"]
