@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_tables import LEVEL_COLUMNS
@@ -27,6 +28,12 @@ def test_every_cause_and_every_column_is_explained() -> None:
     assert set(CAUSES) <= explained
     columns = {column.heading for column in LEVEL_COLUMNS}
     assert explained - set(CAUSES) == columns
+
+
+def test_every_name_of_a_cause_stands_beside_its_words() -> None:
+    """Programs read `competitor`, and people *other processes*: who has one finds the other."""
+    text = (ROOT / "docs/reading-a-result.md").read_text("utf-8")
+    assert [name for name, words in CAUSE_WORDS.items() if f"| `{name}` | {words} |" not in text] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=[file.name for file in DOCUMENTS])

@@ -162,7 +162,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         shutil.copy(made / ("managed.json.gz" if name == "rds" else f"run-{at + 1}.json.gz"), made / f"{name}.json.gz")
     text = (ROOT / "docs" / "published.md").read_text("utf-8")
     (loops,) = re.findall(r"^```\n(# label: a loop.*?)^```", text, re.M | re.S)
-    for name in ("loops.csv", "counting", "counting-smt-off", "pipes", "on-0", "on-0-1", "on-0-3"):
+    for name in (
+        "loops.csv",
+        "old.csv",
+        "rds.csv",
+        "counting",
+        "counting-smt-off",
+        "pipes",
+        "on-0",
+        "on-0-1",
+        "on-0-3",
+    ):
         (made / name).write_text(loops.replace("box7", name), "utf-8")
     yield made
 

@@ -16,7 +16,7 @@ from dbcpu.config.settings import settings
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import by_cpus as of_cpus
-from dbcpu.reports.documents import comparison, history, published, run, variants
+from dbcpu.reports.documents import comparison, history, published, run, run_list, variants
 from dbcpu.reports.formats import html
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import noisy_run, with_variants
@@ -102,6 +102,20 @@ def of_run(label: str = "") -> Document:
     return run.document(record, explain(record))
 
 
+def of_run_list(label: str = "nightly") -> Document:
+    """An index of runs of several targets, the oldest left out."""
+    verdicts = ("equal", "unequal", "", "inconclusive")
+    rows = [
+        run_list.ListedRun(
+            run_id=f"2026110{at}-043000-ab1{at}", started_at=f"2026-11-0{at}T04:30:00+00:00", status="complete",
+            target=f"box-{at % 5}", host="db1" if at % 2 else "", database="postgresql 18.1", workload="mixed short",
+            levels="1,4-5,8", rounds=24, label=label, verdict=verdicts[at % 4],
+        )
+        for at in range(9, 0, -1)
+    ]  # fmt: skip
+    return run_list.document(rows, all_shown=False)
+
+
 KINDS: dict[str, Callable[[], Document]] = {
     "run": of_run,
     "comparison": of_comparison,
@@ -111,6 +125,7 @@ KINDS: dict[str, Callable[[], Document]] = {
     "variants": of_variants,
     "published": of_published,
     "cpu_counts": of_cpu_counts,
+    "runs": of_run_list,
 }
 
 

@@ -116,6 +116,8 @@ _RUN_OPTIONS = (
     click.option("--run-effect", type=float, default=0.0, metavar="SD",
                  help="Relative standard deviation of the speed of whole runs, 0 to 0.5; the seed draws it."),
     click.option("--label", default="", metavar="TEXT", help="Label stored with the run.  [default: what the host is]"),
+    click.option("--target", metavar="NAME",
+                 help="Store the run as of this target: one history, whatever is changed.  [default: the host's name]"),
     click.option("--variants", metavar="LIST",
                  help="Such as baseline,smt_off or node:0, taken in turns; then: dbcpu compare RUN."),
     click.option("--workload", metavar="NAME",
@@ -134,6 +136,8 @@ _EXPERIMENT_OPTIONS = (
                  help="How long each of these waits.  [default: 1s]"),
     click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
                  help="With --pool: the jobs come as calls over N TCP connections."),
+    click.option("--one-at-a-time", is_flag=True,
+                 help="Over each the next call comes when the last is answered.  [default: all at once]"),
     click.option("--together", metavar="N:N",
                  help="Two databases or more at once, so many sessions of each, as by dbcpu run --together."),
     click.option("--cpus", multiple=True, metavar="CPUS",
@@ -153,7 +157,7 @@ def _experiment(function: Function) -> Function:
     def collected(*args: Any, **given: Any) -> Any:
         from dbcpu.simulator import Experiment
 
-        names = ("soak_s", "pool", "blocking", "block_s", "connections", "together", "cpus")
+        names = ("soak_s", "pool", "blocking", "block_s", "connections", "one_at_a_time", "together", "cpus")
         own = {name: given.pop(name) for name in names}
         return function(*args, experiment=Experiment(**own), **given)
 

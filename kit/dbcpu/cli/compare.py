@@ -26,7 +26,7 @@ from dbcpu.cli._options import format_option, licence_option, out_option, shape_
 @click.option("--baseline", metavar="NAME", help="Published data: label or configuration to use as the baseline.")
 @store_option
 def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | None, **given: Any) -> None:
-    """Compare each RUN with the first. RUN is [NAME=]RUN[:VARIANT], or a .csv file of published measurements.
+    """Compare each RUN with the first. RUN is [NAME=]RUN[:VARIANT]; a .csv file may be a run or published measurements.
     Several runs a side show what changes between runs: RUN,RUN,RUN,RUN, or label:TEXT for all of a label.
 
     \b

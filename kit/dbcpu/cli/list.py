@@ -16,7 +16,7 @@ MOST = 1_000_000_000
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
 @click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")
 @click.option("--verdict", is_flag=True, help="Show the answer of each run.")
-@out_option("With --history: also write history.html, the other formats and the charts there.")
+@out_option("Also write a page there, runs.html, and the other formats; with --history history.html, and charts.")
 @json_flag
 @store_option
 def command(
@@ -29,12 +29,12 @@ def command(
     """
     from dbcpu.workflows import list_runs
 
-    if (out and not history) or (verdict and history):
-        raise click.UsageError("--out goes with --history, --verdict goes without it")
+    if verdict and history:
+        raise click.UsageError("--verdict and --history do not go with each other; leave one out")
     if history:
         from dbcpu.workflows.history import overview_document
         from dbcpu.workflows.show import show
 
         show(overview_document(store, target, host), "json" if as_json else "table", out)
     else:
-        list_runs.list_runs(store, target, host, limit, as_json=as_json, with_verdict=verdict)
+        list_runs.list_runs(store, target, host, limit, as_json=as_json, with_verdict=verdict, out=out)

@@ -1,12 +1,13 @@
 """``dbcpu simulate``: a run on a simulated host."""
 
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import click
 
 from dbcpu.cli._completion import offering, presets
-from dbcpu.cli._options import store_option
+from dbcpu.cli._options import out_option, report_option, store_option
 from dbcpu.cli._simulation_options import simulation_options
 
 
@@ -14,12 +15,13 @@ from dbcpu.cli._simulation_options import simulation_options
 @click.argument("preset", required=False, shell_complete=offering(presets))
 @click.option("--list", "listing", is_flag=True, help="List the presets.")
 @simulation_options
+@out_option("Write the report, too, into this folder.  [default with --report: reports/<run>]")
+@report_option
 @click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")
 @click.option("--no-save", is_flag=True, help="Do not store the run.")
 @store_option
-def command(
-    preset: str | None, listing: bool, json_file: str | None, no_save: bool, store: str | None, **given: Any
-) -> None:
+def command(preset: str | None, listing: bool, out: Path | None, formats: tuple[str, ...], json_file: str | None,
+            no_save: bool, store: str | None, **given: Any) -> None:  # fmt: skip
     """Simulate a host, PRESET or c4.4xlarge, changed by options; store and show the result like a measured run."""
     from dbcpu import simulator
     from dbcpu.store.database import open_store
@@ -30,4 +32,4 @@ def command(
         return
     record = simulator.simulate_now(preset, **given)
     with nullcontext() if no_save else open_store(store) as opened:
-        keep_and_show(record, opened, json_file)
+        keep_and_show(record, opened, json_file, out, formats)

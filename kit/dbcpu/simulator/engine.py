@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
 from dbcpu.simulator.host import SimulatedHost
+from dbcpu.simulator.jobs import SharedJobs
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.scheduler import Scheduler
 
@@ -95,7 +96,7 @@ class Clockwork:
         rng: np.random.Generator,
         executions: int | None = 1,
         for_s: float | None = None,
-        jobs: Sequence[bool] | None = None,
+        jobs: SharedJobs | None = None,
         block_s: float = 0.0,
         held: Sequence[tuple[int, ...]] = (),
     ) -> None:
@@ -114,7 +115,7 @@ class Clockwork:
         self.blocked: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
         self.blocking = np.zeros(sessions, dtype=np.bool_)
         self.block_s = block_s
-        self._jobs = None if jobs is None else iter(jobs)
+        self._jobs = jobs
         if jobs is not None:
             for session in range(sessions):
                 self._take_job(session)
@@ -200,12 +201,12 @@ class Clockwork:
         )
 
     def _take_job(self, session: int) -> None:
-        """The next of the jobs that are shared; without one the session has ended."""
-        waits = next(self._jobs or iter(()), None)
-        self.alive[session] = waits is not None
+        """The next of the jobs that are shared, when it is there; without one the session has ended."""
+        waits, from_s = (self._jobs.take(self.now) if self._jobs else None) or (None, self.now)
+        self.began[session], self.alive[session], self.blocking[session] = from_s, waits is not None, bool(waits)
         self.left[session] = self._amount() if waits is False else 0.0 if waits is None else float("inf")
-        self.asleep[session] = self.blocking[session] = bool(waits)
-        self.wakes[session] = self.now + self.block_s if waits else float("inf")
+        self.asleep[session] = bool(waits) or from_s > self.now
+        self.wakes[session] = from_s + self.block_s * bool(waits) if self.asleep[session] else float("inf")
 
     def _amount(self) -> float:
         return self.work_s * max(0.1, 1 + self.host.noise * float(self.rng.standard_normal()))
@@ -330,6 +331,7 @@ class Clockwork:
             self.done[session].append((float(self.began[session]), self.now))
             self.began[session] = self.now
             if self._jobs is not None:
+                self._jobs.ended(self.now)
                 self._take_job(int(session))
                 continue
             more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
@@ -353,9 +355,9 @@ class Clockwork:
             self.next_steal += STEAL_CHANGES_S
         for woken in (self.wakes <= due).nonzero()[0]:
             self.asleep[woken], self.wakes[woken], self.burst[woken] = False, float("inf"), self._burst()
-            if self.blocking[woken]:
+            if self.blocking[woken] and self._jobs is not None:
                 self.blocked[woken].append((float(self.began[woken]), self.now))
-                self.began[woken] = self.now
+                self._jobs.ended(self.now)
                 self._take_job(int(woken))
             self.scheduler.settle(self.runnable, self.foreign)
         if self.next_neighbour <= due:

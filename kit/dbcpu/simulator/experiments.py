@@ -8,9 +8,10 @@ from datetime import datetime
 import numpy as np
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import plural
 from dbcpu.plan import MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
 from dbcpu.record import BASELINE, Party, Plan, Round, RunRecord
-from dbcpu.simulator.calls import called
+from dbcpu.simulator.calls import called, in_turn
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, as_round, simulate_round, traced
 from dbcpu.simulator.runs import PAUSE_S, header_of, plan_of, simulated_database
@@ -94,10 +95,12 @@ def simulate_pool(
     blocking: int = 0,
     block_s: float = 1.0,
     connections: int = 0,
+    *,
+    one_at_a_time: bool = False,
 ) -> RunRecord:
     """``pieces`` jobs through pools of ``active`` sessions; ``blocking`` of them only wait, ``block_s`` each.
 
-    ``connections``: they come as calls over so many; 0: nobody calls.
+    ``connections``: they come as calls over so many; 0: nobody calls. ``one_at_a_time``: as in ``record.Plan``.
 
     Raises:
         UsageError: a number makes no sense.
@@ -109,8 +112,15 @@ def simulate_pool(
         raise UsageError(f"--blocking {blocking} leaves none of the {pieces} jobs to compute; give fewer")
     if connections > pieces:
         raise UsageError(f"--connections {connections} is more than the {pieces} jobs; give fewer")
+    if one_at_a_time and not connections:
+        raise UsageError("--one-at-a-time is about the calls over --connections; give their number too, such as 10")
+    if one_at_a_time and max(active) > connections:
+        raise UsageError(
+            f"--sessions {max(active)} is more than the {plural(connections, 'connection')}: with one call at a time "
+            f"on each some sessions would have none; give --connections {max(active)} or more, or fewer sessions"
+        )
     plan = plan_of(host, given.size, active, given.repeats, given.seed, given.hz, given.workload)
-    plan = replace(plan, experiment="pool", pieces=pieces, connections=connections or None)
+    plan = replace(plan, experiment="pool", pieces=pieces, connections=connections or None, one_at_a_time=one_at_a_time)
     if blocking:
         plan = replace(plan, blocking=blocking, block_s=block_s)
     rows = plan.workload.rows
@@ -118,13 +128,16 @@ def simulate_pool(
     alone = SimulatedWork(rows, min(ALONE, pieces))
     pools = [each for each in rounds(active, given.repeats, given.seed, (BASELINE,)) if not each.anchor]
     singles = [RoundSpec(1, given.repeats + at, BASELINE, 0, anchor=True) for at in range(2)]
-    clock = _Clock(host, given)
-    made = [
-        clock.round(replace(each, order=order), alone if each.anchor else shared)
-        for order, each in enumerate([singles[0], *pools, singles[1]])
-    ]
+    clock, made = _Clock(host, given), []
+    for order, each in enumerate([singles[0], *pools, singles[1]]):
+        spec, work = replace(each, order=order), alone if each.anchor else shared
+        if one_at_a_time and not spec.anchor:
+            work = replace(work, calls=in_turn(spec, pieces, connections, given.seed))
+        made.append(clock.round(spec, work))
     if connections:
-        made = [each if each.anchor else called(each, connections, given.seed) for each in made]
+        made = [
+            each if each.anchor else called(each, connections, given.seed, one_at_a_time=one_at_a_time) for each in made
+        ]
     return _record(host, plan, given, made)
 
 

@@ -57,11 +57,12 @@ def preset(name: str) -> SimulatedHost:
     return known[name]
 
 
-def host_with(name: str | None, changes: Mapping[str, Any], words: str = "") -> SimulatedHost:
+def host_with(name: str | None, changes: Mapping[str, Any], words: str = "", *, renamed: bool = True) -> SimulatedHost:
     """The preset ``name`` with fields of ``SimulatedHost`` changed; ``words`` are the changes as the user gave them.
 
     Without a name it is a plain host where the changes give its shape, else the usual preset. A changed host has a
-    name of its own, the same for the same changes, so that its runs have a history of their own.
+    name of its own, the same for the same changes, so that its runs have a history of their own; with ``renamed``
+    False it keeps its name: the same host, changed since.
 
     Raises:
         UsageError: an unknown name, or the host cannot be.
@@ -76,7 +77,8 @@ def host_with(name: str | None, changes: Mapping[str, Any], words: str = "") -> 
         raise UsageError(f"a host {slow:g} times slower is not between 0.01 and 100 times; 1.15 is 15 % slower")
     changes.setdefault("mrows_per_s", base.mrows_per_s / slow)
     about = words if base is _PLAIN else f"{base.name} with {words}"
-    return replace(base, **{"name": _named(base.name, words), "about": about, **changes})
+    own = _named(base.name, words) if renamed else base.name
+    return replace(base, **{"name": own, "about": about, **changes})
 
 
 def _named(base: str, words: str) -> str:

@@ -1,8 +1,9 @@
 """``dbcpu simulate``: a run of any kind as if it had been measured just now."""
 
+import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ WORKLOADS: Mapping[str, Mapping[str, Any]] = {
 }
 """By name, what the work of the real workload makes of a host: ``mixed`` sleeps 1 ms after 9 ms of CPU; two shells that
 only count, on one core, take twice as long as one."""
+TARGET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _OF_A_SWEEP = ("executions", "seconds", "for_s", "run_effect")
 
 
@@ -34,6 +36,7 @@ class Experiment:
     blocking: int = 0
     block_s: float = 1.0
     connections: int = 0
+    one_at_a_time: bool = False
     together: str | None = None
     cpus: tuple[str, ...] = ()
 
@@ -52,39 +55,47 @@ def simulate_now(
     words: str = "",
     experiment: Experiment | None = None,
     workload: str | None = None,
+    target: str | None = None,
     **choices: Any,
 ) -> RunRecord:
     """A run as if it had been measured just now, of the host that ``host_with`` makes of name, changes and words.
 
     ``sessions`` and ``variants`` as on the command line; ``choices`` are those of ``simulate``. It has a run_id of
-    its own; its default label is the host's.
+    its own; its default label is the host's. ``target``: what the record calls the target, whatever the changes, so
+    that runs before and after a change have one history; None: as the host.
 
     Raises:
         UsageError: an unknown name, a wrong number, or what does not go with each other.
     """
     if workload is not None and workload not in WORKLOADS:
         raise UnknownName("workload of a simulated host", workload, WORKLOADS)
+    if target is not None and TARGET.fullmatch(target) is None:
+        raise UsageError("--target is not 1 to 60 letters, digits, '.', '_' or '-'; give a name such as old-box")
     amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
     if len(amounts) > 1:
         raise UsageError("of --executions, --seconds and --for only one can be given")
     made = {**(WORKLOADS[workload] if workload else {}), **(changes or {})}
     named = ", ".join(filter(None, (f"workload {workload}" if workload and WORKLOADS[workload] else "", words)))
-    host = host_with(name, made, named)
+    host = host_with(name, made, named, renamed=target is None)
     now = datetime.now(UTC)
     own: dict[str, Any] = {
         "run_id": f"{now:%Y%m%d-%H%M%S}-sim-{uuid.uuid4().hex[:6]}",
         "started_at": now,
         "workload": workload or "",
     }
-    if experiment is not None and (
-        experiment.options or experiment.blocking or experiment.connections or experiment.cpus
-    ):
+    if experiment is not None and experiment != Experiment(block_s=experiment.block_s):
         _check(experiment, variants, choices)
         kept = {key: value for key, value in choices.items() if key not in _OF_A_SWEEP}
-        return _experiment(host, sessions, experiment, RunOptions(**kept, **own))
+        return _called(target, _experiment(host, sessions, experiment, RunOptions(**kept, **own)))
     if variants is not None:
         choices["variants"] = tuple(dict.fromkeys((BASELINE, *(each.strip() for each in variants.split(",")))))
-    return simulate(host, _levels(host, sessions), **choices, **own)
+    return _called(target, simulate(host, _levels(host, sessions), **choices, **own))
+
+
+def _called(target: str | None, made: RunRecord) -> RunRecord:
+    if target is None:
+        return made
+    return replace(made, header=replace(made.header, plan=replace(made.header.plan, target=target)))
 
 
 def _levels(host: SimulatedHost, sessions: str) -> tuple[int, ...]:
@@ -96,10 +107,11 @@ def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any])
         raise UsageError(
             f"{' and '.join(wanted.options)} do not go with each other; give one of them"
             if wanted.options
-            else "--blocking and --connections go with --pool, and --cpus with --together; give that, too"
+            else "--blocking, --connections and --one-at-a-time go with --pool, --cpus with --together; give that, too"
         )
     (option,) = wanted.options
-    for name, value in (("--blocking", wanted.blocking), ("--connections", wanted.connections)):
+    of_calls = (("--connections", wanted.connections), ("--one-at-a-time", wanted.one_at_a_time))
+    for name, value in (("--blocking", wanted.blocking), *of_calls):
         if value and wanted.pool is None:
             raise UsageError(f"{name} goes with --pool, not with {option}")
     if wanted.cpus and wanted.together is None:
@@ -118,10 +130,14 @@ def _experiment(host: SimulatedHost, sessions: str, wanted: Experiment, given: R
         return simulate_soak(host, levels[0], wanted.soak_s, given)
     if wanted.pool is not None:
         vcpus = usable_vcpus(host.info())[0]
-        near = sorted({max(1, vcpus // 2), vcpus, 2 * vcpus, 10, wanted.pool})
-        auto = tuple(each for each in near if each <= wanted.pool)
+        at_once = wanted.connections if wanted.one_at_a_time and wanted.connections else wanted.pool
+        near = sorted({max(1, vcpus // 2), vcpus, 2 * vcpus, 10, at_once})
+        auto = tuple(each for each in near if each <= at_once)
         active = auto if sessions == "auto" else _levels(host, sessions)
-        return simulate_pool(host, wanted.pool, active, given, wanted.blocking, wanted.block_s, wanted.connections)
+        return simulate_pool(
+            host, wanted.pool, active, given, wanted.blocking, wanted.block_s, wanted.connections,
+            one_at_a_time=wanted.one_at_a_time,
+        )  # fmt: skip
     if sessions != "auto":
         raise UsageError(
             "--together has the sessions of each database itself, as in --together 4:8; leave --sessions out"

@@ -23,6 +23,7 @@ from dbcpu.record import (
 )
 from dbcpu.simulator.engine import Clockwork, Trace
 from dbcpu.simulator.host import GROUP, SimulatedHost
+from dbcpu.simulator.jobs import CallsInTurn, SharedJobs
 from dbcpu.simulator.witness import simulate_witness
 
 Floats = NDArray[np.float64]
@@ -34,6 +35,8 @@ STAT_GRAIN_S = 0.01
 LEAD_S = 0.03
 """The sampler watches from this long before the release to this long after the last answer."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+MIN_ANSWER_S, MAX_ANSWER_S = 0.00002, 0.0001
+"""From the end of an execution to its answer."""
 BOOTED_S = 1000.0
 """The monotonic clock when a run starts."""
 
@@ -42,7 +45,7 @@ BOOTED_S = 1000.0
 class SimulatedWork:
     """What a session does: executions of ``rows`` rows; fixed work, or fixed time when ``for_s`` is given.
 
-    ``jobs``: instead, what all sessions share: each is an execution, or waits ``block_s``.
+    ``jobs``: instead, what all sessions share: each is an execution, or waits ``block_s``; ``calls``: as these come.
     """
 
     rows: int
@@ -50,6 +53,7 @@ class SimulatedWork:
     for_s: float | None = None
     jobs: tuple[bool, ...] | None = None
     block_s: float = 0.0
+    calls: CallsInTurn | None = None
 
 
 def simulate_round(
@@ -77,7 +81,8 @@ def traced(
 ) -> Trace:
     """All but the truth of a round of so many sessions; ``held``: the CPUs of each, where they differ."""
     solo_s = work.rows / host.mrows_per_s / 1e6
-    clockwork = Clockwork(host, sessions, solo_s, rng, work.executions, work.for_s, work.jobs, work.block_s, held)
+    jobs = None if work.jobs is None else SharedJobs(work.jobs, work.calls)
+    clockwork = Clockwork(host, sessions, solo_s, rng, work.executions, work.for_s, jobs, work.block_s, held)
     return clockwork.run(with_truth=False)
 
 
@@ -178,14 +183,17 @@ def _executions(
     first_cpu = trace.cpu[0, ordinal]
     ahead = int((trace.cpu[0, :ordinal] == first_cpu).sum())
     found: list[Execution] = []
-    start_s = sent_s
+    start_s, before_s = sent_s, 0.0
     waits = trace.blocked[ordinal] if trace.blocked else ()
     for index, (began_s, ended_s) in enumerate(trace.executions[ordinal]):
         waited_s = min(ahead * SLICE_S, (ended_s - began_s) / 2) if index == 0 and began_s == 0 else 0.0
         if began_s < 0 or waits:  # begun in the segment before, or after a job that only waited
             start_s = begin_s + began_s
+        elif began_s > before_s:  # its call came later than the answer before
+            start_s = max(start_s, begin_s + began_s)
+        before_s = ended_s
         server_start_s, server_end_s = begin_s + began_s + waited_s, begin_s + ended_s
-        answer_s = server_end_s + float(rng.uniform(0.00002, 0.0001))
+        answer_s = server_end_s + float(rng.uniform(MIN_ANSWER_S, MAX_ANSWER_S))
         found.append(Execution(start_s, answer_s - start_s, server_start_s, server_end_s - server_start_s))
         start_s = answer_s
     return tuple(found)

@@ -14,12 +14,12 @@ the file nor the user says stays unknown.
 import csv
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
 
-from dbcpu.errors import RecordFormatError, UsageError
+from dbcpu.errors import RecordFormatError, UsageError, did_you_mean
 from dbcpu.formatting import listed, moment, plain
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
@@ -74,6 +74,8 @@ class RunFacts:
 
 _TEXTS = ("label", "host", "model", "kind", "workload", "unit", "date")
 _COUNTS = ("cpus", "cores")
+SOURCE = "source"
+"""A further key that is expected: where the numbers are from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def holds_run(columns: frozenset[str]) -> bool:
 
 
 def from_text(text: str, name: str, given: RunFacts | None = None) -> tuple[RunRecord, str]:
-    """The record of such a text, and a sentence that names the columns that were passed over, '' if there are none.
+    """The record of such a text, and a sentence that names the columns and keys without a meaning, '' without any.
 
     ``name`` is that of the file; ``given`` is what the user says and counts more than what the file says.
 
@@ -117,15 +119,32 @@ def from_text(text: str, name: str, given: RunFacts | None = None) -> tuple[RunR
         UsageError: a fact makes no sense.
     """
     remarks, _, _ = _parts(text)
-    facts = _merged(_facts(remarks, name), given or RunFacts(), name)
+    said = _facts(remarks, name)
+    facts = _merged(said, given or RunFacts(), name)
     table = _table(text, name)
     if facts.unit is not None and table.column == "seconds":
         raise UsageError(f"{name} has seconds and no rates, so it has no unit; leave unit {facts.unit!r} out")
     record = _record(table, facts, Path(name).stem, hashlib.sha256(f"{name}{text}{facts}".encode()).hexdigest())
-    named = [repr(each) for each in table.ignored]
-    more = [f"{len(named) - MAX_NAMED} more"] if len(named) > MAX_NAMED else []
-    columns = listed([*named[:MAX_NAMED], *more])
-    return record, f"{name}: passed over column{'s' * (len(named) > 1)} {columns}" if named else ""
+    found = [*_columns_without_meaning(table.ignored), *_keys_without_meaning(said.others)]
+    return record, f"{name}: {'; '.join(found)}" if found else ""
+
+
+def _columns_without_meaning(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"passed over column{'s' * (len(names) > 1)} {_first([repr(each) for each in names])}"
+
+
+def _keys_without_meaning(others: Mapping[str, str]) -> Iterator[str]:
+    known = (*_TEXTS, *_COUNTS, SOURCE)
+    keys = [f"{key!r}{did_you_mean(key, known)}" for key in others if key != SOURCE]
+    if keys:
+        one = "is kept as a remark, and is no key" if len(keys) == 1 else "are kept as remarks, and are no keys"
+        yield f"{_first(keys)} {one} with a meaning; these are: {', '.join(known)}"
+
+
+def _first(names: Sequence[str]) -> str:
+    more = [f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else []
+    return listed([*names[:MAX_NAMED], *more])
 
 
 # --- the file -----------------------------------------------------------------------------------

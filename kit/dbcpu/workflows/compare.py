@@ -1,6 +1,7 @@
 """From names on the command line to a document that compares: what ``dbcpu compare`` shows."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,8 +34,9 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
 from dbcpu.reports.documents.lines import with_findings
 from dbcpu.store.database import load_run, open_store
-from dbcpu.store.record_file import SUFFIXES, refuse_url
+from dbcpu.store.record_file import SUFFIXES, is_file_name, refuse_url
 from dbcpu.workflows.given_shapes import with_shapes
+from dbcpu.workflows.import_runs import holds_run, read_run
 from dbcpu.workflows.readable_runs import say_left_out
 from dbcpu.workflows.run_history import with_history
 
@@ -173,7 +175,23 @@ def published_document(names: Sequence[str], baseline: str | None = None, store:
 
 
 def _is_published(name: str) -> bool:
-    return name.lower().endswith(PUBLISHED_SUFFIX)
+    """Whether this is a table of published figures: CSV that is not of a run."""
+    return name.lower().endswith(PUBLISHED_SUFFIX) and not holds_run(_file_of(name))
+
+
+def _file_of(side: str) -> str:
+    """Of ``[NAME=]FILE``."""
+    return side if Path(side).exists() else side.rpartition("=")[2]
+
+
+def _record(run: str, store: str | None) -> RunRecord:
+    """A run of the store, or of a file in any form that can be imported. Raises as ``load_run`` and ``read_run``."""
+    if not Path(run).is_file() or not (is_file_name(run) or run.lower().endswith(PUBLISHED_SUFFIX)):
+        return load_run(run, store)
+    record, warning = read_run(run)
+    if warning:
+        sys.stderr.write(f"warning: {warning}\n")
+    return record
 
 
 def _given(text: str, store: str | None) -> Iterator[_Given]:
@@ -240,7 +258,7 @@ def _candidates(text: str, store: str | None) -> list[Candidate]:
     """``RUN[:VARIANT]``, without a name; without a variant all of them."""
     refuse_url(text)
     run, variant = (text, "") if Path(text).exists() else _run_and_variant(text)
-    record = load_run(run, store)
+    record = _record(run, store)
     if parties := party_runs(record):
         return _parties(record, parties, variant)
     if variant:
@@ -286,7 +304,7 @@ def _named(sides: Sequence[_Given]) -> list[_Given]:
 
 def _file_stem(written: str) -> str:
     """``old`` of ``records/old.json.gz``; '' where a side is no file."""
-    suffix = next((each for each in SUFFIXES if written.endswith(each)), "")
+    suffix = next((each for each in (*SUFFIXES, PUBLISHED_SUFFIX) if written.endswith(each)), "")
     return plain(Path(written).name.removesuffix(suffix)) if suffix else ""
 
 

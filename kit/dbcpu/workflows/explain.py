@@ -11,7 +11,7 @@ from dbcpu.config.rulebook import choose
 from dbcpu.config.settings import settings
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import record_file
-from dbcpu.store.database import open_store
+from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.check import against
 
 
@@ -50,3 +50,8 @@ def explained_run(
         header = store.header(name)
         record, analysis = explained(header, store.rounds(header.run_id), licences)
         return record, analysis, against(store, header, run_figures(record, analysis))
+
+
+def compared_with_history(store: Store, record: RunRecord, analysis: Analysis) -> AgainstHistory | None:
+    """A run of ``store`` beside those of its target before it, whose figures are made where they are not kept."""
+    return against(store, record.header, run_figures(record, analysis), make=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dbcpu.analysis.comparison.published import NEEDED
-from dbcpu.errors import RecordFormatError, UsageError
+from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
 from dbcpu.store import csv_file, line_file, other_logs, record_file
@@ -45,6 +45,17 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     if not text.strip():
         raise RecordFormatError(f"{path} is empty; give {_FORMS}")
     raise RecordFormatError(f"{path} is no run; give {_FORMS}")
+
+
+def holds_run(path: str) -> bool:
+    """Whether this is a readable CSV file, or a log, of a run; no pipe, which can be read only once."""
+    if not Path(path).is_file():
+        return False
+    try:
+        text = _text(record_file.content_of(path), path)
+        return csv_file.holds_run(csv_file.columns_of(other_logs.as_csv(text, path) or text))
+    except DbcpuError:
+        return False  # whoever reads it says what is wrong
 
 
 def read_runs(

@@ -1,20 +1,32 @@
-"""The runs of a store as lines: what ``dbcpu list`` prints."""
+"""The runs of a store as lines, and as an index page: what ``dbcpu list`` prints and writes."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
 from dbcpu.config.targets import say_faults
 from dbcpu.formatting import UNKNOWN, aligned
 from dbcpu.store import codec, database
+from dbcpu.store.database import RunSummary
 
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
 
 
 def list_runs(
-    store: str | None, target: str | None, host: str | None, limit: int, *, as_json: bool, with_verdict: bool = False
+    store: str | None,
+    target: str | None,
+    host: str | None,
+    limit: int,
+    *,
+    as_json: bool,
+    with_verdict: bool = False,
+    out: Path | None = None,
 ) -> None:
     """Print them, the newest first, at most ``limit`` (0: all), and what is wrong in dbcpu.toml.
 
-    ``with_verdict``: the runs that are listed are explained, and their answers shown. Raises StoreError.
+    ``with_verdict``: the runs that are listed are explained, and their answers shown. ``out``: a page of them is
+    written there, with the verdicts, and the other formats. Raises StoreError.
     """
     say_faults()
     most = limit + 1 if limit else None
@@ -22,10 +34,18 @@ def list_runs(
         found = opened.list(most, target, host)
         runs = found[:limit] if limit else found
         words = None
-        if with_verdict:
+        if with_verdict or out is not None:
             from dbcpu.workflows.list_verdicts import verdicts  # the analysis: a list without it starts faster
 
             words = verdicts(opened, runs)
+    _say(runs, words if with_verdict else None, as_json=as_json)
+    if not as_json and len(found) > len(runs):
+        click.echo(f"only the newest {limit} are shown; --limit 0 shows all", err=True)
+    if out is not None and words is not None and runs:
+        _write(runs, words, out, all_shown=len(found) == len(runs))
+
+
+def _say(runs: Sequence[RunSummary], words: Mapping[str, str] | None, *, as_json: bool) -> None:
     if as_json:
         beside = [{"verdict": words[r.run_id] or None} if words is not None else {} for r in runs]
         click.echo(codec.dumps([codec.encode(each) | own for each, own in zip(runs, beside, strict=True)]))
@@ -37,5 +57,19 @@ def list_runs(
     ]  # fmt: skip
     headings = HEADINGS if words is None else (*HEADINGS[:5], "verdict", *HEADINGS[5:])
     click.echo("\n".join(aligned(headings, lines)) if lines else "no run is kept yet", err=not lines)
-    if len(found) > len(runs):
-        click.echo(f"only the newest {limit} are shown; --limit 0 shows all", err=True)
+
+
+def _write(runs: Sequence[RunSummary], words: Mapping[str, str], out: Path, *, all_shown: bool) -> None:
+    from dbcpu.reports.documents import run_list
+    from dbcpu.reports.write import write_document
+
+    rows = [
+        run_list.ListedRun(
+            run_id=r.run_id, started_at=r.started_at, status=r.status, target=r.target, host=r.hostname,
+            database=f"{r.database_kind} {r.database_version}".strip(), workload=f"{r.workload} {r.size}".strip(),
+            levels=r.levels, rounds=r.rounds, label=r.label, verdict=words[r.run_id],
+        )
+        for r in runs
+    ]  # fmt: skip
+    for path in write_document(run_list.document(rows, all_shown=all_shown), out):
+        click.echo(path, err=True)

@@ -8,7 +8,7 @@ from dbcpu.findings import reached
 from dbcpu.record import Round
 from dbcpu.store import record_file
 from dbcpu.store.database import Store
-from dbcpu.workflows.show import print_document
+from dbcpu.workflows.show import print_document, write_report
 
 
 def present(
@@ -35,7 +35,6 @@ def present(
     # Not before: a run that is refused or interrupted needs none of the analysis.
     from dbcpu.analysis.figures.of_run import run_figures
     from dbcpu.reports.documents import run as of_run
-    from dbcpu.reports.write import NO_REPORT, report_folder, write_document
     from dbcpu.workflows.check import against
     from dbcpu.workflows.explain import explained
     from dbcpu.workflows.kept_figures import Counted, keep_figures
@@ -55,13 +54,7 @@ def present(
         shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
     if json_file != "-":
         print_document(shown.brief() if brief else shown)
-    where = ""
-    if tuple(formats) != (NO_REPORT,):
-        folder = out or report_folder(record)
-        written = write_document(document, folder, formats)
-        if shown is not document:
-            write_document(shown, folder, formats)
-        where = f"Report: {folder}/report.html\n" if folder / "report.html" in written else f"Report: {folder}\n"
+    where = write_report([document] if shown is document else [document, shown], record, out, formats)
     if not quiet:
         sys.stderr.write(f"{where}Show again: {again}\n")
     return int(reached(analysis.findings, fail_on))

@@ -1,5 +1,6 @@
 """Shows a document: on standard output in one format, and in a folder in every usual one."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -37,14 +38,22 @@ def run_document(run: str, store: str | None, licences: Sequence[str] = ()) -> "
     return document(*explained_run(run, store, licences))
 
 
-def keep_and_show(record: RunRecord, store: "Store | None", json_file: str | None) -> None:
+def keep_and_show(
+    record: RunRecord,
+    store: "Store | None",
+    json_file: str | None,
+    out: Path | None = None,
+    formats: Sequence[str] = (),
+) -> None:
     """A record at hand: kept with its figures, written, and shown unless ``json_file`` is standard output.
 
-    Raises as ``Store.save`` and ``explained``; StoreError: the file cannot be written.
+    With ``out`` or ``formats`` its report is written as well. Both show it beside the runs of its target before it.
+
+    Raises as ``Store.save`` and ``explained``; StoreError: a file cannot be written.
     """
     from dbcpu.reports.documents.run import document
     from dbcpu.store import record_file
-    from dbcpu.workflows.explain import explained
+    from dbcpu.workflows.explain import compared_with_history, explained
     from dbcpu.workflows.kept_figures import keep_run
 
     explain = cache(lambda: explained(record.header, record.rounds))
@@ -52,8 +61,30 @@ def keep_and_show(record: RunRecord, store: "Store | None", json_file: str | Non
         keep_run(store, record, explain)
     if json_file:
         record_file.write_record(json_file, record)
+    to_write = out is not None or bool(formats)
+    if json_file == "-" and not to_write:
+        return
+    made = document(*explain(), compared_with_history(store, *explain()) if store is not None else None)
     if json_file != "-":
-        print_document(document(*explain()))
+        print_document(made)
+    if to_write:
+        sys.stderr.write(write_report([made], record, out, formats))
+
+
+def write_report(documents: "Sequence[Document]", record: RunRecord, out: Path | None, formats: Sequence[str]) -> str:
+    """The report of a run in ``out`` or reports/<run>; no folder for the format ``none``.
+
+    Returns:
+        The line that says where it is, or ''. Raises as ``write_document``.
+    """
+    from dbcpu.reports.write import NO_REPORT, report_folder, write_document
+
+    if tuple(formats) == (NO_REPORT,):
+        return ""
+    folder = out or report_folder(record)
+    written = [path for each in documents for path in write_document(each, folder, formats)]
+    page = folder / "report.html"
+    return f"Report: {page if page in written else folder}\n"
 
 
 def print_document(document: "Document", form: str = "table") -> None:

@@ -52,6 +52,32 @@ def test_list_as_json_and_of_one_target() -> None:
     assert json.loads(run("list", "--target", "none", "--json").stdout) == []
 
 
+def test_list_writes_an_index_page_of_the_runs_that_it_prints(tmp_path: Path) -> None:
+    plain = run("list")
+    listed = run("list", "--out", str(tmp_path / "index"))
+    assert listed.stdout == plain.stdout, "what is printed is what it is without a page"
+    assert {file.name for file in (tmp_path / "index").iterdir()} == {
+        f"runs.{each}" for each in ("csv", "html", "json", "md", "txt")
+    }
+    assert listed.stderr.split() == sorted(str(file) for file in (tmp_path / "index").iterdir())
+    page = (tmp_path / "index" / "runs.html").read_text("utf-8")
+    assert page.index("20250103-b") < page.index("20250102-a")
+    assert "2 runs of 2 targets, 2025-01-02 to 2025-01-03" in page
+    told = json.loads((tmp_path / "index" / "runs.json").read_text("utf-8"))
+    assert [each["run_id"] for each in told["runs"]] == ["20250103-b", "20250102-a"]
+    words = json.loads(run("list", "--verdict", "--json").stdout)
+    assert [each["verdict"] or None for each in told["runs"]] == [each["verdict"] for each in words]
+    assert told["all_shown"] is True
+
+
+def test_the_index_says_what_is_left_out_and_of_no_run_there_is_none(tmp_path: Path) -> None:
+    run("list", "--out", str(tmp_path / "index"), "--limit", "1")
+    assert "Only the newest 1 are listed" in (tmp_path / "index" / "runs.txt").read_text("utf-8")
+    nothing = run("list", "--out", str(tmp_path / "none"), "--target", "none")
+    assert nothing.stderr == "no run is kept yet\n"
+    assert not (tmp_path / "none").exists()
+
+
 @pytest.mark.parametrize("limit", ["1", "0"])
 def test_list_says_when_there_are_more(limit: str) -> None:
     result = run("list", "--limit", limit)

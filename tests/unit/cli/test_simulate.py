@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbcpu.analysis.explain import explain
-from dbcpu.cli import group
+from dbcpu.cli import group, main
 from dbcpu.errors import DbcpuError
 from dbcpu.record import Round, RunRecord
 from dbcpu.store import codec
@@ -354,3 +354,48 @@ def test_all_options_combine(preset: list[str], options: dict[str, str]) -> None
     result = invoke(*preset, *words, "--sessions", "1,3", "--repeats", "1", "--size", "tiny")
     refused = isinstance(result.exception, DbcpuError) and "efficiency cores 1 is not 0 to 0" in str(result.exception)
     assert result.exit_code == 0 or refused, result.exception
+
+
+# --- a target whose history goes on -------------------------------------------------------------
+
+
+def test_a_named_target_keeps_one_history_and_the_host_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ("--store", str(tmp_path / "runs.db"))
+
+    def night(*changes: str) -> Result:
+        options = ("--target", "old-box", "--sessions", "few", "--size", "tiny", "--repeats", "3", *store)
+        return CliRunner().invoke(group, ["simulate", "this-vm", *options, *changes])
+
+    for seed in range(5):
+        assert night("--seed", str(seed)).exit_code == 0
+    fine = night("--out", str(tmp_path / "fine"), "--report", "markdown")
+    assert "No change shown against the 5 runs before" in fine.stdout
+    assert "No change shown" in (tmp_path / "fine" / "report.md").read_text("utf-8")
+    assert fine.stderr == f"Report: {tmp_path / 'fine'}\n"
+    check = ["check", "--last", "--target", "old-box", *store]
+    assert main(check) == 0
+    assert capsys.readouterr().out == ""
+    night("--slow", "1.3")
+    assert main(check) == 1
+    worse = capsys.readouterr().out
+    assert re.search(r"old-box .*: throughput at N=2 is .*, 0\.77x the usual .* of 6 runs", worse)
+    assert "on this-vm;" in worse
+
+
+def test_a_target_is_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "this-vm", "--no-save", "--target", "postgresql://u:s3cret@db1/x"]) == 2
+    shown = capsys.readouterr()
+    assert "--target is not 1 to 60 letters" in shown.err
+    assert "s3cret" not in shown.out + shown.err
+
+
+def test_a_report_without_a_folder_is_below_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = ("this-vm", "--sessions", "1", "--size", "tiny", "--repeats", "1")
+    assert invoke(*short, "--report", "none").stderr == ""
+    assert list(tmp_path.iterdir()) == []
+    assert invoke(*short, "--report", "csv").exit_code == 0
+    (folder,) = (tmp_path / "reports").iterdir()
+    assert [file.suffix for file in folder.iterdir()] == [".csv"]

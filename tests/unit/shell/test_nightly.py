@@ -22,10 +22,10 @@ DEADLINE_S = 180.0
 FAKE_DBCPU = r"""#!/bin/sh
 echo "$*" >>"$FAKE_NOTES"
 case $1 in
-    run)
+    run | simulate)
         [ -z "${FAKE_HANG:-}" ] || { : >"$FAKE_HANG.begun"; while [ -e "$FAKE_HANG" ]; do sleep 0.02; done; }
         # So often the host is busy.
-        if [ "$(grep -c '^run' "$FAKE_NOTES")" -le "${FAKE_BUSY:-0}" ]; then
+        if [ "$(grep -cE '^(run|simulate)' "$FAKE_NOTES")" -le "${FAKE_BUSY:-0}" ]; then
             echo "dbcpu: host busy: 93 % (md5sum 98 % of a CPU); nothing was measured" >&2
             exit 4
         fi
@@ -141,6 +141,56 @@ def test_no_secret_of_a_url_is_in_a_name_a_label_the_log_or_the_mail(night: Nigh
     shown += [str(file) for folder in (night.state, night.metrics) for file in folder.rglob("*")]
     assert not [text for text in shown if "S3CRET" in text]
     assert f'{{target="{name}",host=""}} 3' in night.told(f"dbcpu-nightly-{name}.prom")
+
+
+def test_a_rehearsal_simulates_the_host_that_is_named_and_does_the_rest_of_a_night(night: Night) -> None:
+    assert night.run("-r", "this-vm", "--slow", "1.3") == (0, "", "")
+    simulate, *rest = night.calls()
+    assert simulate.startswith(
+        "simulate this-vm --target this-vm --sessions few --repeats 6 --label rehearsal --slow 1.3 --out "
+    )
+    assert [call.split()[0] for call in rest] == ["check", "show", "show", "delete"]
+    assert night.run("-r", "postgresql://bench:S3CRET@db1/postgres")[0] == 0
+    assert night.calls()[len(rest) + 1].startswith("simulate postgresql-db1-postgres --target ")
+    assert night.run("-r")[0] == 0
+    assert "simulate c4.4xlarge --target c4.4xlarge " in night.notes.read_text()
+
+
+@pytest.mark.slow
+def test_the_rehearsal_of_the_documentation_ends_as_it_says(night: Night, hook: Path, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "nightly.md").read_text("utf-8")
+    block = re.search(r"^mkdir -p rehearsal/metrics\nexport DBCPU_STORE=(\S+)\n(.*?)^```", text, re.M | re.S)
+    assert block is not None
+    typed = re.findall(r"^shell/nightly (.*?) +# exit (\d): ", block[2], re.M)
+    assert [code for _, code in typed] == ["0", "1", "4", "0"]
+    night.dbcpu.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m dbcpu "$@"\n')
+    (tmp_path / "hook").symlink_to(hook)
+    (tmp_path / "rehearsal" / "metrics").mkdir(parents=True)
+    asked = {**night.environment, "DBCPU_STORE": block[1], "PYTHONPATH": str(KIT), "HOME": str(tmp_path)}
+    asked["PYTHONWARNINGS"] = environment()["PYTHONWARNINGS"]
+    printed = []
+    for words, code in typed:
+        # Of all pictures and formats one: the others would be most of the work, and tests of the report have them.
+        ended = subprocess.run(
+            [str(SHELL), *words.split(), "--report", "markdown"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, env=asked, cwd=tmp_path, timeout=DEADLINE_S,
+            check=False,
+        )  # fmt: skip
+        log = (tmp_path / "rehearsal" / "nightly.log").read_text()
+        assert (ended.returncode, ended.stderr) == (int(code), ""), log
+        told = (tmp_path / "rehearsal" / "metrics" / "dbcpu-nightly-this-vm.prom").read_text()
+        assert f'dbcpu_nightly_exit_code{{target="this-vm",host="this-vm"}} {code}\n' in told
+        printed.append(ended.stdout)
+    fine, worse, stolen, again = printed
+    assert fine == again == ""
+    assert "slowdown at N=2 is 1.67x, above the limit of 1.25x" in worse
+    assert "the host was busy with strangers" in stolen
+    assert all("this-vm: report in " in each for each in (worse, stolen))
+    heard = [file.read_text().splitlines() for file in sorted(tmp_path.glob("*hook.said.*"))]
+    assert [each[0].split()[:3] for each in heard] == [
+        ["1", "0", "this-vm"], ["4", "1", "this-vm"], ["0", "4", "this-vm"],
+    ]  # fmt: skip
+    assert heard[-1][-1] == "this-vm is fine again: the night before ended with 4"
 
 
 def test_violations_are_printed_and_exit_with_one(night: Night) -> None:

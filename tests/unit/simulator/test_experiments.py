@@ -68,6 +68,40 @@ def test_calls_wait_for_a_session_where_there_are_few_and_take_longer_where_ther
     assert few["whole"] < many["whole"]
 
 
+@pytest.mark.parametrize(("connections", "active"), [(4, 4), (6, 4), (1, 1), (5, 2)])
+def test_callers_that_wait_have_one_call_under_way_each(connections: int, active: int) -> None:
+    record = simulate_pool(SMALL, 40, (active,), GIVEN, 10, 0.2, connections, one_at_a_time=True)
+    assert (record.header.plan.connections, record.header.plan.one_at_a_time) == (connections, True)
+    for each in record.rounds:
+        if each.anchor:
+            assert not each.calls
+            continue
+        assert sum(len(one.executions) for one in each.sessions) == 30
+        assert sum(len(one.blocked) for one in each.sessions) == 10
+        assert len(each.calls) == 40
+        assert sum(call.arrived_s <= 0 for call in each.calls) == connections
+        jobs = [one for session in each.sessions for one in (*session.executions, *session.blocked)]
+        assert sorted(one.start_s for one in jobs) == [call.began_s for call in each.calls]
+        for call in each.calls:
+            assert call.sent_s < call.arrived_s <= (call.began_s or 0.0)
+        for connection in range(connections):
+            own = [call for call in each.calls if call.connection == connection]
+            assert own
+            for before, after in itertools.pairwise(own):
+                assert (before.answered_s or 0.0) <= after.sent_s
+    found = explain(record)
+    assert found.pool is not None
+    assert found.pool.one_at_a_time
+
+
+def test_calls_one_at_a_time_wait_for_fewer_others_than_calls_all_at_once() -> None:
+    found = [
+        explain(simulate_pool(SMALL, 60, (4,), GIVEN, connections=6, one_at_a_time=each)) for each in (True, False)
+    ]
+    waits = [{time.part: time.p50_s or 0.0 for time in each.pool.sizes[0].calls}["wait"] for each in found if each.pool]
+    assert waits[0] < 0.2 * waits[1]
+
+
 def test_databases_with_cpus_of_their_own_do_not_slow_each_other_and_others_do() -> None:
     apart = explain(simulate_together(SMALL, (2, 2), [(0, 1), (2, 3)], GIVEN))
     assert apart.together is not None
@@ -102,8 +136,16 @@ def test_interleaved_memory_is_between_local_and_remote() -> None:
     ("wanted", "given", "why"),
     [
         ({"soak_s": 10.0, "pool": 5}, {}, "--soak and --pool do not go with each other"),
-        ({"blocking": 5}, {}, "--blocking and --connections go with --pool"),
+        ({"blocking": 5}, {}, "--blocking, --connections and --one-at-a-time go with --pool"),
         ({"soak_s": 10.0, "connections": 5}, {}, "--connections goes with --pool, not with --soak"),
+        ({"one_at_a_time": True}, {}, "--blocking, --connections and --one-at-a-time go with --pool"),
+        ({"soak_s": 10.0, "one_at_a_time": True}, {}, "--one-at-a-time goes with --pool, not with --soak"),
+        ({"pool": 20, "one_at_a_time": True}, {}, "--one-at-a-time is about the calls over --connections"),
+        (
+            {"pool": 20, "connections": 3, "one_at_a_time": True},
+            {"sessions": "2,4"},
+            "--sessions 4 is more than the 3 connections",
+        ),
         ({"pool": 20, "connections": 21}, {}, "--connections 21 is more than the 20 jobs"),
         ({"pool": 20, "cpus": ("0",)}, {}, "--cpus goes with --together, not with --pool"),
         ({"pool": 20}, {"for_s": 2.0}, "--pool does not go with --variants"),

@@ -178,6 +178,22 @@ def test_unknown_columns_are_named_once() -> None:
     assert from_text(f"n,repeat,rate,{many}\n1,1,2\n", "box.csv")[1].endswith("'column4' and 85 more")
 
 
+def test_a_key_without_a_meaning_is_kept_and_named_with_the_one_that_was_probably_meant() -> None:
+    text = "# cpu: 16\n# source: a paper\n# weather: good\n# a remark\nn,repeat,rate\n1,1,2\n"
+    made, warning = from_text(text, "box.csv")
+    assert warning == (
+        "box.csv: 'cpu' (did you mean 'cpus'?) and 'weather' are kept as remarks, and are no keys with a meaning; "
+        "these are: label, host, model, kind, workload, unit, date, cpus, cores, source"
+    )
+    assert made.header.facts == {"cpu": "16", "source": "a paper", "weather": "good"}
+    assert made.header.plan.vcpus is None
+    assert from_text("# cpus: 16\n# source: x\nn,repeat,rate\n1,1,2\n", "box.csv")[1] == ""
+    both = from_text("# Core: 8\nn,repeat,rate,host\n1,1,2,a\n", "box.csv")[1]
+    assert both.startswith("box.csv: passed over column 'host'; 'core' (did you mean 'cores'?) is kept as a remark")
+    many = "".join(f"# key {at}: x\n" for at in range(9))
+    assert "'key 4' and 4 more are kept" in from_text(f"{many}n,repeat,rate\n1,1,2\n", "box.csv")[1]
+
+
 def test_the_same_file_gives_the_same_run_and_other_facts_another() -> None:
     assert record().header.run_id == record().header.run_id
     assert record().header.run_id != record(TIMES, RunFacts(cpus=8)).header.run_id

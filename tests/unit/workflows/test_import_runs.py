@@ -143,9 +143,30 @@ def test_facts_are_for_csv_alone(here: Path, capsys: pytest.CaptureFixture[str])
 def test_other_commands_say_where_csv_belongs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "run.csv").write_text(RATES)
     (here / "empty.csv").write_text("")
-    assert "import that file first: `dbcpu import FILE`" in refused(capsys, "compare", "run.csv")
     assert "import it: dbcpu import ./run.csv" in refused(capsys, "show", "./run.csv")
     assert "empty is empty" in refused(capsys, "compare", "empty.csv")
+
+
+def test_a_comparison_reads_runs_in_csv_as_an_import_does(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = "# cpus: 2\n# cores: 2\n# workload: loop\n# unit: loops/s\n# cpu: 2\n"
+    (here / "old.csv").write_text(facts + RATES)
+    (here / "rds.csv").write_text(facts + RATES.replace(",20.", ",19."))
+    compared = run("compare", "old.csv", "there=rds.csv", "--size-for", "2")
+    assert compared.exit_code == 0
+    assert "there against old: " in compared.stdout
+    assert "2 busy cores of old are 4 vCPUs of there" in " ".join(compared.stdout.split())
+    assert "loops/s in total at N = vCPUs" in compared.stdout
+    assert "Mrows" not in run("compare", "old.csv", "there=rds.csv", "--format", "html").stdout
+    assert "Mrows" not in compared.stdout + run("compare", "old.csv", "there=rds.csv", "--format", "json").stdout
+    assert compared.stderr.count("'cpu' (did you mean 'cpus'?)") == 2
+    assert not (here / "runs.db").exists(), "nothing is kept"
+    (old,) = run("import", "old.csv").stdout.split()
+    assert "there against old: " in run("compare", f"old={old}", "there=rds.csv").stdout
+    (here / "published.csv").write_text("label,configuration,n,metric,value\na,b,1,TPS,2\n")
+    assert "loops/s, all sessions" in run("compare", "published.csv", "old.csv").stdout
+    (here / "bad.csv").write_text("n,repeat,rate\n1,1,x\n")
+    assert "bad.csv, line 2: rate 'x' is not a number" in refused(capsys, "compare", "bad.csv", "old.csv")
+    assert "could not be read" in refused(capsys, "compare", "gone.csv", "old.csv")
 
 
 def test_several_files_are_imported_together_and_none_where_one_is_broken(

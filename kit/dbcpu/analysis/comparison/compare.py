@@ -32,7 +32,7 @@ from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import listed, plural, work_words
-from dbcpu.record import RunRecord
+from dbcpu.record import ROWS_UNIT, RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ def compare_sides(
         floor=floor,
         levels_per=unit,
         loads_per=loads,
+        unit=base.first.analysis.unit,
     )
 
 
@@ -140,7 +141,10 @@ def _side(
         database=f"{header.database.kind} {header.database.version}",
         vcpus=analysis.vcpus,
         cores=analysis.cores,
-        figures=figures(each, against, shared, decisions, unit),
+        figures=tuple(
+            replace(one, unit=one.unit.replace(ROWS_UNIT, base.first.analysis.unit))
+            for one in figures(each, against, shared, decisions, unit)
+        ),
         levels=_levels(each),
         points=tuple(
             Point(view.level, view.elapsed_s / view.executions, view.cause)

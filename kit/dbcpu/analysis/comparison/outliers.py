@@ -54,11 +54,11 @@ def outliers(rows: Sequence[Normalised]) -> tuple[Outlier, ...]:
 
 
 def _groups(rows: Sequence[Normalised]) -> list[list[Normalised]]:
-    """Rows of one metric and count, of different labels; not those of the baseline's own count."""
+    """Rows of one metric and count, of different labels; not those of the baseline's own count, nor doubted ones."""
     grouped: dict[tuple[str, int], list[Normalised]] = {}
     for each in rows:
         one = each.measurement
-        if one.count is not None:
+        if one.count is not None and not each.doubt:
             grouped.setdefault((one.metric, one.count), []).append(each)
     return [group for group in grouped.values() if any(each.ratio != 1.0 for each in group)]
 

@@ -5,8 +5,8 @@
     Box A,default,10,TPS,261
     Box A,node 0,10,TPS,1619
 
-Columns, in any order: label, configuration, metric, value, and n (sessions) or cpus or both; further columns are
-refused. Of each label and metric the first row is the baseline, unless one is named; values are positive.
+Columns, in any order: label, configuration, metric, value, and n (sessions) or cpus or both, and doubt; further columns
+are refused. Of each label and metric the first row is the baseline, unless one is named; values are positive.
 """
 
 import csv
@@ -28,13 +28,25 @@ RATE = re.compile(
     r"|\bper (second|sec|minute|min|hour)\b"
 )
 """Names of work per time: TPS, BOPS, calls per second, Mrows/s, best injection rate, throughput."""
-COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value")
-FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out)"
+_FAILED = re.compile(r"(?i)\b(error|failure|fail|failed|abort|rollback|miss|loss|drop)s? rate\b")
+"""No work: more of it is worse."""
+_BOUNDED = re.compile(
+    r"(?i)(\bper|/) ?(v?cpu|core|thread|session|process|worker|client|user|connection|socket|node|host)s?\b|\beach\b"
+    r"|\b(hit|success|sampling|clock) rate\b|\bclock speed\b"
+)
+"""Work of one CPU or session, and shares: linear scaling leaves them as they are."""
+DOUBT = "doubt"
+COLUMNS = ("label", "configuration", "n", "cpus", "metric", "value", DOUBT)
+FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out; doubt may be added)"
+OF_BASELINE = "its baseline is doubted"
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not published."""
+    """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not published.
+
+    ``doubt``: why it is not believed, such as a misprint; '' for all others.
+    """
 
     label: str
     configuration: str
@@ -42,6 +54,7 @@ class Measurement:
     cpus: int | None
     metric: str
     value: float
+    doubt: str = ""
 
     @property
     def count(self) -> int | None:
@@ -53,12 +66,14 @@ class Measurement:
 class Normalised:
     """A measurement over the baseline of its label and metric; ``linear`` is what linear scaling would give.
 
-    None without two counts, or for a metric that is no rate.
+    None without two counts, or for a metric that cannot grow so (``may_grow``). ``doubt``: why the ratio is not to be
+    used, that of the measurement or of its baseline; '' for all others.
     """
 
     measurement: Measurement
     ratio: float
     linear: float | None
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +135,21 @@ def normalise(published: Published, baseline: str | None = None) -> tuple[Normal
         base = _base(each, published.measurements, baseline)
         if base is None:
             continue
-        grows = each.count and base.count and each.count != base.count and is_rate(each.metric)
+        grows = each.count and base.count and each.count != base.count and may_grow(each.metric)
         linear = each.count / base.count if grows and each.count and base.count else None
-        made.append(Normalised(each, each.value / base.value, linear))
+        doubt = each.doubt or (OF_BASELINE if base.doubt else "")
+        made.append(Normalised(each, each.value / base.value, linear, doubt))
     return tuple(made)
 
 
 def is_rate(metric: str) -> bool:
-    """Whether the metric is work per time by its name, so that twice the CPUs could double it."""
-    return RATE.search(metric) is not None
+    """Whether the metric is work per time by its name, so that more of it is better."""
+    return RATE.search(metric) is not None and _FAILED.search(metric) is None
+
+
+def may_grow(metric: str) -> bool:
+    """Whether twice the CPUs could double it: a rate of all together, and not of each CPU or session."""
+    return is_rate(metric) and _BOUNDED.search(metric) is None
 
 
 def _base(each: Measurement, rows: Sequence[Measurement], baseline: str | None) -> Measurement | None:
@@ -168,7 +189,15 @@ def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> Measur
             "(with a point, no separators)"
         )
     counts = {name: _count(texts.get(name, ""), name, where) for name in COUNTS}
-    return Measurement(texts["label"], texts["configuration"], counts["n"], counts["cpus"], texts["metric"], value)
+    return Measurement(
+        texts["label"],
+        texts["configuration"],
+        counts["n"],
+        counts["cpus"],
+        texts["metric"],
+        value,
+        texts.get(DOUBT, ""),
+    )
 
 
 def _count(text: str, name: str, where: str) -> int | None:

@@ -176,7 +176,7 @@ Ratio = tuple[float, float | None, float | None]
 def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
     """Of each metric of the bar chart the ratios to the baseline, one per side; none that only the baseline has."""
     series = [
-        (METRIC_WORDS[metric], tuple(_normalised(side.figure(metric)) for side in comparison.sides))
+        (comparison.in_unit(METRIC_WORDS[metric]), tuple(_normalised(side.figure(metric)) for side in comparison.sides))
         for metric in NORMALISED
     ]
     return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)

@@ -17,7 +17,7 @@ from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, lice
 from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural, short_ranges
-from dbcpu.record import RunRecord
+from dbcpu.record import ROWS_UNIT, RunRecord
 
 RANKS = ("vcpu", "core", "licence", "money")
 FAIR = EQUAL
@@ -90,6 +90,7 @@ class Sizing:
     """The answer in one sentence, in numbers, and the rules it rests on. ``busy`` None: a ranking only.
 
     ``idle`` are rules that somebody chose and that fit none of the hosts. ``unknown`` says what was left out, and why.
+    ``unit``: of throughput.
     """
 
     busy: int | None
@@ -102,6 +103,7 @@ class Sizing:
     ratio: float
     idle: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    unit: str = ROWS_UNIT
 
 
 def size(
@@ -143,6 +145,7 @@ def size(
         ratio=ratio,
         idle=tuple(rule_words(rule) for rule in idle),
         unknown=_unknown(kinds, busy),
+        unit=runs[0][2].unit,
     )
 
 

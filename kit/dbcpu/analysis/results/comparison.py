@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dbcpu.findings import Finding
+from dbcpu.record import ROWS_UNIT
 
 THROUGHPUT = "throughput"
 SPREAD = "spread"
@@ -185,7 +186,7 @@ class Comparison:
     """Sides against the first. ``verdict`` has one sentence per side; ``floor`` is what no claim goes below.
 
     ``levels_per``: what decides is compared at the same N (PER_SESSION), or the same N PER_CORE or PER_VCPU.
-    ``loads_per``: the unit of the sides' ``shared_levels``, '' for hosts of the same size.
+    ``loads_per``: the unit of the sides' ``shared_levels``, '' for hosts of the same size. ``unit``: of throughput.
     """
 
     workload: str
@@ -194,6 +195,11 @@ class Comparison:
     floor: Floor | None = None
     levels_per: str = PER_SESSION
     loads_per: str = ""
+    unit: str = ROWS_UNIT
+
+    def in_unit(self, words: str) -> str:
+        """Words that are written for Mrows/s."""
+        return words.replace(ROWS_UNIT, self.unit)
 
     @property
     def summaries(self) -> dict[str, str]:

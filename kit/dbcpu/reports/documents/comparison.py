@@ -133,7 +133,7 @@ def _run_rows(comparison: Comparison) -> list[tuple[Side, SideRun]]:
 
 
 def _runs(comparison: Comparison) -> Section:
-    rates = Column("throughput", "Mrows/s", rate, value=lambda row: row[1].throughput)
+    rates = Column("throughput", comparison.unit, rate, value=lambda row: row[1].throughput)
     columns = (
         Column("name", "name", kind="name", value=lambda row: row[0].name),
         Column("run_id", "run", kind="name", value=lambda row: row[1].run_id),
@@ -182,7 +182,7 @@ def _figures(comparison: Comparison) -> Section:
 
     compared = [Column("base", f"{base.name} there", kind="figure", value=own_base)]
     columns = (
-        Column("metric", "metric", kind="text", value=lambda row: METRIC_WORDS[row[1].metric]),
+        Column("metric", "metric", kind="text", value=lambda row: comparison.in_unit(METRIC_WORDS[row[1].metric])),
         Column("name", "name", kind="name", value=lambda row: row[0].name),
         Column("value", "value", value=lambda row: value_words(row[1])),
         *(compared if any(map(elsewhere, rows)) else []),
@@ -197,7 +197,7 @@ def _levels(comparison: Comparison) -> Section:
 
     def of_field(field: str) -> Column:
         heading, words = DETAIL[field]
-        return Column(field, heading, words, value=lambda row: getattr(row[1], field))
+        return Column(field, comparison.in_unit(heading), words, value=lambda row: getattr(row[1], field))
 
     def level(row: tuple[Side, LevelFigures]) -> int:
         return row[1].level

@@ -23,6 +23,7 @@ from dbcpu.analysis.results.comparison import (
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
+from dbcpu.record import ROWS_UNIT
 from dbcpu.reports.document import Chart, Front, Section
 from dbcpu.reports.documents.lines import pictured
 from dbcpu.reports.documents.sizing import SAME_KIND, in_all, smt_off_words
@@ -79,7 +80,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
             heading,
             _headline(comparison),
             _tone(comparison),
-            tiles=tuple(_side_tile(side, bool(comparison.other_work)) for side in comparison.sides[:MAX_TILES]),
+            tiles=tuple(_side_tile(side, comparison) for side in comparison.sides[:MAX_TILES]),
             caveats=(ONLY_CPU, *unsure),
         )
     cores = f"{plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
@@ -113,7 +114,7 @@ def page_sections(
     pictures = []
     for chart in charts:
         title, tables = beside.get(chart.name, ("", ()))
-        pictures.append(pictured(chart, READINGS[chart.name], tables, title))
+        pictures.append(pictured(chart, comparison.in_unit(READINGS[chart.name]), tables, title))
     return (
         pictures[0],
         *([Section("findings", "Findings of these runs", findings=findings)] if findings else []),
@@ -124,8 +125,13 @@ def page_sections(
         by_name["runs"],
         by_name["hosts"],
         Section("decided", "Decisions and method", notes=(*comparison.verdict, *notes)),
-        Section("reading", "How to read it", terms=TERMS),
+        Section("reading", "How to read it", terms=_terms(comparison)),
     )
+
+
+def _terms(comparison: Comparison) -> tuple[tuple[str, str], ...]:
+    """What another unit is only its source can say."""
+    return tuple(each for each in TERMS if comparison.unit == ROWS_UNIT or each[0] != ROWS_UNIT)
 
 
 def _needs(needs: Sequence[Need]) -> str:
@@ -145,14 +151,14 @@ def _need_tile(need: Need) -> Fact:
     return Fact(kind.name, plural(need.vcpus, "vCPU"), ", ".join(words))
 
 
-def _side_tile(side: Side, unlike: bool) -> Fact:
-    """``unlike``: some side has other work, and speeds are not put beside each other."""
+def _side_tile(side: Side, comparison: Comparison) -> Fact:
+    """Where some side has other work, speeds are not put beside each other."""
     done, spread = side.figure("throughput"), side.figure("spread")
-    if unlike:
+    if comparison.other_work:
         cores = side.figure("effective_cores").value
         scaled = f", {number(cores)} effective cores" if cores is not None else ""
         return Fact(side.name, number(spread.value), f"max/min{scaled}")
-    words = ["Mrows/s at full load"]
+    words = [f"{comparison.unit} at full load"]
     words += [times(done.ratio)] if done.ratio is not None else []
     words += [f"max/min {number(spread.value)}"] if spread.value is not None else []
     return Fact(side.name, rate(done.value), ", ".join(words))

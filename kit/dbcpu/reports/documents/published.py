@@ -1,12 +1,12 @@
 """Published measurements: values, ratios, bars, and curves where a metric grows with CPUs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from operator import attrgetter, itemgetter
 
 from dbcpu.analysis.comparison.outliers import MIN_COMPONENTS, MIN_PERCENT, Outlier, outliers, small_components
-from dbcpu.analysis.comparison.published import Normalised, Published, is_rate, normalise
+from dbcpu.analysis.comparison.published import Measurement, Normalised, Published, may_grow, normalise
 from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
@@ -20,8 +20,8 @@ TERMS = (
     ("ratio", "value / baseline: the first row of each label and metric, unless one is given by `--baseline`"),
     (
         "linear",
-        "the ratio if the metric grew in proportion to the sessions or CPUs; only of rates, for times, shares and "
-        "amounts of memory need not grow",
+        "the ratio if the metric grew in proportion to the sessions or CPUs; only of rates of all together, for times, "
+        "shares, amounts of memory and what one CPU does need not grow",
     ),
 )
 
@@ -33,15 +33,16 @@ def document(published: Published, baseline: str | None = None) -> Document:
         UsageError: the baseline occurs nowhere.
     """
     rows = normalise(published, baseline)
-    section = titled_table("measurements", "Measurements", COLUMNS, rows)
+    sound, doubted = [each for each in rows if not each.doubt], [each for each in rows if each.doubt]
+    section = titled_table("measurements", "Measurements", (*COLUMNS, *([DOUBTED] if doubted else [])), rows)
     own = any(each.label == MEASURED for each in published.measurements)
     caveat = BESIDE if own and len({each.label for each in published.measurements}) > 1 else ELSEWHERE
-    small = small_components(rows) if len({each.label for each in published.measurements}) >= MIN_COMPONENTS else ()
-    large = [each for each in rows if each.measurement.label not in small]
+    small = small_components(sound) if len({each.label for each in published.measurements}) >= MIN_COMPONENTS else ()
+    large = [each for each in sound if each.measurement.label not in small]
     apart, by_count = outliers(large), _by_count(large)
     curves = _curves(large, published.title, apart)
-    notes = (*published.notes, *([_left_out(small)] if small else []))
-    drawn = [*_numbered("bars", _bars(rows, published.title)), *_numbered("scaling", curves)]
+    notes = (*published.notes, *_doubts(doubted), *([_left_out(small)] if small else []))
+    drawn = [*_numbered("bars", _bars(sound, published.title)), *_numbered("scaling", curves)]
     tables = [section.tables if at == 0 else () for at in range(len(drawn))]
     return comparing(
         title=published.title,
@@ -53,7 +54,7 @@ def document(published: Published, baseline: str | None = None) -> Document:
             "measurements": [_line_data(each) for each in rows],
             "outliers": [asdict(each) | {"is_bottleneck": each.is_bottleneck} for each in apart],
         },
-        front=Front("Published measurements on one scale", published.title, _headline(rows, apart), caveats=(caveat,)),
+        front=Front("Published measurements on one scale", published.title, _headline(sound, apart), caveats=(caveat,)),
         page=lambda: (
             *(pictured(chart, READING, own) for chart, own in zip(drawn, tables, strict=True)),
             *(() if drawn else (section,)),
@@ -62,6 +63,19 @@ def document(published: Published, baseline: str | None = None) -> Document:
         ),
         footer="dbcpu.",
     )
+
+
+def _doubts(doubted: Sequence[Normalised]) -> Iterator[str]:
+    own = [each.measurement for each in doubted if each.measurement.doubt]
+    named = [
+        f"{' '.join(filter(None, (_place(each), each.metric)))} {cell_text(each.value)} ({each.doubt})" for each in own
+    ]
+    if named:
+        yield f"Shown as printed and not compared, since doubted: {listed(named)}."
+
+
+def _place(one: Measurement) -> str:
+    return " ".join(filter(None, (one.label, one.configuration)))
 
 
 def _left_out(small: Sequence[str]) -> str:
@@ -125,16 +139,15 @@ def _at(count: int, pair: tuple[str, dict[int, float]]) -> float | None:
 def _headline(rows: Sequence[Normalised], apart: Sequence[Outlier] = ()) -> str:
     if apart:
         return _sentences(apart)[0].removesuffix(".")
-
-    def place(each: Normalised) -> str:
-        return " ".join(filter(None, (each.measurement.label, each.measurement.configuration)))
-
+    if not rows:
+        return "All of these figures are doubted, so none is compared"
     metric = rows[0].measurement.metric
     alike = [each for each in rows if each.measurement.metric == metric]
     if all(each.ratio == 1.0 for each in alike):
         return f"{plural(len(rows), 'measurement')} relative to their baselines"
     low, high = (choose(alike, key=lambda each: each.ratio) for choose in (min, max))
-    return f"{metric}: from {times(low.ratio)} ({place(low)}) to {times(high.ratio)} ({place(high)}) of the baseline"
+    ends = [f"{times(each.ratio)} ({_place(each.measurement)})" for each in (low, high)]
+    return f"{metric}: from {ends[0]} to {ends[1]} of the baseline"
 
 
 def _or_nothing(value: int | None) -> str:
@@ -148,20 +161,23 @@ COLUMNS = (
     Column("cpus", "CPUs", _or_nothing, kind="figure", value=attrgetter("measurement.cpus")),
     Column("metric", "metric", kind="text", value=attrgetter("measurement.metric")),
     Column("value", "value", cell_text, kind="figure", value=attrgetter("measurement.value")),
-    Column("ratio", "ratio", times, kind="figure"),
+    Column("ratio", "ratio", times, kind="figure", value=lambda each: None if each.doubt else each.ratio),
     Column("linear", "linear", lambda ratio: "" if ratio is None else times(ratio), kind="figure"),
 )
+DOUBTED = Column("doubt", "doubt", kind="text")
 
 
 def _line(each: Normalised) -> Line:
     one = each.measurement
-    return Line(one.label, one.configuration, one.n, one.cpus, one.metric, one.value, each.ratio)
+    ratio = None if each.doubt else each.ratio
+    return Line(one.label, one.configuration, one.n, one.cpus, one.metric, one.value, ratio)
 
 
 def _line_data(each: Normalised) -> dict[str, object]:
     line = _line(each)
     names = ("label", "configuration", "n", "cpus", "metric", "value", "ratio")
-    return {**{name: getattr(line, name) for name in names}, "linear": each.linear}
+    return {**{name: getattr(line, name) for name in names}, "linear": each.linear,
+            "doubt": each.doubt or None}  # fmt: skip
 
 
 def _grows(rows: Sequence[Normalised]) -> dict[tuple[str, str], list[Normalised]]:
@@ -223,20 +239,20 @@ def _places(rows: Sequence[Normalised]) -> list[str]:
 def _curves(rows: Sequence[Normalised], title: str, apart: Sequence[Outlier] = ()) -> list[Curves]:
     growing = _grows(rows)
     by_metric: dict[str, list[tuple[str, tuple[tuple[int, float], ...]]]] = {}
-    ideal: dict[str, int] = {}
+    starts: dict[str, set[int]] = {}
     for (label, metric), group in growing.items():
         points = tuple(sorted((each.measurement.count or 0, each.ratio) for each in group))
         by_metric.setdefault(metric, []).append((label, points))
         # The baseline may be elsewhere: then no point of this curve is 1, and linear growth has no place to start.
-        starts = [each.measurement.count or 1 for each in group if each.ratio == 1.0]
-        ideal |= {metric: starts[0]} if starts and metric not in ideal else {}
-    by_cpus = any(each.measurement.n is None for group in growing.values() for each in group)
-    x_title = "CPUs" if by_cpus else "concurrent sessions (N)"
-    return [
-        Curves(
-            f"{metric} against {x_title}", x_title, f"{metric}, baseline = 1", tuple(series),
-            ideal.get(metric) if is_rate(metric) else None, title,
-            tuple((each.label, each.count, each.ratio) for each in apart if each.metric == metric),
-        )
-        for metric, series in by_metric.items()
-    ]  # fmt: skip
+        own = [each.measurement.count or 1 for each in group if each.ratio == 1.0]
+        starts.setdefault(metric, set()).update(own[:1])
+    # Curves that start at different counts have no common line of linear growth.
+    ideal = {metric: min(counts) for metric, counts in starts.items() if len(counts) == 1 and may_grow(metric)}
+    made = []
+    for metric, series in by_metric.items():
+        rows_of = [each.measurement for (_, name), group in growing.items() if name == metric for each in group]
+        x_title = "CPUs" if any(one.n is None for one in rows_of) else "concurrent sessions (N)"
+        marked = tuple((each.label, each.count, each.ratio) for each in apart if each.metric == metric)
+        name, y_title = f"{metric} against {x_title}", f"{metric}, baseline = 1"
+        made.append(Curves(name, x_title, y_title, tuple(series), ideal.get(metric), title, marked))
+    return made

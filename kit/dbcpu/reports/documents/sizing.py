@@ -85,7 +85,7 @@ def _ranking(sizing: Sizing) -> Section:
         HOST,
         Column("fair", "fair N", kind="figure", value=lambda row: row.kind.fair),
         Column("undecided", "undecided", value=lambda row: short_ranges(row.kind.undecided_up_to_fair) or UNKNOWN),
-        Column("fair_throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s",
+        Column("fair_throughput", sizing.unit, rate, kind="figure", unit=sizing.unit,
                value=lambda row: row.kind.fair_throughput),
         Column("per_vcpu", "per vCPU", number, kind="figure"),
         Column("per_core", "per core", number, kind="figure"),
@@ -93,9 +93,9 @@ def _ranking(sizing: Sizing) -> Section:
         Column("per_money", "per money", kind="figure", value=_per_money),
     )  # fmt: skip
     note = (
-        f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; Mrows/s "
-        "is their throughput as delivered; undecided: those of these levels whose shares are not shown equal; the "
-        "other columns are fair N per vCPU, core, licence and price."
+        f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; "
+        f"{sizing.unit} is their throughput as delivered; undecided: those of these levels whose shares are not shown "
+        "equal; the other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"

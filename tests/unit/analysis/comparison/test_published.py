@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.comparison.outliers import outliers, small_components
-from dbcpu.analysis.comparison.published import Published, is_rate, normalise, parse
+from dbcpu.analysis.comparison.published import Published, is_rate, may_grow, normalise, parse
 from dbcpu.errors import UsageError
 from dbcpu.reports.document import Bars, Curves
 from dbcpu.reports.documents.published import document
@@ -131,7 +131,7 @@ def test_components_of_less_than_half_a_percent_everywhere_are_left_out_and_name
     timers = example("ejb-timers")
     assert small_components(normalise(timers)) == ()  # the article left them out itself
     rows = [(1, "0.4"), (2, "0.49"), (4, "0.1")]
-    logging = [f"Logging,{cpus} CPUs,{cpus},percent of time,{percent}" for cpus, percent in rows]
+    logging = [f"Logging,{cpus} CPUs,{cpus},percent of time,{percent}," for cpus, percent in rows]
     source = (FOLDER / "ejb-timers.csv").read_text("utf-8") + "\n".join(logging) + "\n"
     shown = document(parse(source, "timers"))
     assert any("in no table by component and no curve: Logging." in note for note in shown.notes)
@@ -204,15 +204,39 @@ def test_the_2017_findings_are_a_half_more_for_sql_and_twice_for_a_loop() -> Non
 @pytest.mark.parametrize("metric", ["TPS", "BOPS", "calls per second", "Mrows/s", "best injection rate", "throughput"])
 def test_a_rate_may_grow_in_proportion(metric: str) -> None:
     assert is_rate(metric)
+    assert may_grow(metric)
 
 
-@pytest.mark.parametrize("metric", ["seconds", "gzip seconds", "percent of time", "ms per call", "memory kB"])
+BOUNDED = ("TPS per CPU", "Mrows/s per session", "throughput per core", "calls/s/core", "speed of each", "hit rate")
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["seconds", "gzip seconds", "percent of time", "ms per call", "memory kB", "error rate", "clock speed", *BOUNDED],
+)
 def test_of_anything_else_nothing_linear_is_said(metric: str) -> None:
     rows = f"label,configuration,n,metric,value\nA,x,1,{metric},10\nA,x,2,{metric},11\n"
     published = parse(rows, "f.csv")
     assert [each.linear for each in normalise(published)] == [None, None]
     curves = [each.data for section in document(published).page for each in section.charts]
     assert [each.ideal for each in curves if isinstance(each, Curves)] == [None]
+
+
+def test_less_of_a_rate_is_worse_whether_or_not_it_may_grow_and_more_errors_are_no_rate() -> None:
+    assert all(map(is_rate, BOUNDED))
+    assert not is_rate("error rate")
+
+
+def test_curves_that_start_at_different_counts_have_no_common_line_of_linear_growth() -> None:
+    """The line from 1 CPU would be twice as high as that of b, which begins at 2."""
+    rows = "label,configuration,cpus,metric,value\na,x,1,TPS,10\na,x,2,TPS,20\nb,x,2,TPS,9\nb,x,4,TPS,18\n"
+    read = parse(rows, "file")
+    (curves,) = [chart.data for chart in document(read).charts if isinstance(chart.data, Curves)]
+    assert curves.ideal is None
+    assert [each.linear for each in normalise(read)] == [None, 2.0, None, 2.0]
+    same = rows.replace("b,x,2,TPS,9", "b,x,1,TPS,5")
+    (curves,) = [chart.data for chart in document(parse(same, "file")).charts if isinstance(chart.data, Curves)]
+    assert curves.ideal == 1
 
 
 def test_the_component_that_does_not_scale_like_the_others_is_named() -> None:
@@ -224,6 +248,7 @@ def test_the_component_that_does_not_scale_like_the_others_is_named() -> None:
         ("BuyerSes:BuyerSes.purchase()", 2, 0.37)
     ]
     assert not any(each.is_bottleneck for each in found)
+    assert {each.label for each in found} == {"BuyerSes:BuyerSes.purchase()"}
     content = document(timers)
     assert content.verdict[0].startswith("BuyerSes:BuyerSes.purchase() stands out: ")
     assert content.front.headline == content.verdict[0].removesuffix(".")
@@ -249,3 +274,47 @@ def test_a_component_that_takes_a_growing_share_may_be_the_bottleneck() -> None:
 def test_few_components_and_small_differences_are_no_outliers() -> None:
     assert outliers(normalise(example("numa-policies"))) == ()
     assert outliers(normalise(example("virtual-partitions"))) == ()
+
+
+def test_a_doubted_figure_is_shown_as_printed_and_compared_with_nothing() -> None:
+    """The seed of this example prints 1.83 for Dispatch_Remote on 1 CPU, where total over count is 0.54."""
+    timers = example("ejb-timers")
+    doubted = [each for each in normalise(timers) if each.doubt]
+    assert [(each.measurement.label, each.measurement.value, each.doubt) for each in doubted] == [
+        ("Dispatch_Remote", 1.83, "misprint: 162216 / 297736 is 0.54"),
+        ("Dispatch_Remote", 0.43, "its baseline is doubted"),
+        ("Dispatch_Remote", 0.63, "its baseline is doubted"),
+    ]
+    content = document(timers)
+    assert not any("Dispatch_Remote" in sentence for sentence in content.verdict)
+    assert any(note.endswith("ms per call 1.83 (misprint: 162216 / 297736 is 0.54).") for note in content.notes)
+    (measured, components) = content.sections
+    rows = [row for row in measured.tables[0].texts() if row[0] == "Dispatch_Remote" and row[4] == "ms per call"]
+    assert [row[5:] for row in rows] == [
+        ("1.83", "-", "", "misprint: 162216 / 297736 is 0.54"),
+        ("0.43", "-", "", "its baseline is doubted"),
+        ("0.63", "-", "", "its baseline is doubted"),
+    ]
+    (per_call,) = (table for table in components.tables if table.caption.startswith("ms per call"))
+    assert "Dispatch_Remote" not in [row[0] for row in per_call.texts()]
+    (curve,) = (chart.data for chart in content.charts if chart.title.startswith("ms per call"))
+    assert isinstance(curve, Curves)
+    assert "Dispatch_Remote" not in dict(curve.series)
+    (line,) = (each for each in content.data()["measurements"] if each["value"] == 1.83)
+    assert (line["ratio"], line["doubt"]) == (None, "misprint: 162216 / 297736 is 0.54")
+
+
+def test_a_file_of_doubted_figures_only_says_so() -> None:
+    content = document(parse("label,configuration,n,metric,value,doubt\na,b,1,c,2,misprint\n", "file"))
+    assert content.front.headline == "All of these figures are doubted, so none is compared"
+    assert content.charts == ()
+    without = document(parse("label,configuration,n,metric,value,doubt\na,b,1,c,2,\n", "file"))
+    assert "doubt" not in without.sections[0].tables[0].headings
+
+
+def test_each_curve_names_what_it_grows_with() -> None:
+    rows = (
+        "label,configuration,n,cpus,metric,value\na,x,1,,TPS,10\na,x,2,,TPS,20\na,x,,1,calls/s,9\na,x,,2,calls/s,18\n"
+    )
+    charts = [chart.data for chart in document(parse(rows, "file")).charts if isinstance(chart.data, Curves)]
+    assert [each.x_title for each in charts] == ["concurrent sessions (N)", "CPUs"]

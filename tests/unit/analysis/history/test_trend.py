@@ -200,4 +200,5 @@ def test_what_does_not_go_together_is_refused(kept: Path, capsys: pytest.Capture
     assert main(["show", "last", "--out", "x"]) == 2
     assert main(["show", "last", "--history", "--format", "metrics"]) == 2
     assert "a history is not shown as metrics" in capsys.readouterr().err
-    assert main(["list", "--out", "x"]) == 2
+    assert main(["list", "--history", "--verdict"]) == 2
+    assert "--verdict and --history do not go with each other" in capsys.readouterr().err

@@ -105,8 +105,8 @@ def test_every_picture_is_there_for_both_widths_with_a_name_and_its_numbers(kind
 def test_narrow_pictures_are_no_wider_than_a_phone_shows(kind: str) -> None:
     drawn = charts.drawn(document_of(kind).charts, ["svg"], for_phone=True)["svg"]
     widths = [float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for picture in drawn.values()]  # type: ignore[index]
-    assert widths
-    assert max(widths) <= NARROW * 72
+    assert widths or kind == "runs", "an index has a table and no picture"
+    assert max(widths, default=0.0) <= NARROW * 72
 
 
 @pytest.fixture

@@ -1,0 +1,116 @@
+"""An index of stored runs: which there are, of what, and the verdict of each."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from dbcpu.analysis.results.fact import Fact
+from dbcpu.formatting import UNKNOWN, listed, plural
+from dbcpu.reports.document import Column, Document, Front, Section, Table
+
+VERDICTS = {
+    "equal": "all sessions get the same CPU at full speed, up to the vCPUs and beyond",
+    "partly": "up to the vCPUs, not beyond",
+    "unequal": "at some N up to the vCPUs some sessions are slower than others",
+    "slower": "all sessions get the same CPU, and not at full speed",
+    "inconclusive": "the run does not permit an answer, usually because of noise; that is no statement of equality",
+}
+TERMS = (*VERDICTS.items(), (UNKNOWN, "not known, or a pool or soak, which has a question of its own"))
+NOTE = (
+    "`dbcpu show RUN` shows a run, `dbcpu report RUN` writes its page, and `dbcpu list --history --out DIR` a page of "
+    "how the figures went."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A stored run in a list. ``started_at``: UTC, ISO 8601; ``levels`` like ``1-4,8``.
+
+    ``verdict``: a key of ``VERDICTS``, or ''.
+    """
+
+    run_id: str
+    started_at: str
+    status: str
+    target: str
+    host: str
+    database: str
+    workload: str
+    levels: str
+    rounds: int
+    label: str
+    verdict: str
+
+
+COLUMNS = (
+    Column("run_id", "run", kind="name"),
+    Column("started_at", "started (UTC)", lambda at: at[:16].replace("T", " "), kind="name"),
+    Column("target", "target", kind="text"),
+    Column("host", "host", lambda host: host or UNKNOWN, kind="text"),
+    Column("verdict", "verdict", lambda verdict: verdict or UNKNOWN, kind="name"),
+    Column("label", "label", kind="text"),
+    Column("workload", "workload", kind="text"),
+    Column("levels", "levels", kind="text"),
+    Column("rounds", "rounds", kind="figure"),
+    Column("database", "database", kind="text"),
+    Column("status", "status", kind="text"),
+)
+
+
+def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
+    """Of one run or more, the newest first; ``all_shown``: no older ones are left out."""
+    title = _headline(runs)
+    body = (Section("runs", "Runs", tables=(Table("Runs, the newest first", COLUMNS, runs),)),)
+    counted = ", ".join(f"{many} {word}" for word, many in _verdicts(runs))
+    verdict = (f"{title}.", *([f"Verdicts: {counted}."] if counted else []))
+    caveats = () if all_shown else (f"Only the newest {len(runs)} are listed; `--limit 0` lists all.",)
+    return Document(
+        title="Stored runs",
+        name="runs",
+        verdict=verdict,
+        sections=body,
+        data=lambda: {
+            "title": title,
+            "verdict": verdict,
+            "runs": [asdict(each) for each in runs],
+            "all_shown": all_shown,
+        },
+        records=lambda: Table(title, COLUMNS, runs),
+        notes=(*caveats, NOTE),
+        front=Front(
+            question="Which runs are stored, and what is the verdict of each?",
+            heading="Stored runs",
+            headline=title,
+            sentences=verdict[1:],
+            tiles=(
+                Fact("runs", str(len(runs)), "all" if all_shown else "the newest"),
+                Fact("targets", str(len({each.target for each in runs})), _names(each.target for each in runs)),
+                Fact("hosts", str(len(_hosts(runs))), _names(_hosts(runs)) or "not known"),
+            ),
+            caveats=caveats,
+        ),
+        make_page=lambda: (*body, Section("reading", "How to read it", notes=(NOTE,), terms=TERMS)),
+        footer=f"dbcpu, {plural(len(runs), 'run')}.",
+    )
+
+
+def _headline(runs: Sequence[ListedRun]) -> str:
+    days = sorted(each.started_at[:10] for each in runs if each.started_at)
+    when = f", {days[0]} to {days[-1]}" if days and days[0] != days[-1] else f", {days[0]}" if days else ""
+    return f"{plural(len(runs), 'run')} of {plural(len({each.target for each in runs}), 'target')}{when}"
+
+
+def _hosts(runs: Sequence[ListedRun]) -> list[str]:
+    return sorted({each.host for each in runs if each.host})
+
+
+def _verdicts(runs: Sequence[ListedRun]) -> Iterator[tuple[str, int]]:
+    counts = Counter(each.verdict for each in runs if each.verdict)
+    yield from ((word, counts[word]) for word in VERDICTS if counts[word])
+
+
+def _names(names: Iterator[str] | Sequence[str]) -> str:
+    """The most frequent three, and how many more there are."""
+    counted = [name for name, _ in Counter(names).most_common()]
+    more = [f"{len(counted) - 3} more"] if len(counted) > 3 else []
+    return listed([*counted[:3], *more]) if counted else ""
