@@ -88,6 +88,14 @@ def test_a_run_becomes_a_record(shell: str, surroundings: Mapping[str, str]) -> 
     assert re.search(r"3 sessions: .* max/min", err)
 
 
+@pytest.mark.parametrize("name", ["arithmetic", "logical_io"])
+def test_a_workload_that_makes_something_of_its_own_is_measured(name: str, surroundings: Mapping[str, str]) -> None:
+    code, out, err = run(surroundings, "-n", "2", "-r", "1", "-s", "tiny", "-e", "2", "-w", name)
+    assert code == 0, err
+    (round_,) = line_file.from_text(out, "stdout").rounds
+    assert [(each.answer_ok, each.error, len(each.executions)) for each in round_.sessions] == [(True, None, 2)] * 2
+
+
 def test_no_function_of_another_user_is_called(surroundings: Mapping[str, str], postgres_database: str) -> None:
     with connect(postgres_database) as connection:
         connection.execute("create function public.pg_backend_pid() returns integer language sql as 'select 1'")

@@ -43,6 +43,7 @@ PLANS: Mapping[tuple[str, str], tuple[str, int]] = {
     ("oracle", "logical_io"): ("NESTED LOOPS", 1),
     ("postgresql", "cartesian"): ("Nested Loop", 3),
     ("postgresql", "cartesian_wide"): ("Nested Loop", 3),
+    ("postgresql", "logical_io"): ("Nested Loop", 1),
     ("postgresql", "mixed"): ("Nested Loop", 5),
     ("sqlite", "cartesian"): ("SCAN (?:TABLE t AS )?[abcd]\\b", 4),
 }
