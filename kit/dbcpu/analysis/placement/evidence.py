@@ -202,9 +202,12 @@ class Placement:
     def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, during = self.occupancy, self.occupancy.during(part)
-        others, queued, crowded = np.minimum(at.others, MAX_OTHERS), at.queue >= 2, at.queued >= 2
+        queued, others = at.queue >= 2, np.zeros(0, dtype=np.int32) if at.is_single else np.minimum(at.others, MAX_OTHERS)
         queued_s, most = during.of(queued), int(others.max(initial=0))
-        contended_s = during.of(crowded) if at.foreign.any() else queued_s
+        crowded, contended_s = queued, queued_s
+        if at.foreign.any():
+            crowded = at.queued >= 2
+            contended_s = during.of(crowded)
         met = {
             "shared_queue_s": queued_s,
             "sibling_most_s": during.of(others / (others + 1)) * running if most else np.zeros_like(running),

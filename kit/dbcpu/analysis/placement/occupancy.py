@@ -86,7 +86,7 @@ class Occupancy:
     @cached_property
     def threads(self) -> Counts:
         """(CPUs, cuts): CPUs of this CPU's core with a runnable session, itself included."""
-        return np.asarray(self.busy_threads[self._core])
+        return self.busy_threads if self.is_single else np.asarray(self.busy_threads[self._core])
 
     @cached_property
     def taken(self) -> npt.NDArray[np.bool_]:
@@ -101,6 +101,11 @@ class Occupancy:
     def busy_cores(self) -> Counts:
         """(cuts): cores with a runnable session."""
         return np.asarray((self.busy_threads > 0).sum(axis=0), dtype=np.int32)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no core has several threads: then no CPU has others beside it."""
+        return len(self._threads) <= 1
 
     @cached_property
     def others(self) -> Counts:
@@ -176,7 +181,9 @@ class Occupancy:
 
     def _by_core(self, by_cpu: npt.NDArray[np.bool_]) -> Counts:
         """(cores, cuts): how many CPUs of each core; the first CPUs of all cores are added, then the second ones."""
-        counts = np.zeros((len(self._threads[0][0]) if self._threads else 0, by_cpu.shape[1]), dtype=np.int32)
+        if self.is_single:  # cores are numbered as their CPUs are
+            return by_cpu.astype(np.int32)
+        counts = np.zeros((len(self._threads[0][0]), by_cpu.shape[1]), dtype=np.int32)
         for cores, rows in self._threads:
             counts[cores] += by_cpu[rows]
         return counts
@@ -196,10 +203,11 @@ class During:
         """For each stretch; ``worth`` per second is (CPUs, cuts), or (cuts,) if it is alike on all CPUs."""
         if not self._ends or not np.any(worth):
             return np.zeros(self._rows.size)
-        worth = np.atleast_2d(np.asarray(worth, dtype=np.float64))
+        worth = np.atleast_2d(worth)
         rows = self._rows if len(worth) > 1 else np.zeros_like(self._rows)
         whole = np.zeros((len(worth), self._lengths.size + 1))
-        np.cumsum(worth * self._lengths, axis=1, out=whole[:, 1:])
+        np.multiply(worth, self._lengths, out=whole[:, 1:])
+        np.cumsum(whole[:, 1:], axis=1, out=whole[:, 1:])
         low, high = (whole[rows, cut] + worth[rows, cut] * rest_s for cut, rest_s in self._ends)
         return np.asarray(high - low)
 
