@@ -128,9 +128,9 @@ def _level(
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     shares = all(members[0].round.shares_known for members in used)
     viewed = [[views[each.key] for each in members] for members in used]
-    slower = [_slower(members, same) for members in viewed if shares]
-    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     causes = [[cause_shown(view, same) for view in members] for members in viewed]
+    slower = [_slower(*both, same) for both in zip(viewed, causes, strict=True)] if shares else []
+    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     counted = _counted(viewed, vcpus)
     whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
@@ -141,7 +141,7 @@ def _level(
         else Answers()
     )
     is_lost = Answer.NO in (answered.even, answered.full_speed)
-    cause = main_cause([lost_by_session(members, same, answered.even) for members in viewed], is_lost)
+    cause = main_cause([lost_by_session(*both, answered.even) for both in zip(viewed, causes, strict=True)], is_lost)
     return LevelView(
         level=level,
         variant=variant,
@@ -321,12 +321,13 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
     }
 
 
-def _slower(views: Sequence[SessionView], same: bool) -> list[float]:
+def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> list[float]:
     """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
+    none = Cause.NONE
     return [
-        view.slowdown - same * (view.pace_s or 0.0) / (view.reference_s or 1.0)
-        for view in views
-        if view.slowdown is not None and cause_shown(view, same) != Cause.NONE
+        view.slowdown - (view.pace_s or 0.0) / (view.reference_s or 1.0) if same else view.slowdown
+        for view, cause in zip(views, causes, strict=True)
+        if cause != none and view.slowdown is not None
     ]
 
 
