@@ -222,10 +222,12 @@ def _divided(of: Sessions) -> _Explained:
 
 def _or_none(values: Floats) -> list[float | None]:
     """Python's numbers, None for NaN."""
-    found: list[float | None] = values.tolist()
-    for row in np.flatnonzero(np.isnan(values)).tolist():
-        found[row] = None
-    return found
+    unknown = np.isnan(values)
+    if not unknown.any():
+        return list(values.tolist())
+    found = values.astype(object)
+    found[unknown] = None
+    return list(found.tolist())
 
 
 def _causes(at: At) -> list[Cause]:

@@ -18,7 +18,7 @@ from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, batches
 from dbcpu.analysis.placement.neighbours import Neighbours
-from dbcpu.analysis.placement.residency import Mask
+from dbcpu.analysis.placement.residency import Bounds, Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -47,13 +47,13 @@ def watch(context: RunContext) -> WatchedRun | None:
     for _, group in groupby(context.delivered, key=lambda each: each.round.order):
         members = list(group)
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        rounds.append(WatchedRound.of(members[0].round, spans))
+        rounds.append(WatchedRound.of(members[0].round, Bounds.of(spans)))
     if not rounds:
         return None
     together = batches(rounds, len(cores.siblings), cores.siblings.keys())
     evidence = Evidence.joined([Placement(some, cores).evidence() for some in together])
     neighbours = tuple(Neighbours(each.round, each.stretches, cores.siblings) for each in rounds)
-    counts = [len(each.spans) for each in rounds]
+    counts = [len(each.round.sessions) for each in rounds]
     row = {each.key: at for at, each in enumerate(context.delivered)}
     return WatchedRun(evidence, neighbours, np.repeat(np.arange(len(counts)), counts), row)
 

@@ -113,14 +113,15 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     every_node = frozenset(node.values())
     members = [(each, session) for each in rounds for session in each.sessions]
     timings = [_timing(each, session, basis, not_done, in_turn) for each, session in members]
+    spans, whys, undone_by = zip(*timings, strict=True) if timings else ((), (), ())
     columns = {
-        "round": (each for each, _ in members),
-        "session": (session for _, session in members),
-        "span": (span for span, _, _ in timings),
-        "why": (why for _, why, _ in timings),
-        "undone": (is_undone for _, _, is_undone in timings),
-        "remote": (bool(session.memory_nodes) and _is_remote(session, node, every_node) for _, session in members),
-        "key": ((each.order, session.ordinal) for each, session in members),
+        "round": [each for each, _ in members],
+        "session": [session for _, session in members],
+        "span": spans,
+        "why": whys,
+        "undone": undone_by,
+        "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for _, session in members],
+        "key": [(each.order, session.ordinal) for each, session in members],
     }
     found = tuple(made(Timed, columns, len(members)))
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
