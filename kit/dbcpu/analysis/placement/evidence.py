@@ -201,10 +201,8 @@ class Placement:
     def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, during = self.occupancy, self.occupancy.during(part)
-        queued, others = (
-            at.queue >= 2,
-            np.zeros(0, dtype=np.int32) if at.is_single else np.minimum(at.others, MAX_OTHERS),
-        )
+        none_beside = np.zeros(0, dtype=np.int32)
+        queued, others = at.queue >= 2, none_beside if at.is_single else np.minimum(at.others, MAX_OTHERS)
         queued_s, most = during.of(queued), int(others.max(initial=0))
         crowded, contended_s = queued, queued_s
         if at.foreign.any():

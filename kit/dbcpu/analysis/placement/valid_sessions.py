@@ -114,7 +114,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     members = [(each, session) for each in rounds for session in each.sessions]
     timings = [_timing(each, session, basis, not_done, in_turn) for each, session in members]
     spans, whys, undone_by = zip(*timings, strict=True) if timings else ((), (), ())
-    columns = {
+    columns: dict[str, Sequence[object]] = {
         "round": [each for each, _ in members],
         "session": [session for _, session in members],
         "span": spans,
