@@ -3,7 +3,7 @@
 NaN: not known. The rows are those of the run as delivered, in the order of its rounds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -114,15 +114,15 @@ class Sessions:
     def __init__(self, context: RunContext, seen: WatchedRun) -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
         self.core_of = cores_of(context.record).core
-        self.valid = self._mask(not each.why for each in self.timed)
-        self.shares_known = self._mask(each.round.shares_known for each in self.timed)
-        self.lone = self._mask(len(each.round.sessions) == 1 for each in self.timed)
-        self.waits = self._mask(bool(each.session.waits) for each in self.timed)
-        self.traced = self._mask(bool(each.session.ran_instead) for each in self.timed)
-        self.executions = self._floats(len(each.span.executions) if each.span else 0 for each in self.timed)
-        self.elapsed_s = self._floats(each.span.elapsed_s if each.span else None for each in self.timed)
-        self.cpu_s = self._floats(each.session.cpu_s for each in self.timed)
-        self.delay_s = self._floats(each.session.run_delay_s for each in self.timed)
+        self.valid = self._mask([not each.why for each in self.timed])
+        self.shares_known = self._mask([each.round.shares_known for each in self.timed])
+        self.lone = self._mask([len(each.round.sessions) == 1 for each in self.timed])
+        self.waits = self._mask([bool(each.session.waits) for each in self.timed])
+        self.traced = self._mask([bool(each.session.ran_instead) for each in self.timed])
+        self.executions = self._floats([len(each.span.executions) if each.span else 0 for each in self.timed])
+        self.elapsed_s = self._floats([each.span.elapsed_s if each.span else None for each in self.timed])
+        self.cpu_s = self._floats([each.session.cpu_s for each in self.timed])
+        self.delay_s = self._floats([each.session.run_delay_s for each in self.timed])
         self.throttled_s = self._throttled()
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
@@ -133,11 +133,11 @@ class Sessions:
     def __len__(self) -> int:
         return len(self.timed)
 
-    def _floats(self, values: Iterable[float | None]) -> Floats:
-        return np.array(list(values), dtype=np.float64)
+    def _floats(self, values: Sequence[float | None]) -> Floats:
+        return np.array(values, dtype=np.float64)
 
-    def _mask(self, values: Iterable[bool]) -> Mask:
-        return np.array(list(values), dtype=np.bool_)
+    def _mask(self, values: Sequence[bool]) -> Mask:
+        return np.array(values, dtype=np.bool_)
 
     def _throttled(self) -> Floats:
         """By their quota, 0 where nothing was."""
@@ -149,7 +149,7 @@ class Sessions:
         if not shares:
             return np.zeros(len(self.timed))
         none: Mapping[int, float] = {}
-        return self._floats(shares.get(id(each.round), none).get(each.session.ordinal, 0.0) for each in self.timed)
+        return self._floats([shares.get(id(each.round), none).get(each.session.ordinal, 0.0) for each in self.timed])
 
     def _paces(self, context: RunContext) -> Paces:
         paces = context.split.sessions if context.split else {}
@@ -158,10 +158,10 @@ class Sessions:
             return Paces(np.zeros(len(self.timed), dtype=np.bool_), one, one, 0 * one, [None] * one.size)
         found = [paces.get(each.key) for each in self.timed]
         return Paces(
-            self._mask(each is not None for each in found),
-            self._floats(each.speed if each else 1.0 for each in found),
-            self._floats(each.slower if each else 1.0 for each in found),
-            self._floats(each.error if each else 0.0 for each in found),
+            self._mask([each is not None for each in found]),
+            self._floats([each.speed if each else 1.0 for each in found]),
+            self._floats([each.slower if each else 1.0 for each in found]),
+            self._floats([each.error if each else 0.0 for each in found]),
             [each.pieces if each else None for each in found],
         )
 

@@ -213,11 +213,11 @@ class During:
         flat = worth.ravel()
         begins = np.append(True, flat[1:] != flat[:-1])
         begins[::cuts] = True
-        first = np.flatnonzero(begins)
-        last = np.append(first[1:], flat.size) - 1
-        rate, from_s = flat[first].astype(np.float64), self._times[first % cuts]
-        gained = np.cumsum(rate * (self._times[last % cuts + 1] - from_s))
-        before = np.append(0.0, gained[:-1])
+        first, row_starts = np.flatnonzero(begins), np.arange(0, flat.size, cuts)
+        of_row = np.repeat(row_starts, np.diff(np.append(np.searchsorted(first, row_starts), first.size)))
+        rate, from_s = flat[first].astype(np.float64), self._times[first - of_row]
+        to_s = self._times[np.append(first[1:], flat.size) - of_row]
+        before = np.append(0.0, np.cumsum(rate * (to_s - from_s))[:-1])
 
         def until(cut: npt.NDArray[np.intp], moments: Floats) -> Floats:
             piece = np.searchsorted(first, rows + cut, side="right") - 1
