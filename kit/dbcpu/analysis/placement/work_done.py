@@ -109,9 +109,8 @@ def other_plan(kind: str, workload: str, shape: str | None) -> str:
 def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None) -> str:
     if why := other_plan(kind, work.name, work.plan_shape):
         return why
-    taken_s = [each.elapsed_s for each in session.executions]
-    by_server_s = [each.server_elapsed_s or 0.0 for each in session.executions]
-    taken_s, cpu_s = list(map(max, taken_s, by_server_s)), _cpu_s(session)
+    taken_s = [max(each.elapsed_s, each.server_elapsed_s or 0.0) for each in session.executions]
+    cpu_s = _cpu_s(session)
     rows, many = work.rows, len(taken_s)
     # None of its times is so short that anything could be too fast: so it nearly always is.
     shortest_s = min(taken_s) if cpu_s is None else min(*taken_s, (cpu_s + TICK_S) / many)
