@@ -59,7 +59,9 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         [view for view in level_views if view.variant == variant], context.threads, gate(ref)
     )
     kinds = has_two_kinds(record)
-    curve = scaling(first, work(context.sessions, variant), context.rows, ref, vcpus, cores, two_kinds=kinds)
+    curve = scaling(
+        first, work(context.sessions, variant, context.works), context.rows, ref, vcpus, cores, two_kinds=kinds
+    )
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:

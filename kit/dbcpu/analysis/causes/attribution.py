@@ -14,7 +14,7 @@ All sessions of a run are gone through at once, as columns (``Sessions``); words
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,7 @@ from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counte
 from dbcpu.analysis.causes.over_fastest import At, Lost, Named
 from dbcpu.analysis.causes.sessions import Sessions, WatchedRun
 from dbcpu.analysis.causes.shares import AT, CAUSES, RowShare, Share, Shares
+from dbcpu.analysis.frozen_rows import made
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.residency import Mask
@@ -41,7 +42,6 @@ MIN_LOSS = 0.03
 """Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
 WORTH_COUNTING = 0.05
 """Of its elapsed time: a session that lost less, as the kernel counted, has no cause for that."""
-FIELDS = tuple(each.name for each in fields(SessionView))
 
 
 def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None) -> dict[Key, SessionView]:
@@ -54,9 +54,9 @@ def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun |
         columns = _divided(of).columns()
         columns["mrows_per_s"] = _or_none(context.rows / (of.elapsed_s / of.executions) / 1e6)
     columns["paced_slowdown"] = _paced_slowdowns(context, columns["reference_s"])
-    columns["group"] = [groups.get(each.key, "") for each in of.timed]
-    views = map(SessionView, *(columns[name] for name in FIELDS))
-    return dict(zip((each.key for each in of.timed), views, strict=True))
+    keys = [each.key for each in of.timed]
+    columns["group"] = [groups.get(key, "") for key in keys]
+    return dict(zip(keys, made(SessionView, columns, len(keys)), strict=True))
 
 
 def _paced_slowdowns(context: RunContext, alone_s: Sequence[float | None]) -> list[float | None]:
@@ -222,10 +222,12 @@ def _divided(of: Sessions) -> _Explained:
 
 def _or_none(values: Floats) -> list[float | None]:
     """Python's numbers, None for NaN."""
-    found: list[float | None] = values.tolist()
-    for row in np.flatnonzero(np.isnan(values)).tolist():
-        found[row] = None
-    return found
+    unknown = np.isnan(values)
+    if not unknown.any():
+        return list(values.tolist())
+    found = values.astype(object)
+    found[unknown] = None
+    return list(found.tolist())
 
 
 def _causes(at: At) -> list[Cause]:

@@ -3,7 +3,7 @@
 NaN: not known. The rows are those of the run as delivered, in the order of its rounds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
@@ -18,7 +18,7 @@ from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, batches
 from dbcpu.analysis.placement.neighbours import Neighbours
-from dbcpu.analysis.placement.residency import Mask
+from dbcpu.analysis.placement.residency import Bounds, Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -47,13 +47,13 @@ def watch(context: RunContext) -> WatchedRun | None:
     for _, group in groupby(context.delivered, key=lambda each: each.round.order):
         members = list(group)
         spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        rounds.append(WatchedRound.of(members[0].round, spans))
+        rounds.append(WatchedRound.of(members[0].round, Bounds.of(spans)))
     if not rounds:
         return None
     together = batches(rounds, len(cores.siblings), cores.siblings.keys())
     evidence = Evidence.joined([Placement(some, cores).evidence() for some in together])
     neighbours = tuple(Neighbours(each.round, each.stretches, cores.siblings) for each in rounds)
-    counts = [len(each.spans) for each in rounds]
+    counts = [len(each.round.sessions) for each in rounds]
     row = {each.key: at for at, each in enumerate(context.delivered)}
     return WatchedRun(evidence, neighbours, np.repeat(np.arange(len(counts)), counts), row)
 
@@ -114,15 +114,15 @@ class Sessions:
     def __init__(self, context: RunContext, seen: WatchedRun) -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
         self.core_of = cores_of(context.record).core
-        self.valid = self._mask(not each.why for each in self.timed)
-        self.shares_known = self._mask(each.round.shares_known for each in self.timed)
-        self.lone = self._mask(len(each.round.sessions) == 1 for each in self.timed)
-        self.waits = self._mask(bool(each.session.waits) for each in self.timed)
-        self.traced = self._mask(bool(each.session.ran_instead) for each in self.timed)
-        self.executions = self._floats(len(each.span.executions) if each.span else 0 for each in self.timed)
-        self.elapsed_s = self._floats(each.span.elapsed_s if each.span else None for each in self.timed)
-        self.cpu_s = self._floats(each.session.cpu_s for each in self.timed)
-        self.delay_s = self._floats(each.session.run_delay_s for each in self.timed)
+        self.valid = self._mask([not each.why for each in self.timed])
+        self.shares_known = self._mask([each.round.shares_known for each in self.timed])
+        self.lone = self._mask([len(each.round.sessions) == 1 for each in self.timed])
+        self.waits = self._mask([bool(each.session.waits) for each in self.timed])
+        self.traced = self._mask([bool(each.session.ran_instead) for each in self.timed])
+        self.executions = self._floats([len(each.span.executions) if each.span else 0 for each in self.timed])
+        self.elapsed_s = self._floats([each.span.elapsed_s if each.span else None for each in self.timed])
+        self.cpu_s = self._floats([each.session.cpu_s for each in self.timed])
+        self.delay_s = self._floats([each.session.run_delay_s for each in self.timed])
         self.throttled_s = self._throttled()
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
@@ -133,11 +133,11 @@ class Sessions:
     def __len__(self) -> int:
         return len(self.timed)
 
-    def _floats(self, values: Iterable[float | None]) -> Floats:
-        return np.array(list(values), dtype=np.float64)
+    def _floats(self, values: Sequence[float | None]) -> Floats:
+        return np.array(values, dtype=np.float64)
 
-    def _mask(self, values: Iterable[bool]) -> Mask:
-        return np.array(list(values), dtype=np.bool_)
+    def _mask(self, values: Sequence[bool]) -> Mask:
+        return np.array(values, dtype=np.bool_)
 
     def _throttled(self) -> Floats:
         """By their quota, 0 where nothing was."""
@@ -149,7 +149,7 @@ class Sessions:
         if not shares:
             return np.zeros(len(self.timed))
         none: Mapping[int, float] = {}
-        return self._floats(shares.get(id(each.round), none).get(each.session.ordinal, 0.0) for each in self.timed)
+        return self._floats([shares.get(id(each.round), none).get(each.session.ordinal, 0.0) for each in self.timed])
 
     def _paces(self, context: RunContext) -> Paces:
         paces = context.split.sessions if context.split else {}
@@ -158,10 +158,10 @@ class Sessions:
             return Paces(np.zeros(len(self.timed), dtype=np.bool_), one, one, 0 * one, [None] * one.size)
         found = [paces.get(each.key) for each in self.timed]
         return Paces(
-            self._mask(each is not None for each in found),
-            self._floats(each.speed if each else 1.0 for each in found),
-            self._floats(each.slower if each else 1.0 for each in found),
-            self._floats(each.error if each else 0.0 for each in found),
+            self._mask([each is not None for each in found]),
+            self._floats([each.speed if each else 1.0 for each in found]),
+            self._floats([each.slower if each else 1.0 for each in found]),
+            self._floats([each.error if each else 0.0 for each in found]),
             [each.pieces if each else None for each in found],
         )
 

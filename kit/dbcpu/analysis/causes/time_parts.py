@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Span, stretches
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Bounds, Span, stretches
 from dbcpu.analysis.placement.stolen import stolen_from
 from dbcpu.analysis.placement.valid_sessions import Timed, timed_round
 from dbcpu.analysis.results.run import Analysis, SessionView
@@ -64,7 +64,7 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
 
 def _met(round_: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
-    rows = stretches(round_).clipped(spans)
+    rows = stretches(round_).clipped(Bounds.of(spans))
     idle_s = np.zeros(len(round_.sessions))
     np.add.at(idle_s, rows.session, rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED)))
     return stolen_from(round_, rows), idle_s

@@ -1,7 +1,7 @@
 """What every check is given."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
@@ -13,7 +13,7 @@ from dbcpu.record import Round, RunRecord
 
 @dataclass(frozen=True, slots=True)
 class CheckInput:
-    """A record, and what has been made of it so far."""
+    """A record, and what has been made of it so far. ``counted``: sessions of which the database counted anything."""
 
     record: RunRecord
     sessions: tuple[Timed, ...]
@@ -28,6 +28,10 @@ class CheckInput:
     shared_core: SharedCore | None = None
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
+    counted: tuple[Timed, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counted", tuple([each for each in self.sessions if each.session.db]))
 
     @property
     def rounds(self) -> tuple[Round, ...]:

@@ -19,7 +19,7 @@ WORTH_WAITING = 0.01
 
 
 def differing_plans(given: CheckInput) -> Finding | None:
-    counted = _counted(given)
+    counted = given.counted
     hashes = {each.session.db["plan_hash_value"] for each in counted if "plan_hash_value" in each.session.db}
     several = any(each.session.db.get("plans", 1) > 1 for each in counted)
     if len(hashes) <= 1 and not several:
@@ -32,7 +32,7 @@ def physical_io(given: CheckInput) -> Finding | None:
     def count(member: Timed) -> float:
         return member.session.db.get("physical_reads", 0) + member.session.db.get("physical_writes", 0)
 
-    busy = [each for each in _counted(given) if count(each) >= FEW_READS]
+    busy = [each for each in given.counted if count(each) >= FEW_READS]
     if not busy:
         return None
     temporary = max(
@@ -87,14 +87,14 @@ def _managed(given: CheckInput, seen: str) -> Finding:
 
 
 def parallel_servers(given: CheckInput) -> Finding | None:
-    parallel = [each for each in _counted(given) if each.session.db.get("parallel_queries", 0) > 0]
+    parallel = [each for each in given.counted if each.session.db.get("parallel_queries", 0) > 0]
     if not parallel:
         return None
     return noted("parallel-query", f"{plural(len(parallel), 'session')} at {_where(parallel)} ran in parallel")
 
 
 def hard_parses(given: CheckInput) -> Finding | None:
-    parsing = [each for each in _counted(given) if each.session.db.get("hard_parse_s", 0) > _worth(each)]
+    parsing = [each for each in given.counted if each.session.db.get("hard_parse_s", 0) > _worth(each)]
     if not parsing:
         return None
     most_s = max(each.session.db["hard_parse_s"] for each in parsing)
@@ -105,7 +105,7 @@ def hard_parses(given: CheckInput) -> Finding | None:
 
 
 def several_instances(given: CheckInput) -> Finding | None:
-    found = {number for each in _counted(given) if (number := each.session.db.get("instance_number")) is not None}
+    found = {number for each in given.counted if (number := each.session.db.get("instance_number")) is not None}
     if len(found) < 2:
         return None
     return noted(
@@ -128,7 +128,7 @@ def time_model_off(given: CheckInput) -> Finding | None:
 
 
 def traced_sessions(given: CheckInput) -> Finding | None:
-    traced = [each for each in _counted(given) if each.session.db.get("sql_trace")]
+    traced = [each for each in given.counted if each.session.db.get("sql_trace")]
     if not traced:
         return None
     return noted("session-traced", f"SQL trace was on in {plural(len(traced), 'session')} at {_where(traced)}")
@@ -154,7 +154,7 @@ def spilled_work_areas(given: CheckInput) -> Finding | None:
     def spilled(member: Timed) -> float:
         return sum(member.session.db.get(f"workareas_{how}", 0) for how in ("onepass", "multipass"))
 
-    found = [each for each in _counted(given) if spilled(each) > 0]
+    found = [each for each in given.counted if spilled(each) > 0]
     if not found:
         return None
     most = max(map(spilled, found))
@@ -167,11 +167,6 @@ def maintenance_window(given: CheckInput) -> Finding | None:
     if not name:
         return None
     return noted("in-maintenance-window", f"the run was made while maintenance window {plain(name)} was open")
-
-
-def _counted(given: CheckInput) -> list[Timed]:
-    """The sessions of which the database counted anything."""
-    return [each for each in given.sessions if each.session.db]
 
 
 def _worth(member: Timed) -> float:

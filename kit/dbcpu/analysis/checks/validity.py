@@ -284,7 +284,7 @@ def parallel_plan(given: CheckInput) -> Finding | None:
 
 
 def temp_spill(given: CheckInput) -> Finding | None:
-    spilled = [each for each in given.sessions if each.session.db and each.session.db.get("temp_bytes", 0) > 0]
+    spilled = [each for each in given.counted if each.session.db.get("temp_bytes", 0) > 0]
     if not spilled:
         return None
     most = max(each.session.db["temp_bytes"] for each in spilled)

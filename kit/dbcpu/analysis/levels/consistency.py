@@ -42,6 +42,8 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import IMPORTED
 
+Works = dict[int, RoundWork]
+"""By the order of the round."""
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
 
@@ -118,7 +120,7 @@ def _level(
     same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
     used = usable(rounds)
     spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
-    figures = [round_figures(members, gate(reference), context.rows) for members in used]
+    figures = [round_figures(members, gate(reference), context.rows, context.works) for members in used]
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)
     throughput = median_of_known(figure["rate_sum"] for figure in figures)
@@ -128,9 +130,9 @@ def _level(
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     shares = all(members[0].round.shares_known for members in used)
     viewed = [[views[each.key] for each in members] for members in used]
-    slower = [_slower(members, same) for members in viewed if shares]
-    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     causes = [[cause_shown(view, same) for view in members] for members in viewed]
+    slower = [_slower(*both, same) for both in zip(viewed, causes, strict=True)] if shares else []
+    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     counted = _counted(viewed, vcpus)
     whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
@@ -141,7 +143,7 @@ def _level(
         else Answers()
     )
     is_lost = Answer.NO in (answered.even, answered.full_speed)
-    cause = main_cause([lost_by_session(members, same, answered.even) for members in viewed], is_lost)
+    cause = main_cause([lost_by_session(*both, answered.even) for both in zip(viewed, causes, strict=True)], is_lost)
     return LevelView(
         level=level,
         variant=variant,
@@ -286,17 +288,31 @@ def _efficiency(throughput: float | None, ended: float | None, ideal: float | No
     return min(1.0, throughput / ideal)
 
 
-def work(sessions: Sequence[Timed], variant: str) -> dict[int, list[RoundWork]]:
-    """What the sessions of each usable round of a variant did, by level."""
+def work(sessions: Sequence[Timed], variant: str, kept: Works | None = None) -> dict[int, list[RoundWork]]:
+    """What the sessions of each usable round of a variant did, by level; ``kept``: what is known of some already."""
+    kept = {} if kept is None else kept
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         if each.variant == variant:
             rounds.setdefault(each.level, []).append(members)
-    return {level: [RoundWork.of(spans_of(members)) for members in usable(rounds[level])] for level in sorted(rounds)}
+    return {level: [_work_of(members, kept) for members in usable(rounds[level])] for level in sorted(rounds)}
 
 
-def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[str, float | None]:
-    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s."""
+def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
+    """Of the valid sessions of a round."""
+    order = members[0].round.order
+    if order not in kept:
+        kept[order] = RoundWork.of(spans_of(members))
+    return kept[order]
+
+
+def round_figures(
+    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None
+) -> dict[str, float | None]:
+    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s.
+
+    ``kept``: as for ``work``.
+    """
     spans = spans_of(members)
     elapsed = np.array([span.per_execution_s for span in spans])
     ratio, fastest_of_slow = split(list(elapsed), min_gap)
@@ -315,18 +331,19 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int) -> dict[s
         if fastest_of_slow is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(RoundWork.of(spans), rows),
+        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
         "makespan": rows_done / makespan_s / 1e6,
         "per_session": median(rows / elapsed) / 1e6,
     }
 
 
-def _slower(views: Sequence[SessionView], same: bool) -> list[float]:
+def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> list[float]:
     """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
+    none = Cause.NONE
     return [
-        view.slowdown - same * (view.pace_s or 0.0) / (view.reference_s or 1.0)
-        for view in views
-        if view.slowdown is not None and cause_shown(view, same) != Cause.NONE
+        view.slowdown - (view.pace_s or 0.0) / (view.reference_s or 1.0) if same else view.slowdown
+        for view, cause in zip(views, causes, strict=True)
+        if cause != none and view.slowdown is not None
     ]
 
 

@@ -1,7 +1,7 @@
 """What a level lost most to: the causes of its sessions, and the one by which most was lost in most rounds."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -13,20 +13,20 @@ def cause_shown(view: SessionView, same: bool) -> str:
     return Cause.NONE if same and view.pace_only else view.cause
 
 
-def lost_by_session(views: Sequence[SessionView], same: bool, even: Answer) -> list[tuple[str, float]]:
-    """What the sessions of a round lost to which cause; where shares are unequal, over the fastest of them.
+def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: Answer) -> list[tuple[str, float]]:
+    """What the sessions of a round lost to which of their causes; where shares are unequal, over the fastest of them.
 
     What all of them lose alike makes none of them slower than another.
     """
-    causes = [cause_shown(view, same) for view in views]
     if even is not Answer.NO:
         return [(cause, (view.slowdown or 1.0) - 1.0) for cause, view in zip(causes, views, strict=True)]
     fastest = min(views, key=lambda view: view.slowdown or 1.0)
     lost: list[tuple[str, float]] = []
+    shown, common = frozenset(causes), dict(_shares(fastest))
     for cause, view in zip(causes, views, strict=True):
         over = (view.slowdown or 1.0) - (fastest.slowdown or 1.0)
-        if cause != Cause.NONE and over > 0:
-            lost += _over(fastest, view, cause, over, frozenset(causes))
+        if over > 0 and cause != Cause.NONE:
+            lost += _over(common, view, cause, over, shown)
     return lost
 
 
@@ -54,15 +54,20 @@ def by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str,
 
 
 def _over(
-    fastest: SessionView, view: SessionView, cause: str, over: float, shown: frozenset[str]
+    common: Mapping[str, float], view: SessionView, cause: str, over: float, shown: frozenset[str]
 ) -> list[tuple[str, float]]:
     """That by which a session is slower than the fastest, by its parts; all by its cause where they are not known.
 
-    ``shown``: the causes of the round's sessions; no other is that of a level.
+    ``common``: the parts of the fastest. ``shown``: the causes of the round's sessions; no other is that of a level.
     """
-    common = {name: lost_s / (fastest.reference_s or 1.0) for name, lost_s in fastest.parts}
-    parts = {name: lost_s / (view.reference_s or 1.0) - common.get(name, 0.0) for name, lost_s in view.parts}
+    parts = {name: part - common.get(name, 0.0) for name, part in _shares(view)}
     more = {name: part for name, part in parts.items() if part > 0 and name in shown}
     if cause == Cause.UNEXPLAINED or not more:
         return [(cause, over)]
     return [(name, over * part / sum(more.values())) for name, part in more.items()]
+
+
+def _shares(view: SessionView) -> list[tuple[str, float]]:
+    """The parts of what it lost, of the time alone."""
+    alone_s = view.reference_s or 1.0
+    return [(name, lost_s / alone_s) for name, lost_s in view.parts]

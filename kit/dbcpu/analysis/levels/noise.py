@@ -37,6 +37,7 @@ MIN_TO_SPLIT = 5
 SPLIT = 5.0
 """Largest gap over the deviation within the two groups: equal sessions pass it less than once in a hundred rounds."""
 INTERVAL = 0.998
+MANY_SESSIONS = 16
 FALSE_ALARM = 0.0001
 """Chance that one level without any loss passes a gate on its spread."""
 PAIR = 3.64
@@ -151,9 +152,19 @@ def _largest_deviation(times: Floats) -> float:
     return float(np.std(times, ddof=1) / np.mean(times) * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
 
 
-def uneven_gate(noise: Chance, sessions: int, rounds: int) -> float:
-    """What the median over ``rounds`` of slowest over fastest of ``sessions`` passes only by a real difference."""
-    return float(np.exp(noise.spread * studentized_range.quantile(sessions, rounds, noise.freedom, FALSE_ALARM)))
+def uneven_gate(noise: Chance, sessions: int, rounds: int, least: float = 1.0) -> float:
+    """What the median over ``rounds`` of slowest over fastest of ``sessions`` passes only by a real difference.
+
+    ``least``: where it is below this, this.
+    """
+
+    def gate(many: int) -> float:
+        return float(np.exp(noise.spread * studentized_range.quantile(many, rounds, noise.freedom, FALSE_ALARM)))
+
+    # It rises with the sessions: what is below for the next power of two need not be worked out for each number.
+    if sessions > MANY_SESSIONS and gate(1 << (sessions - 1).bit_length()) <= least:
+        return least
+    return max(least, gate(sessions))
 
 
 def slowdown_error(noise: Chance, sessions: int, rounds: int, alone: int, scatter: Chance | None = None) -> Chance:

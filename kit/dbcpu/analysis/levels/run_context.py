@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dbcpu.analysis.levels.solo_reference import reference, scatter, solo, stolen_alone
+from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
@@ -45,6 +46,8 @@ class RunContext:
     delivered_alone: Chance | None = None
     scatter_of_rounds: dict[str, Chance | None] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By variant, kept once it is known."""
+    works: dict[int, RoundWork] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By the order of a usable round, kept once it is known."""
 
     @property
     def rows(self) -> int:

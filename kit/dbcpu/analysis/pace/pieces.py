@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import HostInfo, Round
@@ -57,8 +57,8 @@ def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -
     round_ = members[0].round
     if round_.witness is None:
         return RoundPieces({}, {}, {})
-    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
-    rows = stretches(round_).snapped(spans, 1 / poll_hz(round_)).clipped(spans)
+    bounds = Bounds.of([(each.span.start_s, each.span.end_s) if each.span else None for each in members])
+    rows = stretches(round_).snapped(bounds, 1 / poll_hz(round_)).clipped(bounds)
     rows = rows.where(rows.runnable)
     on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}

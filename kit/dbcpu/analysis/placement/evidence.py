@@ -106,7 +106,7 @@ class Placement:
 
     def evidence(self) -> Evidence:
         """A row for each session of the rounds, within its span."""
-        rows = self.joined.stretches.clipped(self.joined.spans)
+        rows = self.joined.stretches.clipped(self.joined.bounds)
         ran = rows.where(rows.runnable)
         lasted = {
             "watched_s": rows.length_s,
@@ -126,8 +126,7 @@ class Placement:
     def _evidence(self, total: Mapping[str, npt.NDArray[Any]], cpus: tuple[tuple[int, ...], ...]) -> Evidence:
         """By session, from what all its stretches met."""
         joined = self.joined
-        watched = zip(joined.sessions, joined.spans, strict=True)
-        known = np.array([bool(session.residency) and span is not None for session, span in watched], dtype=np.bool_)
+        known = joined.bounds.known & np.array([bool(each.residency) for each in joined.sessions], dtype=np.bool_)
         none, every = np.zeros(known.size), np.ones(known.size, dtype=np.bool_)
 
         def of(name: str, counted: Mask = every) -> Floats:
@@ -202,9 +201,13 @@ class Placement:
     def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, during = self.occupancy, self.occupancy.during(part)
-        others, queued, crowded = np.minimum(at.others, MAX_OTHERS), at.queue >= 2, at.queued >= 2
+        none_beside = np.zeros(0, dtype=np.int32)
+        queued, others = at.queue >= 2, none_beside if at.is_single else np.minimum(at.others, MAX_OTHERS)
         queued_s, most = during.of(queued), int(others.max(initial=0))
-        contended_s = during.of(crowded) if at.foreign.any() else queued_s
+        crowded, contended_s = queued, queued_s
+        if at.foreign.any():
+            crowded = at.queued >= 2
+            contended_s = during.of(crowded)
         met = {
             "shared_queue_s": queued_s,
             "sibling_most_s": during.of(others / (others + 1)) * running if most else np.zeros_like(running),

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dbcpu.analysis.placement.residency import Span, Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 
@@ -25,29 +25,30 @@ PIECE_WHOLE = 1.4
 
 @dataclass(frozen=True, slots=True)
 class WatchedRound:
-    """A round with the (start, end) of each session, and its ``stretches``, which begin and end with these."""
+    """A round with the ``bounds`` of its sessions, and its ``stretches``, which begin and end with these."""
 
     round: Round
-    spans: tuple[Span | None, ...]
+    bounds: Bounds
     hz: float
     stretches: Stretches
 
     @classmethod
-    def of(cls, round_: Round, spans: Sequence[Span | None]) -> "WatchedRound":
+    def of(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
         """The times are those of the round, in seconds after its release."""
         hz = poll_hz(round_)
-        return cls(round_, tuple(spans), hz, stretches(round_).snapped(spans, 1 / hz))
+        return cls(round_, bounds, hz, stretches(round_).snapped(bounds, 1 / hz))
 
     @classmethod
-    def as_polled(cls, round_: Round, spans: Sequence[Span | None]) -> "WatchedRound":
+    def as_polled(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
         """The same with ``stretches`` that begin and end as they were polled."""
-        return cls(round_, tuple(spans), poll_hz(round_), stretches(round_))
+        return cls(round_, bounds, poll_hz(round_), stretches(round_))
 
     @property
     def extent(self) -> tuple[float, float]:
         """The first and the last moment of all that is known of it."""
         moments = [*self.round.timeline_s[:1], *self.round.timeline_s[-1:]]
-        moments += [moment for span in self.spans if span for moment in span]
+        if (known := self.bounds.known).any():
+            moments += [float(self.bounds.starts_s[known].min()), float(self.bounds.ends_s[known].max())]
         if self.stretches.from_s.size:
             moments += [float(self.stretches.from_s.min()), float(self.stretches.to_s.max())]
         for each in self.round.witness.cpus if self.round.witness else ():
@@ -82,19 +83,16 @@ def batches(rounds: Sequence[WatchedRound], width: int, known: Set[int] | None =
 
 
 class JoinedRounds:
-    """``sessions``, ``spans``, ``stretches`` and ``round_at`` are those of all rounds; ``starts``: what was added to
+    """``sessions``, ``bounds``, ``stretches`` and ``round_at`` are those of all rounds; ``starts``: what was added to
     the times of each. ``counted``: of each round, whether the CPU time of all its stretches is known."""
 
     def __init__(self, rounds: Sequence[WatchedRound]) -> None:
         self.rounds = rounds
         self.starts = _starts(rounds)
         self.sessions = [session for each in rounds for session in each.round.sessions]
-        self.spans = [
-            (span[0] + start, span[1] + start) if span else None
-            for each, start in zip(rounds, self.starts, strict=True)
-            for span in each.spans
-        ]
-        counts = [len(each.spans) for each in rounds]
+        counts, both = [len(each.round.sessions) for each in rounds], zip(rounds, self.starts, strict=True)
+        shifted = [(each.bounds.starts_s + start, each.bounds.ends_s + start) for each, start in both]
+        self.bounds = Bounds(*map(np.concatenate, zip(*shifted, strict=True)))
         self.round_at: npt.NDArray[np.int64] = np.repeat(np.arange(len(rounds)), counts)
         self.stretches = Stretches.joined([each.stretches for each in rounds], counts, self.starts)
         self.hz = np.array([each.hz for each in rounds])[self.round_at]

@@ -60,7 +60,7 @@ class Occupancy:
         self._row = {cpu: row for row, cpu in enumerate(self.cpus)}
         taken = [edge for intervals in foreign.values() for interval in intervals for edge in interval]
         self.times: Floats = distinct(np.concatenate([runnable.from_s, runnable.to_s, np.array(taken)]))
-        self._lengths = np.diff(self.times)
+        self._lengths, self._all_runnable = np.diff(self.times), runnable
         self.queue = self._count(runnable, np.arange(len(self.cpus)))
         self.foreign = self._foreign(foreign)
         cores: dict[tuple[int, ...], int] = {}
@@ -86,7 +86,7 @@ class Occupancy:
     @cached_property
     def threads(self) -> Counts:
         """(CPUs, cuts): CPUs of this CPU's core with a runnable session, itself included."""
-        return np.asarray(self.busy_threads[self._core])
+        return self.busy_threads if self.is_single else np.asarray(self.busy_threads[self._core])
 
     @cached_property
     def taken(self) -> npt.NDArray[np.bool_]:
@@ -100,7 +100,12 @@ class Occupancy:
     @cached_property
     def busy_cores(self) -> Counts:
         """(cuts): cores with a runnable session."""
-        return np.asarray((self.busy_threads > 0).sum(axis=0), dtype=np.int32)
+        return _how_many(self.busy if self.is_single else self.busy_threads > 0)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no core has several threads: then no CPU has others beside it."""
+        return len(self._threads) <= 1
 
     @cached_property
     def others(self) -> Counts:
@@ -115,23 +120,26 @@ class Occupancy:
     def idle(self, allowed: Sequence[int]) -> Idle:
         """Idle cores and CPUs among ``allowed`` (all, if empty). A core is idle when all of its CPUs are."""
         rows = [self._row[cpu] for cpu in allowed if cpu in self._row] or list(range(len(self.cpus)))
-        idle_cores = self._free_cores[distinct(self._core[rows])].sum(axis=0)
-        idle_cpus = (~self.taken[rows]).sum(axis=0)
-        return Idle(np.asarray(idle_cores, dtype=np.int32), np.asarray(idle_cpus, dtype=np.int32))
+        idle_cpus = len(rows) - _how_many(self.taken if len(rows) == len(self.cpus) else self.taken[rows])
+        if self.is_single:
+            return Idle(idle_cpus, idle_cpus)
+        return Idle(_how_many(self._free_cores[distinct(self._core[rows])]), idle_cpus)
 
     def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
         """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. Other processes are no sessions."""
         rows = np.searchsorted(self._sorted, distinct(own.cpu))
-        here, queue, threads = self._count(own, rows), self.queue[rows], self.threads[rows]
+        every = rows.size == len(self.cpus)
+        queue, threads = (each if every else each[rows] for each in (self.queue, self.threads))
+        here = queue if own is self._all_runnable else self._count(own, rows)
         queued = np.where(queue > 1, here, 0)
-        shared = np.where((queue == 1) & (threads > 1), here, 0)
+        shared = np.zeros_like(here[:0]) if self.is_single else np.where((queue == 1) & (threads > 1), here, 0)
         idle = self.idle(allowed)
         # Beyond one on each CPU or core there is one too many, divided among all who are there.
         misplaced_queued = _relieved(queued, queue, idle.cpus)
         misplaced_shared = _relieved(shared, threads, idle.cores)
-        all_queued, all_shared = queued.sum(axis=0), shared.sum(axis=0)
+        all_here, all_queued, all_shared = (each.sum(axis=0, dtype=np.int32) for each in (here, queued, shared))
         return SessionCounts(
-            alone=np.asarray(here.sum(axis=0) - all_queued - all_shared, dtype=np.float64),
+            alone=np.asarray(all_here - all_queued - all_shared, dtype=np.float64),
             misplaced=misplaced_queued + misplaced_shared,
             sharing=all_shared - misplaced_shared,
             oversubscribed=all_queued - misplaced_queued,
@@ -159,12 +167,13 @@ class Occupancy:
         width = max(1, self.times.size)
         at = np.searchsorted(self._sorted, runnable.cpu)
         at = (at if rows.size == len(self.cpus) else np.searchsorted(rows, at)) * width
-        begun, ended = (
-            np.bincount(at + np.searchsorted(self.times, moments), minlength=rows.size * width)
-            for moments in (runnable.from_s, runnable.to_s)
-        )
-        steps = (begun - ended).astype(np.int32).reshape(rows.size, width)
-        return np.asarray(np.cumsum(steps, axis=1, dtype=np.int32)[:, :-1])
+        places = np.concatenate([at + np.searchsorted(self.times, each) for each in (runnable.from_s, runnable.to_s)])
+        order = np.argsort(places, kind="stable")
+        steps = np.repeat(np.array([1, -1], dtype=np.int32), runnable.cpu.size)[order]
+        # Summed over the edges alone: all that begins on a CPU ends there, so nothing is left for the next row.
+        counts = np.append(np.int32(0), np.cumsum(steps, dtype=np.int32))
+        lasted = np.diff(np.concatenate([[0], places[order], [rows.size * width]]))
+        return np.repeat(counts, lasted).reshape(rows.size, width)[:, :-1]
 
     def _foreign(self, foreign: Mapping[int, Sequence[Interval]]) -> npt.NDArray[np.bool_]:
         taken = np.zeros_like(self.queue, dtype=np.bool_)
@@ -176,7 +185,9 @@ class Occupancy:
 
     def _by_core(self, by_cpu: npt.NDArray[np.bool_]) -> Counts:
         """(cores, cuts): how many CPUs of each core; the first CPUs of all cores are added, then the second ones."""
-        counts = np.zeros((len(self._threads[0][0]) if self._threads else 0, by_cpu.shape[1]), dtype=np.int32)
+        if self.is_single:  # cores are numbered as their CPUs are
+            return by_cpu.astype(np.int32)
+        counts = np.zeros((len(self._threads[0][0]), by_cpu.shape[1]), dtype=np.int32)
         for cores, rows in self._threads:
             counts[cores] += by_cpu[rows]
         return counts
@@ -189,26 +200,37 @@ class During:
     """
 
     def __init__(self, times: Floats, rows: npt.NDArray[np.intp], from_s: Floats, to_s: Floats) -> None:
-        self._rows, self._lengths = rows, np.diff(times)
+        self._times, self._rows = times, rows
         self._ends = [self._places(times, moments) for moments in (from_s, to_s)] if times.size > 1 else []
 
     def of(self, worth: npt.NDArray[Any]) -> Floats:
         """For each stretch; ``worth`` per second is (CPUs, cuts), or (cuts,) if it is alike on all CPUs."""
         if not self._ends or not np.any(worth):
             return np.zeros(self._rows.size)
-        worth = np.atleast_2d(np.asarray(worth, dtype=np.float64))
-        rows = self._rows if len(worth) > 1 else np.zeros_like(self._rows)
-        whole = np.zeros((len(worth), self._lengths.size + 1))
-        np.cumsum(worth * self._lengths, axis=1, out=whole[:, 1:])
-        low, high = (whole[rows, cut] + worth[rows, cut] * rest_s for cut, rest_s in self._ends)
-        return np.asarray(high - low)
+        cuts = worth.shape[-1]
+        rows = self._rows * cuts if worth.ndim > 1 else np.zeros_like(self._rows)
+        # Of each CPU few cuts change anything: what is constant from one such to the next is summed as one piece.
+        flat = worth.ravel()
+        begins = np.append(True, flat[1:] != flat[:-1])
+        begins[::cuts] = True
+        first, row_starts = np.flatnonzero(begins), np.arange(0, flat.size, cuts)
+        of_row = np.repeat(row_starts, np.diff(np.append(np.searchsorted(first, row_starts), first.size)))
+        rate, from_s = flat[first].astype(np.float64), self._times[first - of_row]
+        to_s = self._times[np.append(first[1:], flat.size) - of_row]
+        before = np.append(0.0, np.cumsum(rate * (to_s - from_s))[:-1])
+
+        def until(cut: npt.NDArray[np.intp], moments: Floats) -> Floats:
+            piece = np.searchsorted(first, rows + cut, side="right") - 1
+            return np.asarray(before[piece] + rate[piece] * (moments - from_s[piece]))
+
+        (low_cut, low_s), (high_cut, high_s) = self._ends
+        return until(high_cut, high_s) - until(low_cut, low_s)
 
     @staticmethod
     def _places(times: Floats, moments: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
-        """The cut that each moment lies in, and how long after its start."""
+        """The cut that each moment lies in, and the moment, within all cuts."""
         moments = np.clip(moments, times[0], times[-1])
-        cut = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, times.size - 2)
-        return cut, moments - times[cut]
+        return np.clip(np.searchsorted(times, moments, side="right") - 1, 0, times.size - 2), moments
 
 
 def _by_thread(core_of: Sequence[int]) -> list[tuple[list[int], list[int]]]:
@@ -234,8 +256,16 @@ def by_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
 
 def _relieved(crowd: Counts, together: Counts, idle: Counts) -> Floats:
     """(cuts): how many of ``crowd`` the ``idle`` places relieve; (CPUs, cuts): ``together`` share one CPU or core."""
-    if not (idle.any() and crowd.any()):
-        return np.zeros(idle.shape)
-    beyond = (crowd * (together - 1) / np.maximum(together, 1)).sum(axis=0)
-    share = np.divide(idle, beyond, out=np.zeros_like(beyond), where=beyond > 0)
-    return np.asarray(crowd.sum(axis=0) * np.minimum(1.0, share))
+    relieved = np.zeros(idle.shape)
+    cuts = np.flatnonzero(idle)
+    if cuts.size and crowd.any():
+        idle, crowd, together = idle[cuts], crowd[:, cuts], together[:, cuts]
+        beyond = (crowd * (together - 1) / np.maximum(together, 1)).sum(axis=0)
+        share = np.divide(idle, beyond, out=np.zeros_like(beyond), where=beyond > 0)
+        relieved[cuts] = crowd.sum(axis=0) * np.minimum(1.0, share)
+    return relieved
+
+
+def _how_many(of_each: npt.NDArray[np.bool_]) -> Counts:
+    """(cuts): how many of these CPUs or cores; NumPy counts in 32 bits in a fraction of the time."""
+    return np.asarray(of_each.sum(axis=0, dtype=np.int32))

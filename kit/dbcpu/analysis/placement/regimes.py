@@ -13,7 +13,7 @@ import numpy as np
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
-from dbcpu.analysis.placement.residency import Span
+from dbcpu.analysis.placement.residency import Bounds
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
 from dbcpu.formatting import plural
@@ -26,7 +26,6 @@ SHARING_CORES = "sharing cores"
 OVERSUBSCRIBED = "oversubscribed"
 TAKEN_SHARE = 0.5
 """A CPU on which other processes ran for more than this share of a slice of the timeline was not idle in it."""
-ALWAYS: Span = (float("-inf"), float("inf"))
 
 
 def vcpu_count(record: RunRecord) -> int | None:
@@ -122,15 +121,15 @@ def _are_sampled(members: Sequence[Timed]) -> bool:
 def _watched(members: Sequence[Timed]) -> WatchedRound:
     round_ = members[0].round
     counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
-    return WatchedRound.as_polled(round_, [counted.get(each.ordinal) for each in round_.sessions])
+    return WatchedRound.as_polled(round_, Bounds.of([counted.get(each.ordinal) for each in round_.sessions]))
 
 
 def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeSeconds]:
     """Of each of the rounds."""
-    runnable = joined.stretches.clipped([span or ALWAYS for span in joined.spans])
+    runnable = joined.stretches.clipped(joined.bounds.or_always())
     runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
     occupancy = Occupancy(runnable, by_core(cores), _foreign(joined, cores))
-    windows = [_windows(each.spans) for each in joined.rounds]
+    windows = [_windows(each.bounds) for each in joined.rounds]
     from_s, to_s, last_s = np.array(windows).T + joined.starts
     every_cpu = frozenset(cores)
     usable = {one: every_cpu.intersection(one) or every_cpu for one in {each.allowed_cpus for each in joined.sessions}}
@@ -155,15 +154,16 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
         )
 
 
-def _windows(spans: Sequence[Span | None]) -> tuple[float, float, float]:
+def _windows(bounds: Bounds) -> tuple[float, float, float]:
     """From when and until when all sessions of a round ran, and when the last of them ended.
 
     Where they never ran all together: from when and until when any did.
     """
-    starts, ends = zip(*(span for span in spans if span), strict=True)
-    if min(ends) <= max(starts):
-        return min(starts), max(ends), max(ends)
-    return max(starts), min(ends), max(ends)
+    starts_s, ends_s = (each[bounds.known] for each in bounds)
+    first_s, last_s = float(starts_s.max()), float(ends_s.min())
+    if last_s <= first_s:
+        first_s, last_s = float(starts_s.min()), float(ends_s.max())
+    return first_s, last_s, float(ends_s.max())
 
 
 def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,27 @@ _KINDS = {"R": RUNNABLE, "T": STOPPED, "t": STOPPED, "S": ASLEEP, "D": ASLEEP}
 
 Mask = npt.NDArray[np.bool_]
 Span = tuple[float, float]
+
+
+class Bounds(NamedTuple):
+    """From when to when the sessions of a round ran, one row each; NaN where that is not known."""
+
+    starts_s: Floats
+    ends_s: Floats
+
+    @classmethod
+    def of(cls, spans: Sequence[Span | None]) -> "Bounds":
+        """Of the (start, end) of each."""
+        unknown = (np.nan, np.nan)
+        return cls(*np.array([span or unknown for span in spans], dtype=np.float64).reshape(-1, 2).T)
+
+    @property
+    def known(self) -> Mask:
+        return ~np.isnan(self.starts_s)
+
+    def or_always(self) -> "Bounds":
+        """The same, as if sessions of which it is not known had always run."""
+        return Bounds(np.where(self.known, self.starts_s, -np.inf), np.where(self.known, self.ends_s, np.inf))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +91,24 @@ class Stretches:
             self.session[mask], self.cpu[mask], self.kind[mask], self.from_s[mask], self.to_s[mask], self.cpu_s[mask]
         )
 
-    def clipped(self, spans: Sequence[Span | None]) -> "Stretches":
-        """Every stretch cut to its session's (start, end); its CPU time shrinks with it."""
-        starts = np.array([span[0] if span else np.inf for span in spans], dtype=np.float64)
-        ends = np.array([span[1] if span else -np.inf for span in spans], dtype=np.float64)
-        from_s, to_s = np.maximum(self.from_s, starts[self.session]), np.minimum(self.to_s, ends[self.session])
+    def clipped(self, bounds: Bounds) -> "Stretches":
+        """Every stretch cut to its session's bounds; its CPU time shrinks with it. None is left where they are not
+        known."""
+        starts, ends = (each[self.session] for each in bounds)
+        from_s, to_s = np.maximum(self.from_s, starts), np.minimum(self.to_s, ends)
         kept = np.asarray(to_s > from_s)
         inner, from_s, to_s = self.where(kept), from_s[kept], to_s[kept]
         share = (to_s - from_s) / inner.length_s
         return Stretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
 
-    def snapped(self, spans: Sequence[Span | None], period_s: float) -> "Stretches":
-        """The first and last runnable stretch of each session moved to its (start, end).
+    def snapped(self, bounds: Bounds, period_s: float) -> "Stretches":
+        """The first and last runnable stretch of each session moved to its bounds.
 
         A change of state is put halfway between two polls; of these two it is known when they happened. Nothing
         is moved by more than ``period_s``; CPU time goes along with what is moved.
         """
         from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
-        known = np.array([span is not None for span in spans], dtype=np.bool_)
-        starts, ends = np.array([span or (0.0, 0.0) for span in spans], dtype=np.float64).reshape(-1, 2).T
+        known, (starts, ends) = bounds.known, bounds
         ran = np.flatnonzero(self.runnable)
         sessions, at = np.unique(self.session[ran], return_index=True)
         at, sessions = at[known[sessions]], sessions[known[sessions]]

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import Span, Stretches, stretches
+from dbcpu.analysis.placement.residency import Bounds, Span, Stretches, stretches
 from dbcpu.analysis.statistics.cumulative import Floats, slices, spread_by
 from dbcpu.record import Round
 
 
 def stolen_s(round_: Round, spans: Sequence[Span | None]) -> Floats:
     """Seconds by session, within its (start, end); 0 where its CPUs were not watched."""
-    return stolen_from(round_, stretches(round_).clipped(spans))
+    return stolen_from(round_, stretches(round_).clipped(Bounds.of(spans)))
 
 
 def stolen_from(round_: Round, rows: Stretches) -> Floats:

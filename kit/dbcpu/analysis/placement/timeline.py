@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import usable_cores
-from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
+from dbcpu.analysis.placement.residency import OTHER, Bounds, Stretches, stretches
 from dbcpu.analysis.placement.valid_sessions import timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord
@@ -113,7 +113,7 @@ def timeline(record: RunRecord, order: int | None) -> Timeline | None:
     round_ = members[0].round
     spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
     known = [span for span in spans if span]
-    rows = stretches(round_).clipped(spans)
+    rows = stretches(round_).clipped(Bounds.of(spans))
     if not known or not rows.cpu.size:
         return None
     edges = np.linspace(min(0.0, *(start for start, _ in known)), max(end for _, end in known), MOMENTS + 1)

@@ -9,7 +9,9 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from operator import attrgetter
 
+from dbcpu.analysis.frozen_rows import made
 from dbcpu.analysis.placement.work_done import undone
 from dbcpu.formatting import seconds
 from dbcpu.record import Execution, HostInfo, Round, RunRecord, Session
@@ -21,6 +23,7 @@ Key = tuple[int, int]
 """Of a session in its run: the order of its round, and its ordinal."""
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
+_BY_SERVER = ("server_start_s", "server_elapsed_s")
 _COUNTED = ("cpu_s", "run_delay_s")
 ONLY_WAITED = "its jobs only waited"
 SERVER_CLOCK = "server"
@@ -71,19 +74,16 @@ class Timed:
     session: Session
     span: Span | None
     why: str
-    undone: bool = False
-    remote: bool = False
-
-    @property
-    def key(self) -> Key:
-        return self.round.order, self.session.ordinal
+    undone: bool
+    remote: bool
+    key: Key
 
 
 def clock_basis(record: RunRecord) -> str:
     """``client``, ``server``, or ``mixed`` (client start, server end), the same for all sessions of the run."""
     sessions = [session for each in record.rounds for session in each.sessions if session.executions]
     executions = [execution for session in sessions for execution in session.executions]
-    if not executions or any(e.server_start_s is None or e.server_elapsed_s is None for e in executions):
+    if not executions or any(None in map(attrgetter(name), executions) for name in _BY_SERVER):
         return "client"
     clocks = [clock for each in record.rounds for clock in each.clocks if clock.source == SERVER_CLOCK]
     uncertainty_s = max((clock.uncertainty_s for clock in clocks), default=0.0)
@@ -111,11 +111,19 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
     basis, not_done, in_turn = clock_basis(record), undone(record), record.header.plan.one_at_a_time
     node = kernel_node_of(record.header.host)
     every_node = frozenset(node.values())
-    found = tuple(
-        _timed(each, session, basis, not_done, in_turn=in_turn, remote=_is_remote(session, node, every_node))
-        for each in rounds
-        for session in each.sessions
-    )
+    members = [(each, session) for each in rounds for session in each.sessions]
+    timings = [_timing(each, session, basis, not_done, in_turn) for each, session in members]
+    spans, whys, undone_by = zip(*timings, strict=True) if timings else ((), (), ())
+    columns: dict[str, Sequence[object]] = {
+        "round": [each for each, _ in members],
+        "session": [session for _, session in members],
+        "span": spans,
+        "why": whys,
+        "undone": undone_by,
+        "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for _, session in members],
+        "key": [(each.order, session.ordinal) for each, session in members],
+    }
+    found = tuple(made(Timed, columns, len(members)))
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
 
 
@@ -134,18 +142,19 @@ def _of_its_span(member: Timed) -> Timed:
     return replace(member, session=replace(session, **counted))
 
 
-def _timed(
-    round_: Round, session: Session, basis: str, not_done: Mapping[tuple[int, int], str], *, in_turn: bool, remote: bool
-) -> Timed:
+def _timing(
+    round_: Round, session: Session, basis: str, not_done: Mapping[Key, str], in_turn: bool
+) -> tuple[Span | None, str, bool]:
+    """Its span, why it is left out, and whether that is because its work was not done: as ``Timed`` has them."""
     span = _span(session, basis, in_turn=in_turn) if session.executions else None
     if span is not None and span.elapsed_s <= 0:
-        return Timed(round_, session, None, "its times run backwards", remote=remote)
+        return None, "its times run backwards", False
     if basis != "client" and (step := _clock_step(session)):
-        return Timed(round_, session, None, step, remote=remote)
+        return None, step, False
     why = _why_left_out(round_, session)
     if not why and not_done and (reason := not_done.get((round_.order, session.ordinal))):
-        return Timed(round_, session, span, f"the work was not done: {reason}", undone=True, remote=remote)
-    return Timed(round_, session, span, why, remote=remote)
+        return span, f"the work was not done: {reason}", True
+    return span, why, False
 
 
 def _clock_step(session: Session) -> str:
@@ -153,7 +162,7 @@ def _clock_step(session: Session) -> str:
     stamped = [e for e in session.executions if e.server_start_s is not None and e.server_elapsed_s is not None]
     if not stamped:
         return ""
-    if any((each.server_elapsed_s or 0.0) < 0 for each in stamped):
+    if min([each.server_elapsed_s or 0.0 for each in stamped]) < 0:
         return "the server's clock was set back while it ran"
     first, last = stamped[0], stamped[-1]
     server_s = (last.server_start_s or 0.0) + (last.server_elapsed_s or 0.0) - (first.server_start_s or 0.0)
@@ -174,7 +183,7 @@ def kernel_node_of(host: HostInfo | None) -> dict[int, int]:
 
 
 def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[int]) -> bool:
-    if not session.memory_nodes or every_node.issubset(session.memory_nodes):
+    if every_node.issubset(session.memory_nodes):
         return False
     near_s = far_s = 0.0
     for each in session.residency:
@@ -201,9 +210,10 @@ def _span(session: Session, basis: str, *, in_turn: bool) -> Span:
     """``in_turn``: a job was called for when another had been answered; between two there may have been none."""
     first, *others = session.executions
     first_s, last_s = _interval(first, basis, first=True)
-    executions = ((first_s, last_s), *(_interval(each, basis, first=False) for each in others))
+    executions: tuple[tuple[float, float], ...] = ((first_s, last_s),)
     if others:
-        last_s = max(end_s for _, end_s in executions)
+        executions += tuple([_interval(each, basis, first=False) for each in others])
+        last_s = max([end_s for _, end_s in executions])
     if not (session.blocked or in_turn):
         return Span(executions, first_s, last_s)
     between = [each for each in session.blocked if first_s <= each.start_s < last_s]

@@ -63,8 +63,10 @@ def quantile(values: Sequence[float] | Floats, share: float) -> Floats:
     at = share * (given.shape[-1] - 1)
     low = int(at)
     high, part = min(low + 1, given.shape[-1] - 1), at - low
-    ordered = np.partition(given, (low, high), axis=-1)
-    below, above = ordered[..., low], ordered[..., high]
+    # NumPy finds one place several times faster than two; the other value is the largest of those before it.
+    ordered = np.partition(given, high, axis=-1)
+    above = ordered[..., high]
+    below = ordered[..., :high].max(axis=-1) if high > low else above
     return np.asarray(below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part))
 
 

@@ -48,6 +48,15 @@ def test_few_sessions_know_the_noise_with_few_degrees_of_freedom() -> None:
     assert many.spread_freedom == pytest.approx(0.9 * 24)
 
 
+@pytest.mark.parametrize("sessions", [2, 16, 17, 64, 300])
+def test_a_gate_is_what_it_is_wherever_that_is_above_the_least(sessions: int) -> None:
+    noise = Chance(0.01, 30.0)
+    alone = uneven_gate(noise, sessions, 3)
+    assert uneven_gate(noise, sessions, 3, alone - 0.001) == alone
+    assert uneven_gate(noise, sessions, 3, alone + 0.001) == alone + 0.001
+    assert uneven_gate(noise, sessions, 3, 2.0) == 2.0
+
+
 def test_the_less_is_known_of_the_noise_the_further_out_are_the_limits() -> None:
     few, many = Chance(0.05, 5.0), Chance(0.05, 500.0)
     assert uneven_gate(few, 4, 5) > uneven_gate(many, 4, 5) > uneven_gate(many, 2, 5) > 1.05
