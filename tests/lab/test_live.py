@@ -11,6 +11,7 @@ from dbcpu.hosts.quiesce import settle
 from lab.causes import Hog, PinnedTogether, Sleep, Stopped, ThreePinned
 from lab.generator import Generator
 from lab.naming import named, skip_where_nothing_can_be_made
+from support.busy import BUSY
 
 NEED_NO_PRIVILEGE: list[type[Generator]] = [Generator, PinnedTogether, ThreePinned, Hog, Stopped, Sleep]
 SHORT_S = (0.7, 0.8)
@@ -24,5 +25,5 @@ def test_causes_that_anybody_can_make_are_named() -> None:
     skip_where_nothing_can_be_made()
     quiet = settle(LocalHost(), QUIET_WITHIN_S)
     if not quiet.settled:
-        pytest.skip(f"this machine is busy: {quiet.busy_share:.0%} of its CPU time, and not quiet for a moment")
+        pytest.skip(f"{BUSY}: {quiet.busy_share:.0%} of its CPU time, and not quiet for a moment")
     named(NEED_NO_PRIVILEGE, seed=1, alone_s=SHORT_S)

@@ -93,7 +93,6 @@ def box(server: DebianServer) -> Request:
     return Request("box", "postgresql", server.url.replace(f":{server.password}@", "@"), server.password)
 
 
-@pytest.mark.alone
 def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: Measure) -> None:
     record = measure(looped(6.0), sessions="3", for_s=6.0)
     assert record.header.status == "complete"

@@ -22,7 +22,7 @@ from support.busy import fail_unless_busy
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow]
 
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""

@@ -22,7 +22,7 @@ from support.busy import fail_unless_busy
 from support.priority import prefer
 from support.servers.postgresql import DebianServer
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 CHOICES = Choices(sessions="1,3", size="short", executions=1, repeats=3, seed=1)
 TRIES = 8

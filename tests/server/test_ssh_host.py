@@ -198,7 +198,6 @@ def test_greeting_of_the_login_shell_is_passed_over(sshd: Sshd) -> None:
 # --- what it samples
 
 
-@pytest.mark.alone
 def test_it_sees_what_the_local_sampler_sees(host: ShellHost) -> None:
     """One process is moved between two CPUs, and watched both ways at the same time."""
     cpus = sorted(os.sched_getaffinity(0))

@@ -1,0 +1,63 @@
+"""A test that other work kept from an answer is run again by itself: a busy machine must not hide that it fails."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.busy import BUSY
+from support.paths import ROOT
+
+TESTS = f"""
+import os
+
+import pytest
+
+
+@pytest.mark.parametrize("name", ["a b", "c"])
+def test_it_measures(name):
+    if "DBCPU_TEST_DEFERRED" not in os.environ:
+        pytest.skip("{BUSY} with other work" if name == "a b" else "this machine has one CPU")
+    raise AssertionError("it measures wrongly")
+
+
+def test_it_computes():
+    pass
+"""
+MARKS = "[pytest]\nmarkers = alone: by itself\n"
+
+
+def run(folder: Path, marks: str, *options: str, **variables: Path) -> tuple[int, str]:
+    named = {name: str(value) for name, value in variables.items()}
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-pplugins.deferred", "-pno:cacheprovider", "-m", marks, *options],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, **named, "PYTHONPATH": f"{ROOT}/tests:{ROOT}/kit"},
+    )  # fmt: skip
+    return done.returncode, done.stdout
+
+
+def test_what_was_skipped_for_other_work_runs_with_those_that_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("DBCPU_TEST_DEFER_TO", "DBCPU_TEST_DEFERRED", "PYTEST_XDIST_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "test_x.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    list_ = tmp_path / "deferred-tests"
+    code, out = run(tmp_path, "not alone", "--numprocesses=2", DBCPU_TEST_DEFER_TO=list_)
+    assert (code, "1 passed, 2 skipped" in out) == (0, True), out
+    assert list_.read_text() == "test_x.py::test_it_measures[a b]\n"
+    code, out = run(tmp_path, "alone", DBCPU_TEST_DEFERRED=list_)
+    assert (code, "1 failed, 2 deselected" in out, "it measures wrongly" in out) == (1, True, True), out
+
+
+def test_nothing_deferred_leaves_an_empty_list(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text("def test_it_computes():\n    pass\n")
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    list_ = tmp_path / "deferred-tests"
+    list_.write_text("test_x.py::test_of_the_run_before\n")
+    code, out = run(tmp_path, "not alone", DBCPU_TEST_DEFER_TO=list_)
+    assert (code, list_.read_text()) == (0, ""), out
