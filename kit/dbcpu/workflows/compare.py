@@ -10,7 +10,7 @@ from typing import Any
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
-from dbcpu.analysis.comparison.published import Published, parse
+from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import FAIR, size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
@@ -33,8 +33,9 @@ from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
 from dbcpu.reports.documents.lines import with_findings
+from dbcpu.store import csv_file
 from dbcpu.store.database import load_run, open_store
-from dbcpu.store.record_file import SUFFIXES, is_file_name, refuse_url
+from dbcpu.store.record_file import SUFFIXES, refuse_url
 from dbcpu.workflows.given_shapes import with_shapes
 from dbcpu.workflows.import_runs import holds_run, read_run
 from dbcpu.workflows.readable_runs import say_left_out
@@ -186,7 +187,7 @@ def _file_of(side: str) -> str:
 
 def _record(run: str, store: str | None) -> RunRecord:
     """A run of the store, or of a file in any form that can be imported. Raises as ``load_run`` and ``read_run``."""
-    if not Path(run).is_file() or not (is_file_name(run) or run.lower().endswith(PUBLISHED_SUFFIX)):
+    if not (Path(run).is_file() and Path(run).suffix):
         return load_run(run, store)
     record, warning = read_run(run)
     if warning:
@@ -338,7 +339,13 @@ def _published(path: Path) -> Published:
         content = read_given(path, MAX_PUBLISHED_BYTES + 1)
         if len(content) > MAX_PUBLISHED_BYTES:
             raise UsageError(f"{path} is larger than {MAX_PUBLISHED_BYTES >> 20} MiB; give a file of published figures")
-        return parse(content.decode("utf-8"), path.stem)
+        text = content.decode("utf-8")
+        if csv_file.columns_of(text).isdisjoint(NEEDED):
+            raise UsageError(
+                f"{path} is neither a run nor a table of published figures; a run has the columns {csv_file.FORMS}, "
+                f"such a table {FORM}"
+            )
+        return parse(text, path.stem)
     except OSError as error:
         raise StoreError(f"{path} could not be read: {error.strerror}; give a file of published measurements") from None
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from dbcpu.reports.documents import history
 from dbcpu.store.database import open_store
 from dbcpu.workflows.check import earlier_runs
 from dbcpu.workflows.kept_figures import KeptFigures
-from dbcpu.workflows.readable_runs import ReadableRuns
+from dbcpu.workflows.readable_runs import ReadableRuns, none_kept
 
 MAX_RUNS = 60
 
@@ -56,7 +56,7 @@ def overview_document(
             if (made := _trend(runs, kept, run_ids[:most])) is not None:
                 found.append(made)
     if not found:
-        raise UsageError("no complete run is kept yet; dbcpu run measures one")
+        raise UsageError(none_kept("complete run", target, host))
     return history.overview(found)
 
 

@@ -9,6 +9,7 @@ from dbcpu.config.targets import say_faults
 from dbcpu.formatting import UNKNOWN, aligned
 from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
+from dbcpu.workflows.readable_runs import none_kept
 
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
 
@@ -39,6 +40,10 @@ def list_runs(
 
             words = verdicts(opened, runs)
     _say(runs, words if with_verdict else None, as_json=as_json)
+    if not runs and not as_json:
+        click.echo(none_kept("run", target, host), err=True)
+    if not runs and out is not None:
+        click.echo(f"nothing is written to {out}", err=True)
     if not as_json and len(found) > len(runs):
         click.echo(f"only the newest {limit} are shown; --limit 0 shows all", err=True)
     if out is not None and words is not None and runs:
@@ -56,7 +61,8 @@ def _say(runs: Sequence[RunSummary], words: Mapping[str, str] | None, *, as_json
          f"{r.workload} {r.size}", r.levels, str(r.rounds), r.label) for r in runs
     ]  # fmt: skip
     headings = HEADINGS if words is None else (*HEADINGS[:5], "verdict", *HEADINGS[5:])
-    click.echo("\n".join(aligned(headings, lines)) if lines else "no run is kept yet", err=not lines)
+    if lines:
+        click.echo("\n".join(aligned(headings, lines)))
 
 
 def _write(runs: Sequence[RunSummary], words: Mapping[str, str], out: Path, *, all_shown: bool) -> None:

@@ -82,3 +82,10 @@ def _parsed(text: str) -> HistoryKey | None:
 def say_left_out(run_id: str, error: DbcpuError) -> None:
     """A sentence on standard error."""
     sys.stderr.write(f"dbcpu: {plain(f'run {run_id} is left out: {error}')}\n")
+
+
+def none_kept(what: str, target: str | None, host: str | None) -> str:
+    """That no such run (``what``: "run", "complete run") is in the store, and what helps."""
+    chosen = "".join([f" of target {target!r}" if target else "", f" on host {host!r}" if host else ""])
+    helps = "; dbcpu list shows which there are" if chosen else " yet; dbcpu run measures one"
+    return f"no {what}{chosen} is kept{helps}"

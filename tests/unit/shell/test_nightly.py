@@ -388,8 +388,9 @@ def test_a_url_becomes_a_file_name_without_its_password(night: Night) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-k", "0"), "0 is not a whole number from 1 on"),
-        (("-d", "ten"), "ten is not a whole number"),
+        (("-k", "0"), "-k 0: not a whole number from 1 on"),
+        (("--turbo", "0.4", "this-vm"), "options of dbcpu come after the target"),
+        (("-d", "ten"), "-d ten: not a whole number"),
         (("-w", "soon"), "soon is not a whole number of minutes"),
         (("-w", "-1"), "-1 is not a whole number of minutes"),
         (("-y",), "unknown option: -y"),

@@ -30,6 +30,7 @@ class Kind:
 
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
     levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
+    ``only_totals``: ``fair`` rests on levels of which only total rates are known.
     ``cores``: as shown by the host, as given, or by the throughput curve; ``cores_from`` says which in words, '' where
     the host shows them. None where nothing gives them.
     """
@@ -44,6 +45,7 @@ class Kind:
     fair_throughput: float
     measured: int
     undecided: tuple[int, ...] = ()
+    only_totals: bool = False
     licence: Licence | None = None
     price: Price | None = None
 
@@ -150,12 +152,15 @@ def size(
 
 
 def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelView | None:
-    """The largest level up to ``most`` that is fair, as is every smaller one; None if none is."""
+    """The largest level up to ``most`` that is fair, as is every smaller one; None if none is.
+
+    Where only total rates are known, nothing says that a level is unfair.
+    """
     found = None
     for each in sorted(levels, key=lambda view: view.level):
         if not each.sessions or each.level > most:
             continue
-        if not each.shares_known or not _is_fair(each, ratio):
+        if each.shares_known and not _is_fair(each, ratio):
             break
         found = each
     return found
@@ -197,12 +202,7 @@ def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
         for each in kinds
         if not each.loaded
     ]
-    found += [
-        f"{each.name}: undecided whether shares are equal at N={short_ranges(each.undecided)}; fair N counts these "
-        "levels as they were measured."
-        for each in kinds
-        if each.undecided
-    ]
+    found += [_undecided(each) for each in kinds if each.undecided]
     names = [each.name for each in kinds if each.cores is None]
     if not names:
         return tuple(found)
@@ -213,6 +213,15 @@ def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
     if busy is not None and kinds[0].cores is None:
         found.append(f"A busy core of {kinds[0].name} is counted as one single session.")
     return tuple(found)
+
+
+def _undecided(kind: Kind) -> str:
+    where = f"N={short_ranges(kind.undecided)}"
+    if kind.only_totals:
+        return f"{kind.name}: only total rates are known; fair N takes shares for equal at {where}, which is not known."
+    return (
+        f"{kind.name}: undecided whether shares are equal at {where}; fair N counts these levels as they were measured."
+    )
 
 
 def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
@@ -238,6 +247,7 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
         fair_throughput=fair.throughput,
         measured=max(each.level for each in within),
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
+        only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
         licence=licence if isinstance(licence, Licence) else None,
         price=price if isinstance(price, Price) else None,
     )
@@ -308,7 +318,11 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
         return ""
     parts = [f"{plural(each.vcpus, 'vCPU')} of {each.kind.name} ({_with(each)})" for each in needs]
     cores = f"{plural(busy, 'busy core')} of {old.name}"
-    return f"{cores} {'is' if busy == 1 else 'are'} {listed(parts).replace(' and ', ' or ')}, at max/min <= {ratio:g}."
+    totals = [each.kind.name for each in needs if each.kind.only_totals]
+    fair = f"at max/min <= {ratio:g}" if len(totals) < len(needs) else ""
+    assumed = f"if sessions of {listed(totals)} get equal shares, which total rates do not show" if totals else ""
+    words = listed(parts).replace(" and ", " or ")
+    return ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed))) + "."
 
 
 def _with(need: Need) -> str:

@@ -146,8 +146,8 @@ def _level(soak: Soak, analysis: Analysis) -> str:
         return took
     ref = analysis.reference
     if ref is not None and slowdown < ref.limit:
-        return f"{took} (slowdown {times(slowdown)}; below {times(ref.limit)} is noise)"
-    return f"{took} (slowdown {times(slowdown)})"
+        return f"{took} (mean slowdown {times(slowdown)}; below {times(ref.limit)} is noise)"
+    return f"{took} (mean slowdown {times(slowdown)})"
 
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:

@@ -17,7 +17,7 @@ from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.findings import UNANSWERED
 from dbcpu.formatting import number, percent, plural, seconds, times
-from dbcpu.record import Header
+from dbcpu.record import Header, Plan
 
 MIN_RUNS = 5
 """Earlier runs that a band needs."""
@@ -155,8 +155,8 @@ HistoryKey = Sequence[str | None]
 def history_key(header: Header) -> HistoryKey:
     """What runs of one history have in common; None where it is not known.
 
-    Target, vCPUs, host and maintenance first, which must agree; then what the work is, of which an unknown fact is
-    ignored.
+    Target, vCPUs, host, maintenance and experiment first, which must agree; then what the work is, of which an unknown
+    fact is ignored.
     """
     plan = header.plan
     own = (
@@ -164,8 +164,16 @@ def history_key(header: Header) -> HistoryKey:
         None if plan.vcpus is None else str(plan.vcpus),
         header.host.hostname if header.host else None,
         MAINTENANCE if in_maintenance(header) else None,
+        _experiment(plan),
     )
     return (*own, *(value_of(header) for value_of in MUST_AGREE.values()))
+
+
+def _experiment(plan: Plan) -> str:
+    """A pool of other jobs, or whose calls come in another way, is another pool."""
+    if plan.experiment != "pool":
+        return plan.experiment
+    return f"pool {plan.pieces} {plan.blocking} {plan.block_s} {plan.connections} {plan.one_at_a_time}"
 
 
 def same_history(one: HistoryKey, other: HistoryKey) -> bool:
@@ -176,7 +184,7 @@ def same_history(one: HistoryKey, other: HistoryKey) -> bool:
     )
 
 
-_OWN = 4
+_OWN = 5
 KEY_FACTS = _OWN + len(MUST_AGREE)
 
 

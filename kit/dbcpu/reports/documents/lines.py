@@ -11,7 +11,10 @@ from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Secti
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One number for programs: a row in the form of published measurements, with ratio and interval."""
+    """One number for programs: a row in the form of published measurements, with ratio and interval.
+
+    ``doubt``: why a published number is not believed.
+    """
 
     label: str
     configuration: str
@@ -22,9 +25,11 @@ class Line:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
+    doubt: str = ""
 
 
-COLUMNS = tuple(Column(name, name) for name in Line.__dataclass_fields__)
+_DOUBT = Column("doubt", "doubt")
+COLUMNS = tuple(Column(name, name) for name in Line.__dataclass_fields__ if name != _DOUBT.key)
 
 
 def comparing(
@@ -41,6 +46,7 @@ def comparing(
     name: str = "comparison",
 ) -> Document:
     """A document whose JSON has title, verdict, ``data`` and notes, and whose CSV has ``lines``."""
+    columns = (*COLUMNS, _DOUBT) if any(each.doubt for each in lines) else COLUMNS
 
     def whole() -> Mapping[str, Any]:
         made = data() if callable(data) else data
@@ -52,7 +58,7 @@ def comparing(
         verdict=verdict,
         sections=sections,
         data=whole,
-        records=lambda: Table(title, COLUMNS, lines),
+        records=lambda: Table(title, columns, lines),
         notes=notes,
         front=front,
         make_page=page,

@@ -162,7 +162,13 @@ COLUMNS = (
     Column("metric", "metric", kind="text", value=attrgetter("measurement.metric")),
     Column("value", "value", cell_text, kind="figure", value=attrgetter("measurement.value")),
     Column("ratio", "ratio", times, kind="figure", value=lambda each: None if each.doubt else each.ratio),
-    Column("linear", "linear", lambda ratio: "" if ratio is None else times(ratio), kind="figure"),
+    Column(
+        "linear",
+        "linear",
+        lambda ratio: "" if ratio is None else times(ratio),
+        kind="figure",
+        value=lambda each: None if each.doubt else each.linear,
+    ),
 )
 DOUBTED = Column("doubt", "doubt", kind="text")
 
@@ -170,7 +176,7 @@ DOUBTED = Column("doubt", "doubt", kind="text")
 def _line(each: Normalised) -> Line:
     one = each.measurement
     ratio = None if each.doubt else each.ratio
-    return Line(one.label, one.configuration, one.n, one.cpus, one.metric, one.value, ratio)
+    return Line(one.label, one.configuration, one.n, one.cpus, one.metric, one.value, ratio, doubt=each.doubt)
 
 
 def _line_data(each: Normalised) -> dict[str, object]:

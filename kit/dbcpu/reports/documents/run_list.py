@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, listed, plural
@@ -42,19 +42,31 @@ class ListedRun:
     verdict: str
 
 
+def _minute(at: str) -> str:
+    return at[:16].replace("T", " ")
+
+
+def _answer(row: ListedRun) -> str:
+    ended = "" if row.status == "complete" else row.status
+    return ", ".join(filter(None, (row.verdict, ended))) or UNKNOWN
+
+
+def _where(row: ListedRun) -> str:
+    return f"{row.target} on {row.host}" if row.host and row.host != row.target else row.target
+
+
 COLUMNS = (
     Column("run_id", "run", kind="name"),
-    Column("started_at", "started (UTC)", lambda at: at[:16].replace("T", " "), kind="name"),
-    Column("target", "target", kind="text"),
-    Column("host", "host", lambda host: host or UNKNOWN, kind="text"),
-    Column("verdict", "verdict", lambda verdict: verdict or UNKNOWN, kind="name"),
+    Column("verdict", "verdict", kind="name", value=_answer),
+    Column("started_at", "started (UTC)", _minute, kind="name"),
+    Column("target", "target", kind="text", value=_where),
     Column("label", "label", kind="text"),
     Column("workload", "workload", kind="text"),
     Column("levels", "levels", kind="text"),
     Column("rounds", "rounds", kind="figure"),
-    Column("database", "database", kind="text"),
-    Column("status", "status", kind="text"),
 )
+"""What a screen has room for; ``RECORDS`` have all of it."""
+RECORDS = tuple(Column(each.name, each.name) for each in fields(ListedRun))
 
 
 def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
@@ -75,7 +87,7 @@ def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
             "runs": [asdict(each) for each in runs],
             "all_shown": all_shown,
         },
-        records=lambda: Table(title, COLUMNS, runs),
+        records=lambda: Table(title, RECORDS, runs),
         notes=(*caveats, NOTE),
         front=Front(
             question="Which runs are stored, and what is the verdict of each?",

@@ -258,3 +258,22 @@ def test_what_the_run_answers_counts_before_what_was_measured() -> None:
     counted_unequal = [replace(each, max_over_min=1.08, even=Answer.NO) for each in others]
     assert fair_level([one, *counted_unequal], 1.1, 4) == one
     assert fair_level([one, *counted_unequal], 1.2, 4) == counted_unequal[-1], "as much is accepted"
+
+
+def totals(record: RunRecord) -> RunRecord:
+    """The same where of several sessions only their rate together is known."""
+    rounds = tuple(replace(each, shares_known=each.level == 1) for each in record.rounds)
+    return replace(record, rounds=rounds)
+
+
+def test_a_host_of_which_only_totals_are_known_is_sized_by_them_and_no_evenness_is_claimed() -> None:
+    run = totals(with_smt())
+    found = sized(("old", run), ("same", run), rules=SizingRules((), ()), busy=4)
+    (need,) = found.needs
+    assert (need.vcpus, need.kind.fair, need.kind.undecided_up_to_fair) == (6, 8, (2, 4, 5, 6, 8))
+    assert found.sentence == (
+        "4 busy cores of old are 6 vCPUs of same (2 threads per core), if sessions of same get equal shares, "
+        "which total rates do not show."
+    )
+    assert any(each.startswith("same: only total rates are known; fair N takes shares for equal at N=2,4") for each in
+               found.unknown)  # fmt: skip

@@ -65,8 +65,12 @@ def test_the_key_of_a_history_says_what_runs_must_share() -> None:
     longer = replace(one, plan=replace(one.plan, workload=replace(work, size="long", n=120)))
     elsewhere = noisy_run(1, target="other").header
     window = replace(one, label="maintenance window")
+    soak = replace(one, plan=replace(one.plan, experiment="soak"))
+    pool = replace(one, plan=replace(one.plan, experiment="pool", pieces=20))
+    waiting = replace(pool, plan=replace(pool.plan, blocking=10, block_s=1.0))
     assert in_maintenance(window)
     assert same_history(history_key(one), history_key(noisy_run(2).header))
     assert same_history(history_key(one), history_key(unknown))
-    for other in (longer, elsewhere, window):
+    for other in (longer, elsewhere, window, soak, pool):
         assert not same_history(history_key(one), history_key(other))
+    assert not same_history(history_key(pool), history_key(waiting))
