@@ -210,7 +210,7 @@ execution, normal), 2 to 16 cores, 6 repeats; seed {data["seed"]}. Two runs of e
 every sentence but "every session gets the same CPU" and "no difference shown" (which claims none), and every finding
 that something was found (drift of the solo rounds included).
 
-| host | pairs with a false verdict or finding | quiet sessions named slow | `dbcpu compare` tells them apart |
+| host | pairs with a false verdict or finding | quiet sessions named slow | `dbcpu compare` finds a difference |
 |---|---|---|---|
 {lines(alarms)}
 

@@ -48,13 +48,13 @@ usual session lost so much and full speed is denied.
 A/A pairs, {PAIR_REPEATS} repeats each, as above; where time is stolen sessions are unequal in truth, and only their
 comparison counts.
 
-| host | pairs | with a false verdict or finding | `dbcpu compare` tells them apart |
+| host | pairs | with a false verdict or finding | `dbcpu compare` finds a difference |
 |---|---|---|---|
 {lines(shown)}
 
 - without steal: {told(every["false_pairs"], every["pairs"])} with a false verdict or finding, at most 1 %: \
 {_met(every["false_pairs"] <= MAX_FALSE * every["pairs"])}
-- all that are told apart: {told(every_told_apart, whole)}, at most 1 %: {_met(every_told_apart <= MAX_FALSE * whole)}
+- all in which it finds one: {told(every_told_apart, whole)}, at most 1 %: {_met(every_told_apart <= MAX_FALSE * whole)}
 - false findings: {", ".join(f"`{code}` {many}" for code, many in claimed.most_common()) or "none"}
 
 {_compared(data["compared"])}

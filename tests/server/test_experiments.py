@@ -105,11 +105,15 @@ def test_sessions_of_a_soak_go_from_segment_to_segment_without_a_break(measure: 
     for earlier, later in pairwise(segments):
         for before, after in zip(earlier.sessions, later.sessions, strict=True):
             if not after.executions:
-                continue  # it ended its last segment before the slowest had ended the one before
+                continue
             end_s = earlier.released_monotonic_s + before.executions[-1].start_s + before.executions[-1].elapsed_s
             start_s = later.released_monotonic_s + after.executions[0].start_s
             assert start_s >= end_s - 1e-6
             late += [after.executions[0]] * (after.executions[0].start_s > 0)
+    for sessions in zip(*(each.sessions for each in segments), strict=True):
+        # Who ended its last segment before the slowest had ended the one before has nothing more, and never again.
+        has = [bool(session.executions) for session in sessions]
+        assert has[0] and has == sorted(has, reverse=True)
     for each in segments:
         assert all(session.answer_ok and session.cpu_s for session in each.sessions if session.executions)
         assert each.server_use is None

@@ -161,8 +161,9 @@ def published_document(names: Sequence[str], baseline: str | None = None, store:
         UsageError: a file has another form, or the baseline occurs nowhere.
         StoreError: a file or a run cannot be read.
     """
-    files = [_published(Path(name)) for name in names if _is_published(name)]
-    runs = [each for name in names if not _is_published(name) for each in _given(name, store)]
+    tables = {name for name in names if _is_published(name)}
+    files = [_published(Path(name)) for name in names if name in tables]
+    runs = [each for name in names if name not in tables for each in _given(name, store)]
     if runs:
         files.append(published_runs([measured_side(each.name, each.candidates) for each in _named(runs)]))
     if len(files) == 1:

@@ -18,8 +18,8 @@ from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, batches
 from dbcpu.analysis.placement.neighbours import Neighbours
-from dbcpu.analysis.placement.residency import Bounds, Mask
-from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
+from dbcpu.analysis.placement.residency import Mask
+from dbcpu.analysis.placement.valid_sessions import Key, Timed, bounds_of, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
@@ -46,8 +46,7 @@ def watch(context: RunContext) -> WatchedRun | None:
     rounds = []
     for _, group in groupby(context.delivered, key=lambda each: each.round.order):
         members = list(group)
-        spans = [(member.span.start_s, member.span.end_s) if member.span else None for member in members]
-        rounds.append(WatchedRound.of(members[0].round, Bounds.of(spans)))
+        rounds.append(WatchedRound.of(members[0].round, bounds_of(members)))
     if not rounds:
         return None
     together = batches(rounds, len(cores.siblings), cores.siblings.keys())

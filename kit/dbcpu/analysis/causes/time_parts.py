@@ -4,15 +4,14 @@ The gap is divided by the evidence that its cause is derived from: stolen time f
 neither covers stays "off-CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Bounds, Span, stretches
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Bounds, stretches
 from dbcpu.analysis.placement.stolen import stolen_from
-from dbcpu.analysis.placement.valid_sessions import Timed, timed_round
+from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of, timed_round
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, RunRecord
@@ -51,8 +50,7 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
     members = timed_round(record, order)
     if not members:
         return ()
-    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
-    stolen, idle = _met(members[0].round, spans)
+    stolen, idle = _met(members[0].round, bounds_of(members))
     views = {each.ordinal: each for each in analysis.sessions if each.order == order}
     found = [
         _parts(views[each.session.ordinal], each, float(stolen[at]), float(idle[at]))
@@ -62,9 +60,9 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
     return tuple(sorted(found, key=lambda each: (-(each.view.elapsed_s or 0.0), each.view.ordinal)))
 
 
-def _met(round_: Round, spans: Sequence[Span | None]) -> tuple[Floats, Floats]:
+def _met(round_: Round, bounds: Bounds) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
-    rows = stretches(round_).clipped(Bounds.of(spans))
+    rows = stretches(round_).clipped(bounds)
     idle_s = np.zeros(len(round_.sessions))
     np.add.at(idle_s, rows.session, rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED)))
     return stolen_from(round_, rows), idle_s

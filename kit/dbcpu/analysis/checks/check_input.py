@@ -1,7 +1,7 @@
 """What every check is given."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
@@ -13,7 +13,7 @@ from dbcpu.record import Round, RunRecord
 
 @dataclass(frozen=True, slots=True)
 class CheckInput:
-    """A record, and what has been made of it so far. ``counted``: sessions of which the database counted anything."""
+    """A record, and what has been made of it so far."""
 
     record: RunRecord
     sessions: tuple[Timed, ...]
@@ -28,10 +28,11 @@ class CheckInput:
     shared_core: SharedCore | None = None
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
-    counted: tuple[Timed, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "counted", tuple([each for each in self.sessions if each.session.db]))
+    @property
+    def counted(self) -> tuple[Timed, ...]:
+        """Sessions of which the database counted anything."""
+        return tuple([each for each in self.sessions if each.session.db])
 
     @property
     def rounds(self) -> tuple[Round, ...]:

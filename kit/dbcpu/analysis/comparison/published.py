@@ -163,8 +163,6 @@ def _base(each: Measurement, rows: Sequence[Measurement], baseline: str | None) 
 
 
 def _check_columns(columns: Sequence[str], title: str) -> None:
-    if "n" in columns and {"seconds", "rate"} & set(columns):
-        raise UsageError(f"{title} holds times or rates of a run; import that file first: `dbcpu import FILE`")
     missing = [name for name in NEEDED if name not in columns]
     unknown = [name for name in columns if name not in COLUMNS]
     if missing or not set(COUNTS) & set(columns):

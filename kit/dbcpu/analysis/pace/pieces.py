@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import HostInfo, Round
 
@@ -57,7 +57,7 @@ def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -
     round_ = members[0].round
     if round_.witness is None:
         return RoundPieces({}, {}, {})
-    bounds = Bounds.of([(each.span.start_s, each.span.end_s) if each.span else None for each in members])
+    bounds = bounds_of(members)
     rows = stretches(round_).snapped(bounds, 1 / poll_hz(round_)).clipped(bounds)
     rows = rows.where(rows.runnable)
     on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}

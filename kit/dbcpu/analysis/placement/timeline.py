@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import usable_cores
-from dbcpu.analysis.placement.residency import OTHER, Bounds, Stretches, stretches
-from dbcpu.analysis.placement.valid_sessions import timed_round
+from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
+from dbcpu.analysis.placement.valid_sessions import bounds_of, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord
 
@@ -111,19 +111,18 @@ def timeline(record: RunRecord, order: int | None) -> Timeline | None:
     if not members or not any(each.session.residency for each in members):
         return None
     round_ = members[0].round
-    spans = [(each.span.start_s, each.span.end_s) if each.span else None for each in members]
-    known = [span for span in spans if span]
-    rows = stretches(round_).clipped(Bounds.of(spans))
-    if not known or not rows.cpu.size:
+    bounds = bounds_of(members)
+    rows = stretches(round_).clipped(bounds)
+    if not rows.cpu.size:
         return None
-    edges = np.linspace(min(0.0, *(start for start, _ in known)), max(end for _, end in known), MOMENTS + 1)
+    first_s, last_s = float(np.nanmin(bounds.starts_s)), float(np.nanmax(bounds.ends_s))
+    edges = np.linspace(min(0.0, first_s), last_s, MOMENTS + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     cpus = _cpus(record, round_)
     doing = np.zeros((len(members), MOMENTS), np.int8)
     where = np.full((len(members), MOMENTS), -1, np.int32)
-    for at, span in enumerate(spans):
-        if span:
-            doing[at, (middles >= span[0]) & (middles < span[1])] = UNSEEN
+    for at, (start_s, end_s) in enumerate(zip(*bounds, strict=True)):
+        doing[at, (middles >= start_s) & (middles < end_s)] = UNSEEN
     firsts, lasts = np.searchsorted(middles, rows.from_s), np.searchsorted(middles, rows.to_s)
     for row in range(rows.cpu.size):
         here = (int(rows.session[row]), slice(int(firsts[row]), int(lasts[row])))

@@ -12,6 +12,7 @@ from itertools import pairwise
 from operator import attrgetter
 
 from dbcpu.analysis.frozen_rows import made
+from dbcpu.analysis.placement.residency import Bounds
 from dbcpu.analysis.placement.work_done import undone
 from dbcpu.formatting import seconds
 from dbcpu.record import Execution, HostInfo, Round, RunRecord, Session
@@ -105,6 +106,11 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
     """The sessions of the round with this ``order``, by the clock of the whole run; none if there is no such round."""
     found = [each for each in record.rounds if each.order == order]
     return _all_timed(record, found) if found else ()
+
+
+def bounds_of(members: Sequence[Timed]) -> Bounds:
+    """From when to when each ran, in seconds after the release of its round."""
+    return Bounds.of([(each.span.start_s, each.span.end_s) if each.span else None for each in members])
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:

@@ -1,7 +1,7 @@
 """An index of stored runs: which there are, of what, and the verdict of each."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from dbcpu.analysis.results.fact import Fact
@@ -121,8 +121,8 @@ def _verdicts(runs: Sequence[ListedRun]) -> Iterator[tuple[str, int]]:
     yield from ((word, counts[word]) for word in VERDICTS if counts[word])
 
 
-def _names(names: Iterator[str] | Sequence[str]) -> str:
-    """The most frequent three, and how many more there are."""
-    counted = [name for name, _ in Counter(names).most_common()]
-    more = [f"{len(counted) - 3} more"] if len(counted) > 3 else []
-    return listed([*counted[:3], *more]) if counted else ""
+def _names(names: Iterable[str]) -> str:
+    """Three of them, those of the newest runs first, and how many more there are."""
+    found = list(dict.fromkeys(names))
+    more = [f"{len(found) - 3} more"] if len(found) > 3 else []
+    return listed([*found[:3], *more]) if found else ""
