@@ -22,7 +22,7 @@ from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.record import TOO_LATE, Server
-from dbcpu.targets.base import Outcome, ServerClaim, Session, Target, Work
+from dbcpu.targets.base import Arms, Outcome, ServerClaim, Session, Target, Work
 
 BATCH = 8
 """Sessions that connect at the same time: with all at once the listener's queue would be measured."""
@@ -217,6 +217,9 @@ class Gate:
         if incoming:
             self._selector.register(incoming.fileno(), selectors.EVENT_READ, incoming)
         self._running = set(sessions)
+        for session in sessions:
+            if isinstance(session, Arms):
+                session.arm()
         with _undisturbed():
             is_realtime = realtime(True)
             cpu_s, at, epoch_s, now_s = time.process_time(), datetime.now(UTC), time.time(), time.monotonic()

@@ -166,6 +166,14 @@ class Target(AbstractContextManager["Target"], Protocol):
 
 
 @runtime_checkable
+class Arms(Protocol):
+    """A session whose first execution can be made ready, so that ``start`` only has to send it."""
+
+    def arm(self) -> None:
+        """Sends nothing. Called after ``warm`` and ``Blocks.block``, right before the release; raises nothing."""
+
+
+@runtime_checkable
 class Blocks(Protocol):
     """A session that can be given a job which only waits: it holds its session and uses no CPU."""
 

@@ -89,16 +89,17 @@ class _Explained:
         of, split, first, met = self.of, self.split, self.causes.first, self.of.evidence
         alone_s = np.where(self.known, of.alone.elapsed_s, np.nan)
         counted_s, counted_causes = self._counted()
-        paced, rounds = of.pace.known, [each.round for each in of.timed]
+        paced, sessions = of.pace.known, [each.session for each in of.timed]
+        rounds = [of.seen.rounds[at] for at in of.seen.round_at.tolist()]
         return {
             "level": [each.level for each in rounds],
             "repeat": [each.repeat for each in rounds],
             "variant": [each.variant for each in rounds],
             "order": [each.order for each in rounds],
-            "ordinal": [each.session.ordinal for each in of.timed],
+            "ordinal": [each.ordinal for each in sessions],
             "elapsed_s": _or_none(of.elapsed_s),
-            "connect_s": [each.session.connect_s for each in of.timed],
-            "executions": [len(each.session.executions) for each in of.timed],
+            "connect_s": [each.connect_s for each in sessions],
+            "executions": [len(each.executions) for each in sessions],
             "slowdown": _or_none(of.elapsed_s / np.where(alone_s != 0, alone_s, np.nan)),
             "inflation_s": _or_none(split.inflation_s),
             "queue_s": _or_none(split.queue_s),

@@ -32,9 +32,13 @@ Partners = Sequence[tuple[int, int, float]]
 
 @dataclass(frozen=True, slots=True)
 class WatchedRun:
-    """What was seen of each session of a run, and who was near it in its round: ``row`` is that of its key."""
+    """What was seen of each session of a run, and who was near it in its round: ``row`` is that of its key.
+
+    ``round_at``: by row, the index of its round.
+    """
 
     evidence: Evidence
+    rounds: tuple[Round, ...]
     neighbours: tuple[Neighbours, ...]
     round_at: npt.NDArray[np.int64]
     row: Mapping[Key, int]
@@ -54,7 +58,8 @@ def watch(context: RunContext) -> WatchedRun | None:
     neighbours = tuple(Neighbours(each.round, each.stretches, cores.siblings) for each in rounds)
     counts = [len(each.round.sessions) for each in rounds]
     row = {each.key: at for at, each in enumerate(context.delivered)}
-    return WatchedRun(evidence, neighbours, np.repeat(np.arange(len(counts)), counts), row)
+    rounds_at = np.repeat(np.arange(len(counts)), counts)
+    return WatchedRun(evidence, tuple(each.round for each in rounds), neighbours, rounds_at, row)
 
 
 def cores_of(record: RunRecord) -> Cores:
@@ -114,8 +119,8 @@ class Sessions:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
         self.core_of = cores_of(context.record).core
         self.valid = self._mask([not each.why for each in self.timed])
-        self.shares_known = self._mask([each.round.shares_known for each in self.timed])
-        self.lone = self._mask([len(each.round.sessions) == 1 for each in self.timed])
+        self.shares_known = self._mask([each.shares_known for each in seen.rounds])[seen.round_at]
+        self.lone = self._mask([len(each.sessions) == 1 for each in seen.rounds])[seen.round_at]
         self.waits = self._mask([bool(each.session.waits) for each in self.timed])
         self.traced = self._mask([bool(each.session.ran_instead) for each in self.timed])
         self.executions = self._floats([len(each.span.executions) if each.span else 0 for each in self.timed])
@@ -140,15 +145,12 @@ class Sessions:
 
     def _throttled(self) -> Floats:
         """By their quota, 0 where nothing was."""
-        shares = {
-            id(each): throttled_shares(each)
-            for each in {id(e.round): e.round for e in self.timed}.values()
-            if each.cgroups
-        }
+        shares = {at: throttled_shares(each) for at, each in enumerate(self.seen.rounds) if each.cgroups}
         if not shares:
             return np.zeros(len(self.timed))
         none: Mapping[int, float] = {}
-        return self._floats([shares.get(id(each.round), none).get(each.session.ordinal, 0.0) for each in self.timed])
+        rows = zip(self.seen.round_at.tolist(), self.timed, strict=True)
+        return self._floats([shares.get(at, none).get(each.session.ordinal, 0.0) for at, each in rows])
 
     def _paces(self, context: RunContext) -> Paces:
         paces = context.split.sessions if context.split else {}

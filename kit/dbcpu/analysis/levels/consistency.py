@@ -25,7 +25,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
-from dbcpu.analysis.levels.main_cause import by_sessions, cause_shown, lost_by_session, main_cause
+from dbcpu.analysis.levels.main_cause import by_sessions, causes_shown, lost_by_session, main_cause
 from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of_rounds, spans_of, usable
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
@@ -39,6 +39,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import IMPORTED
 
@@ -48,7 +49,7 @@ COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
 
 
-def split(elapsed_s: Sequence[float], gate: float) -> tuple[float | None, float | None]:
+def split(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | None, float | None]:
     """Largest gap between neighbours as a ratio, and the largest value of the fast group.
 
     The second is None without two groups, both are None for fewer than two sessions.
@@ -130,7 +131,7 @@ def _level(
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     shares = all(members[0].round.shares_known for members in used)
     viewed = [[views[each.key] for each in members] for members in used]
-    causes = [[cause_shown(view, same) for view in members] for members in viewed]
+    causes = [causes_shown(members, same) for members in viewed]
     slower = [_slower(*both, same) for both in zip(viewed, causes, strict=True)] if shares else []
     connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     counted = _counted(viewed, vcpus)
@@ -237,7 +238,7 @@ def _seen(
         logs=tuple(tuple(np.log([span.per_execution_s for span in spans_of(members)]).tolist()) for members in rounds)
         if level > 1 and all(members[0].round.shares_known for members in rounds)
         else (),
-        cpus=tuple(usual_cpus(members) for members in rounds),
+        cpus=tuple(usual_cpus(members) for members in rounds) if len(rounds) >= MIN_ROUNDS else (),
         alone=context.alone_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
     )
@@ -253,15 +254,16 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
-        lost = [(each.elapsed_s, each.counted_s) for each in views]
-        # A wait that began before the release may be longer than a very short session.
-        work_s = [max(elapsed_s - counted_s, elapsed_s / COUNTED_LIMIT)
-                  for elapsed_s, counted_s in lost if elapsed_s and counted_s is not None]  # fmt: skip
-        if work_s and len(work_s) == len(lost):
-            factors = [(elapsed_s or 0.0) / each_s for (elapsed_s, _), each_s in zip(lost, work_s, strict=True)]
+        elapsed = [each.elapsed_s for each in views]
+        lost = [each.counted_s for each in views]
+        if elapsed and all(elapsed) and None not in lost:
+            elapsed_s = np.array(elapsed, dtype=np.float64)
+            # A wait that began before the release may be longer than a very short session.
+            work_s = np.maximum(elapsed_s - np.array(lost, dtype=np.float64), elapsed_s / COUNTED_LIMIT)
+            factors = elapsed_s / work_s
             slowdowns.append(median(factors))
             explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
-            ratios.append(max(1.0, max(factors) / min(factors) / explained))
+            ratios.append(max(1.0, float(factors.max() / factors.min()) / explained))
     if not slowdowns:
         return None
     return Counted(median(slowdowns), median(ratios), _upper(slowdowns))
@@ -315,7 +317,7 @@ def round_figures(
     """
     spans = spans_of(members)
     elapsed = np.array([span.per_execution_s for span in spans])
-    ratio, fastest_of_slow = split(list(elapsed), min_gap)
+    ratio, fastest_of_slow = split(elapsed, min_gap)
     shares = members[0].round.shares_known
     several = len(spans) > 1 and shares
     rows_done = rows * sum(len(span.executions) for span in spans)

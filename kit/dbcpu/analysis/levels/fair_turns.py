@@ -6,16 +6,17 @@ section 4.4). A session with less to do ends while all others still want a CPU; 
 
 from collections.abc import Sequence
 
+import numpy as np
 
-def ratio_of_fair_turns(work_s: Sequence[float], cpus: int) -> float:
+from dbcpu.analysis.statistics.cumulative import Floats
+
+
+def ratio_of_fair_turns(work_s: Sequence[float] | Floats, cpus: int) -> float:
     """The largest slowdown over the least, of sessions that start together; 1 where all have the same to do.
 
     ``work_s``: CPU time that each needs, above 0.
     """
-    ordered = sorted(work_s)
-    now_s, done_s, slowdowns = 0.0, 0.0, []
-    for ended, needed_s in enumerate(ordered):
-        now_s += (needed_s - done_s) * max(1.0, (len(ordered) - ended) / cpus)
-        done_s = needed_s
-        slowdowns.append(now_s / needed_s)
-    return max(slowdowns) / min(slowdowns)
+    ordered = np.sort(work_s)
+    left = np.arange(ordered.size, 0, -1)
+    slowdowns = np.cumsum(np.diff(ordered, prepend=0.0) * np.maximum(1.0, left / cpus)) / ordered
+    return float(slowdowns.max() / slowdowns.min())

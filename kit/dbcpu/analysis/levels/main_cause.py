@@ -8,9 +8,9 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SessionView
 
 
-def cause_shown(view: SessionView, same: bool) -> str:
+def causes_shown(views: Sequence[SessionView], same: bool) -> list[str]:
     """``same``: at a level at one pace what the pace of its CPUs explains is no cause."""
-    return Cause.NONE if same and view.pace_only else view.cause
+    return [Cause.NONE if same and view.pace_only else view.cause for view in views]
 
 
 def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: Answer) -> list[tuple[str, float]]:

@@ -4,18 +4,18 @@ A round begins ``GAP_S`` after the one before has ended, and nothing happens in 
 there, and what CPUs did and processes used does not grow.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
-from dbcpu.record import CpuSeries, Round
+from dbcpu.record import Round
 
-Amounts = Callable[[CpuSeries], tuple[Sequence[float], ...]]
 GAP_S = 1.0
 MAX_CELLS = 1 << 17
 """CPUs times changes of state: more at once gain nothing, and take memory."""
@@ -115,22 +115,22 @@ class JoinedRounds:
     @cached_property
     def steal(self) -> Curves:
         """Seconds, by CPU."""
-        return self._timeline(lambda row: (row.steal_s,))
+        return self._timeline("steal_s")
 
     @cached_property
     def irq(self) -> Curves:
         """Seconds of interrupts of either kind, by CPU."""
-        return self._timeline(lambda row: (row.irq_s, row.softirq_s))
+        return self._timeline("irq_s", "softirq_s")
 
     @cached_property
     def busy(self) -> Curves:
         """Seconds, by CPU."""
-        return self._timeline(lambda row: (row.busy_s,))
+        return self._timeline("busy_s")
 
     @cached_property
     def cycles(self) -> Curves:
         """Millions, by CPU, where its frequency is known."""
-        return self._timeline(lambda row: (row.mhz,), per_second=True)
+        return self._timeline("mhz", per_second=True)
 
     @cached_property
     def witness(self) -> Curves:
@@ -155,7 +155,7 @@ class JoinedRounds:
         cpus, from_s, to_s, used_s = np.array(used, dtype=np.float64).reshape(-1, 4).T
         return spread_by(cpus.astype(np.int64), from_s, to_s, used_s)
 
-    def _timeline(self, amounts: Amounts, *, per_second: bool = False) -> Curves:
+    def _timeline(self, *amounts: str, per_second: bool = False) -> Curves:
         """By CPU: the sum of ``amounts`` of its row, each with one value per slice; other rows are left out."""
         cpus = sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline})
         place = {cpu: at for at, cpu in enumerate(cpus)}
@@ -163,11 +163,14 @@ class JoinedRounds:
         gained, first = np.zeros((len(cpus), times.size)), 1
         for each, edges_s in zip(self.rounds, self.edges_s, strict=True):
             slices_s = np.diff(edges_s) if per_second else 1.0
-            rows = [(place[row.cpu], amounts(row)) for row in each.round.cpu_timeline]
-            found = {at: parts for at, parts in rows if all(len(part) + 1 == edges_s.size for part in parts)}
-            if found:
-                sums = np.array(list(found.values()), dtype=np.float64).sum(axis=1)
-                gained[list(found), first : first + edges_s.size - 1] = sums * slices_s
+            rows, many = each.round.cpu_timeline, edges_s.size - 1
+            parts = [list(map(attrgetter(name), rows)) for name in amounts]
+            if any(set(map(len, part)) - {many} for part in parts):
+                rows = tuple(row for row in rows if all(len(getattr(row, name)) == many for name in amounts))
+                parts = [list(map(attrgetter(name), rows)) for name in amounts]
+            if rows and many > 0:
+                sums = np.array(parts, dtype=np.float64).sum(axis=0)
+                gained[[place[row.cpu] for row in rows], first : first + many] = sums * slices_s
             first += edges_s.size
         some = gained.any(axis=1)
         many = int(some.sum())

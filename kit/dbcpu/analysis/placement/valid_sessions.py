@@ -9,13 +9,16 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from operator import attrgetter
+
+import numpy as np
 
 from dbcpu.analysis.frozen_rows import made
+from dbcpu.analysis.placement.execution_times import ExecutionTimes
 from dbcpu.analysis.placement.residency import Bounds
-from dbcpu.analysis.placement.work_done import undone
+from dbcpu.analysis.placement.undone_work import undone_of
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
-from dbcpu.record import Execution, HostInfo, Round, RunRecord, Session
+from dbcpu.record import HostInfo, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
 SOAK = "soak"
@@ -24,8 +27,8 @@ Key = tuple[int, int]
 """Of a session in its run: the order of its round, and its ordinal."""
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
-_BY_SERVER = ("server_start_s", "server_elapsed_s")
 _COUNTED = ("cpu_s", "run_delay_s")
+BACKWARDS = "its times run backwards"
 ONLY_WAITED = "its jobs only waited"
 SERVER_CLOCK = "server"
 """``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
@@ -82,30 +85,33 @@ class Timed:
 
 def clock_basis(record: RunRecord) -> str:
     """``client``, ``server``, or ``mixed`` (client start, server end), the same for all sessions of the run."""
-    sessions = [session for each in record.rounds for session in each.sessions if session.executions]
-    executions = [execution for session in sessions for execution in session.executions]
-    if not executions or any(None in map(attrgetter(name), executions) for name in _BY_SERVER):
+    return _basis(record, ExecutionTimes.of(record.rounds))
+
+
+def _basis(record: RunRecord, times: ExecutionTimes) -> str:
+    """The same; ``times``: of all rounds."""
+    if not times.sessions or not times.are_stamped:
         return "client"
     clocks = [clock for each in record.rounds for clock in each.clocks if clock.source == SERVER_CLOCK]
     uncertainty_s = max((clock.uncertainty_s for clock in clocks), default=0.0)
     if uncertainty_s <= 0:
         return "mixed"
-    if uncertainty_s <= TRUSTED_CLOCK_SHARE * min(each.elapsed_s for each in executions):
+    if uncertainty_s <= TRUSTED_CLOCK_SHARE * float(times.elapsed_s.min()):
         return "mixed"  # no session is shorter than its executions
-    in_turn = record.header.plan.one_at_a_time
-    shortest_s = min(_span(session, "client", in_turn=in_turn).elapsed_s for session in sessions)
+    shortest_s = min(each.elapsed_s for each in _spans(record, times, "client"))
     return "mixed" if uncertainty_s <= TRUSTED_CLOCK_SHARE * shortest_s else "server"
 
 
 def timed(record: RunRecord) -> tuple[Timed, ...]:
     """Every session of every round, in the order of the record."""
-    return _all_timed(record, record.rounds)
+    times = ExecutionTimes.of(record.rounds)
+    return _all_timed(record, record.rounds, times, _basis(record, times))
 
 
 def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
     """The sessions of the round with this ``order``, by the clock of the whole run; none if there is no such round."""
     found = [each for each in record.rounds if each.order == order]
-    return _all_timed(record, found) if found else ()
+    return _all_timed(record, found, ExecutionTimes.of(found), clock_basis(record)) if found else ()
 
 
 def bounds_of(members: Sequence[Timed]) -> Bounds:
@@ -113,21 +119,34 @@ def bounds_of(members: Sequence[Timed]) -> Bounds:
     return Bounds.of([(each.span.start_s, each.span.end_s) if each.span else None for each in members])
 
 
-def _all_timed(record: RunRecord, rounds: Sequence[Round]) -> tuple[Timed, ...]:
-    basis, not_done, in_turn = clock_basis(record), undone(record), record.header.plan.one_at_a_time
+def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
+    """``times``: of these rounds."""
+    members = [(each, session) for each in rounds for session in each.sessions]
+    keys = [(each.order, session.ordinal) for each, session in members]
+    whys = [_why_left_out(*member) for member in members]
+    is_undone = [False] * len(members)
+    if not_done := undone_of(record, rounds, times):
+        for at, key in enumerate(keys):
+            if not whys[at] and key in not_done:
+                whys[at], is_undone[at] = f"the work was not done: {not_done[key]}", True
+    ran = [at for at, (_, session) in enumerate(members) if session.executions]
+    spans: list[Span | None] = [None] * len(members)
+    for at, span in zip(ran, _spans(record, times, basis), strict=True):
+        spans[at] = span
+    wrong = _clock_steps(times) if basis != "client" else {}
+    wrong |= {row: BACKWARDS for row, at in enumerate(ran) if (one := spans[at]) and one.elapsed_s <= 0}
+    for row, why in wrong.items():
+        spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
     every_node = frozenset(node.values())
-    members = [(each, session) for each in rounds for session in each.sessions]
-    timings = [_timing(each, session, basis, not_done, in_turn) for each, session in members]
-    spans, whys, undone_by = zip(*timings, strict=True) if timings else ((), (), ())
     columns: dict[str, Sequence[object]] = {
         "round": [each for each, _ in members],
         "session": [session for _, session in members],
         "span": spans,
         "why": whys,
-        "undone": undone_by,
+        "undone": is_undone,
         "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for _, session in members],
-        "key": [(each.order, session.ordinal) for each, session in members],
+        "key": keys,
     }
     found = tuple(made(Timed, columns, len(members)))
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
@@ -148,35 +167,18 @@ def _of_its_span(member: Timed) -> Timed:
     return replace(member, session=replace(session, **counted))
 
 
-def _timing(
-    round_: Round, session: Session, basis: str, not_done: Mapping[Key, str], in_turn: bool
-) -> tuple[Span | None, str, bool]:
-    """Its span, why it is left out, and whether that is because its work was not done: as ``Timed`` has them."""
-    span = _span(session, basis, in_turn=in_turn) if session.executions else None
-    if span is not None and span.elapsed_s <= 0:
-        return None, "its times run backwards", False
-    if basis != "client" and (step := _clock_step(session)):
-        return None, step, False
-    why = _why_left_out(round_, session)
-    if not why and not_done and (reason := not_done.get((round_.order, session.ordinal))):
-        return span, f"the work was not done: {reason}", True
-    return span, why, False
-
-
-def _clock_step(session: Session) -> str:
-    """That the server's clock was set meanwhile, or '': the driver's stamps enclose all that the server did."""
-    stamped = [e for e in session.executions if e.server_start_s is not None and e.server_elapsed_s is not None]
-    if not stamped:
-        return ""
-    if min([each.server_elapsed_s or 0.0 for each in stamped]) < 0:
-        return "the server's clock was set back while it ran"
-    first, last = stamped[0], stamped[-1]
-    server_s = (last.server_start_s or 0.0) + (last.server_elapsed_s or 0.0) - (first.server_start_s or 0.0)
-    driver_s = last.start_s + last.elapsed_s - first.start_s
-    if server_s <= FASTER * driver_s + CLOCK_STEP_S:
-        return ""
-    seen = f"{seconds(server_s)} by it, {seconds(driver_s)} by the driver's"
-    return f"the server's clock was set forward while it ran: {seen}"
+def _clock_steps(times: ExecutionTimes) -> dict[int, str]:
+    """By session: that the server's clock was set meanwhile. The driver's stamps enclose all that the server did."""
+    first, last = times.first, times.last
+    back = times.least(times.server_elapsed_s) < 0
+    server_s = times.server_start_s[last] + times.server_elapsed_s[last] - times.server_start_s[first]
+    driver_s = times.start_s[last] + times.elapsed_s[last] - times.start_s[first]
+    steps = {
+        at: f"the server's clock was set forward while it ran: {seconds(float(server_s[at]))} by it, "
+        f"{seconds(float(driver_s[at]))} by the driver's"
+        for at in np.flatnonzero(server_s > FASTER * driver_s + CLOCK_STEP_S).tolist()
+    }
+    return steps | dict.fromkeys(np.flatnonzero(back).tolist(), "the server's clock was set back while it ran")
 
 
 def kernel_node_of(host: HostInfo | None) -> dict[int, int]:
@@ -203,6 +205,8 @@ def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[
 
 
 def _why_left_out(round_: Round, session: Session) -> str:
+    if session.executions and session.answer_ok and not session.error and not round_.error:
+        return ""
     if round_.error:
         return f"the round failed: {round_.error}"
     if session.error:
@@ -212,33 +216,44 @@ def _why_left_out(round_: Round, session: Session) -> str:
     return "wrong answer" if session.answer_ok is False else ""
 
 
-def _span(session: Session, basis: str, *, in_turn: bool) -> Span:
+def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
+    in_turn = record.header.plan.one_at_a_time
+    begin_s, end_s = _intervals(times, basis)
+    starts_s, ends_s = begin_s[times.first].tolist(), times.most(end_s).tolist()
+    idle_s = [
+        _idle_s(each, start_s, last_s, in_turn) if each.blocked or in_turn else 0.0
+        for each, start_s, last_s in zip(times.sessions, starts_s, ends_s, strict=True)
+    ]
+    columns: dict[str, Sequence[object]] = {
+        "executions": times.by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),
+        "start_s": starts_s,
+        "end_s": ends_s,
+        "idle_s": idle_s,
+    }
+    return made(Span, columns, len(starts_s))
+
+
+def _idle_s(session: Session, first_s: float, last_s: float, in_turn: bool) -> float:
     """``in_turn``: a job was called for when another had been answered; between two there may have been none."""
-    first, *others = session.executions
-    first_s, last_s = _interval(first, basis, first=True)
-    executions: tuple[tuple[float, float], ...] = ((first_s, last_s),)
-    if others:
-        executions += tuple([_interval(each, basis, first=False) for each in others])
-        last_s = max([end_s for _, end_s in executions])
-    if not (session.blocked or in_turn):
-        return Span(executions, first_s, last_s)
     between = [each for each in session.blocked if first_s <= each.start_s < last_s]
     idle_s = sum(each.elapsed_s for each in between)
     if in_turn:
         jobs = sorted((*session.executions, *between), key=lambda job: job.start_s)
         idle_s += sum(max(0.0, after.start_s - before.start_s - before.elapsed_s) for before, after in pairwise(jobs))
-    return Span(executions, first_s, last_s, idle_s)
+    return idle_s
 
 
-def _interval(execution: Execution, basis: str, first: bool) -> tuple[float, float]:
-    client_end_s = execution.start_s + execution.elapsed_s
-    if basis == "client" or execution.server_start_s is None or execution.server_elapsed_s is None:
-        return execution.start_s, client_end_s
-    server_end_s = execution.server_start_s + execution.server_elapsed_s
+def _intervals(times: ExecutionTimes, basis: str) -> tuple[Floats, Floats]:
+    """From when to when each execution ran."""
+    client_end_s = times.start_s + times.elapsed_s
+    if basis == "client":
+        return times.start_s, client_end_s
+    server_end_s = times.server_start_s + times.server_elapsed_s
     if basis == "server":
-        return execution.server_start_s, server_end_s
-    start_s = execution.start_s if first else execution.server_start_s
-    return start_s, min(server_end_s, client_end_s)
+        return times.server_start_s, server_end_s
+    begin_s = times.server_start_s.copy()
+    begin_s[times.first] = times.start_s[times.first]
+    return begin_s, np.minimum(server_end_s, client_end_s)
 
 
 def database_cpu_s(session: Session) -> float | None:

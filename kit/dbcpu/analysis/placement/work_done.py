@@ -59,25 +59,18 @@ MIN_READS_PER_ROW = 0.05
 READS_BLOCKS = "logical_io"
 
 
-def undone(record: RunRecord) -> dict[tuple[int, int], str]:
-    """Why the work of a session was not done, by order and ordinal; sessions that show nothing are left out."""
-    alone = _alone_cpu_s(record)
-    return {
-        (each.order, ordinal): why
-        for each in record.rounds
-        for ordinal, why in undone_in(record.header, each, alone).items()
-    }
+def undone_in(header: Header, round_: Round, alone: Mapping[str, float] | None = None) -> dict[int, str]:
+    """Why the work of a session was not done, by ordinal; sessions that show nothing are left out.
 
-
-def undone_in(header: Header, round_: Round, alone_cpu_s: Mapping[str, float] | None = None) -> dict[int, str]:
-    """The same of one round, by ordinal. ``alone_cpu_s``: CPU seconds of an execution alone, by variant."""
+    ``alone``: CPU seconds of an execution alone, by variant.
+    """
     if header.plan.sampler == IMPORTED:  # of what others measured the work is not known
         return {}
-    alone_s = (alone_cpu_s or {}).get(round_.variant)
+    alone_s = (alone or {}).get(round_.variant)
     found = {}
-    same = None if header.plan.parties else _work_of(header, round_, None)
+    same = None if header.plan.parties else work_of(header, round_, None)
     for session in round_.sessions:
-        kind, work = same or _work_of(header, round_, session)
+        kind, work = same or work_of(header, round_, session)
         why = _why(kind, work, session, alone_s) if session.executions else ""
         if why:
             found[session.ordinal] = why
@@ -111,7 +104,7 @@ def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None)
     if why := other_plan(kind, work.name, work.plan_shape):
         return why
     taken_s = [max(each.elapsed_s, each.server_elapsed_s or 0.0) for each in session.executions]
-    cpu_s = _cpu_s(session)
+    cpu_s = session_cpu_s(session)
     rows, many = work.rows, len(taken_s)
     # None of its times is so short that anything could be too fast: so it nearly always is.
     shortest_s = min(taken_s) if cpu_s is None else min(*taken_s, (cpu_s + TICK_S) / many)
@@ -147,7 +140,7 @@ def _differing(taken_s: Sequence[float], cpu_s: float | None) -> str:
     return f"of {many} one needed {seconds(slowest_s)} of CPU time and most {seconds(typical_s)}"
 
 
-def _cpu_s(session: Session) -> float | None:
+def session_cpu_s(session: Session) -> float | None:
     """CPU seconds of the session, the larger of what host and database counted."""
     by_host, by_database = session.cpu_s, session.db.get("db_cpu_s")
     if by_host is None or by_database is None:
@@ -155,19 +148,19 @@ def _cpu_s(session: Session) -> float | None:
     return max(by_host, by_database)
 
 
-def _alone_cpu_s(record: RunRecord) -> dict[str, float]:
+def alone_cpu_s(record: RunRecord) -> dict[str, float]:
     """The least CPU seconds of an execution in the single-session rounds, by variant; experiments mix their work."""
     alone: dict[str, float] = {}
     for each in record.rounds if record.header.plan.experiment == "sweep" else ():
         for session in each.sessions if each.level == 1 else ():
-            cpu_s = _cpu_s(session)
+            cpu_s = session_cpu_s(session)
             if session.executions and cpu_s is not None:
                 min_s = alone.get(each.variant, math.inf)
                 alone[each.variant] = min(min_s, cpu_s / len(session.executions))
     return alone
 
 
-def _work_of(header: Header, round_: Round, session: Session | None) -> tuple[str, WorkloadInfo]:
+def work_of(header: Header, round_: Round, session: Session | None) -> tuple[str, WorkloadInfo]:
     """What the session had to do, and on which kind of database; None: any, where there are no parties."""
     plan, kind = header.plan, header.database.kind
     if plan.parties and session is not None:

@@ -40,6 +40,9 @@ class Cause(StrEnum):
         cause.helped_by, cause.counted, cause.remedy = helped_by, counted, remedy
         return cause
 
+    # An Enum's own hash is a function of Python, and every count by cause asks for it.
+    __hash__ = str.__hash__
+
     @property
     def is_known(self) -> bool:
         """Whether something was lost, and to what is known."""

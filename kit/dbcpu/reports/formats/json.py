@@ -6,6 +6,7 @@ is no NaN. Numbers are rounded to six decimals.
 
 import json
 from datetime import date
+from io import StringIO
 from typing import Any
 
 from dbcpu.reports.document import Document
@@ -20,8 +21,10 @@ DECIMALS = 6
 
 def render(document: Document, pictures: Pictures = NO_PICTURES) -> str:
     """One JSON object, indented, ending with a newline."""
-    data = {"schema": SCHEMA, **document.data()}
-    return json.dumps(_simple(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    data, out = _simple({"schema": SCHEMA, **document.data()}), StringIO()
+    # Not dumps: its list of all the small parts takes several times the memory of the text.
+    json.dump(data, out, indent=1, ensure_ascii=False, allow_nan=False)
+    return out.getvalue() + "\n"
 
 
 def _simple(value: Any) -> Any:

@@ -67,7 +67,7 @@ class LibpqSession:
         self._answered = 0
         self._told = False
         self._block_s: float | None = None
-        self._blocking = False
+        self._blocking = self._armed = False
         self._blocked: list[Execution] = []
 
     # --- before the gate
@@ -112,19 +112,27 @@ class LibpqSession:
         """See ``targets.base.Blocks``."""
         self._block_s = for_s
 
-    def start(self, executions: int | None, until_s: float | None) -> float:
-        if self._told:
-            self._executions, self._blocked, self._told = [], [], False
+    def arm(self) -> None:
+        """See ``targets.base.Arms``: in pipeline mode libpq sends what is queued with the sync, or from 64 kB on."""
         self._blocking = self._block_s is not None
-        self._wanted, self._until_s = executions, until_s
-        self._queued = self._answered = 0
-        stamp_s = self._previous_s = time.monotonic()
         try:
             self._connection.nonblocking = 1
             self._connection.enter_pipeline_mode()
-            stamp_s = self._previous_s = time.monotonic()
-            self._send(1)
-            self._connection.flush()
+            self._queue(1)
+        except psycopg.Error as error:
+            self._break(error)
+        self._armed = True
+
+    def start(self, executions: int | None, until_s: float | None) -> float:
+        if self._told:
+            self._executions, self._blocked, self._told = [], [], False
+        self._wanted, self._until_s = executions, until_s
+        if not self._armed:
+            self.arm()
+        self._armed, self._queued, self._answered = False, 0, 0
+        stamp_s = self._previous_s = time.monotonic()
+        try:
+            self._sync(1)
         except psycopg.Error as error:
             self._break(error)
         return stamp_s
@@ -191,7 +199,7 @@ class LibpqSession:
 
     # --- the pipeline
 
-    def _send(self, count: int) -> None:
+    def _queue(self, count: int) -> None:
         connection = self._connection
         for _ in range(count):
             if self._blocking:
@@ -200,7 +208,10 @@ class LibpqSession:
             else:
                 connection.send_query_prepared(STATEMENT, None)
             connection.send_flush_request()
-        connection.pipeline_sync()
+
+    def _sync(self, count: int) -> None:
+        """Send what is queued: so many executions."""
+        self._connection.pipeline_sync()
         self._queued += count
         self._syncs_due += 1
 
@@ -214,8 +225,8 @@ class LibpqSession:
         else:
             left = ahead if self._until_s is not None and time.monotonic() < self._until_s else 0
         if count := min(ahead - in_flight, left):
-            self._send(count)
-            self._connection.flush()
+            self._queue(count)
+            self._sync(count)
 
     def _ahead(self) -> int:
         if self._wanted is not None:

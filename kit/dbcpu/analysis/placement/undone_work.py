@@ -1,0 +1,62 @@
+"""Which sessions of a run did not do their work: most runs have none, and all of it is looked at together for a hint.
+
+Measuring asks ``work_done`` about single executions, without NumPy.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dbcpu.analysis.placement.execution_times import ExecutionTimes
+from dbcpu.analysis.placement.work_done import (
+    MAX_ROWS_PER_S,
+    MUCH_LESS,
+    READS_BLOCKS,
+    TICK_S,
+    alone_cpu_s,
+    other_plan,
+    session_cpu_s,
+    undone_in,
+    work_of,
+)
+from dbcpu.record import ROWS_UNIT, Header, Round, RunRecord
+
+
+def undone(record: RunRecord) -> dict[tuple[int, int], str]:
+    """Why the work of a session was not done, by order and ordinal; sessions that show nothing are left out."""
+    return undone_of(record, record.rounds, ExecutionTimes.of(record.rounds))
+
+
+def undone_of(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes) -> dict[tuple[int, int], str]:
+    """The same of some rounds of the record; ``times``: of these."""
+    alone = alone_cpu_s(record)
+    suspected = rounds if record.header.plan.parties else _suspected(record.header, rounds, times, alone)
+    return {
+        (each.order, ordinal): why
+        for each in suspected
+        for ordinal, why in undone_in(record.header, each, alone).items()
+    }
+
+
+def _suspected(
+    header: Header, rounds: Sequence[Round], times: ExecutionTimes, alone: Mapping[str, float]
+) -> Sequence[Round]:
+    """The rounds in which some time, CPU time or plan is worth a look at each session; of most runs there is none."""
+    works = [work_of(header, each, None) for each in rounds]
+    suspected = {
+        number for number, (kind, work) in enumerate(works)
+        if work.name == READS_BLOCKS or other_plan(kind, work.name, work.plan_shape)
+    }  # fmt: skip
+    least_s = np.array([work.rows / MAX_ROWS_PER_S if work.unit == ROWS_UNIT else -np.inf for _, work in works])
+    alone_s = np.array([alone.get(each.variant, -np.inf) for each in rounds])
+    many, at = times.last - times.first + 1, times.round_at
+    cpu_s = np.array([session_cpu_s(session) for session in times.sessions], dtype=np.float64)
+    taken_s = np.fmax(times.elapsed_s, times.server_elapsed_s)
+    shortest_s, slowest_s = times.least(taken_s), times.most(taken_s)
+    strange = (
+        (np.fmin(shortest_s, (cpu_s + TICK_S) / many) < least_s[at])
+        | (MUCH_LESS * (cpu_s + TICK_S) < many * alone_s[at])
+        | (slowest_s > MUCH_LESS * shortest_s + TICK_S)
+    )
+    suspected |= set(at[strange].tolist())
+    return [each for number, each in enumerate(rounds) if number in suspected]
