@@ -84,6 +84,55 @@ def is_active(admin: Callable[..., object], pid: int) -> bool:
     return admin("select count(*) from pg_stat_activity where pid = %s and state = 'active'", pid) == 1
 
 
+# --- before the release
+
+
+def test_an_armed_session_sends_nothing_before_it_starts(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    session = open_session(TINY)
+    pid = session.identify().pid
+    asked = "select query_start from pg_stat_activity where pid = %s"
+    before = admin(asked, pid)
+    session.arm()
+    with selectors.DefaultSelector() as selector:
+        selector.register(session.fileno() or 0, selectors.EVENT_READ)
+        assert selector.select(0.2) == [], "the server answered what was not sent"
+    assert admin(asked, pid) == before
+    sent_s = session.start(2, None)
+    session.feed()
+    drive(session)
+    outcome = session.outcome()
+    assert (len(outcome.executions), outcome.answer_ok, outcome.error) == (2, True, None)
+    assert outcome.executions[0].start_s == sent_s
+    session.start(1, None)  # without being armed again
+    drive(session)
+    assert len(session.outcome().executions) == 1
+
+
+def test_an_armed_session_may_be_closed_without_a_start(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    session = open_session(ENDLESS)
+    pid = session.identify().pid
+    session.arm()
+    session.close()
+    until(lambda: not admin("select count(*) from pg_stat_activity where pid = %s", pid), "its process has ended")
+
+
+def test_a_session_whose_process_is_killed_after_it_was_armed_has_an_error(
+    open_session: Callable[..., LibpqSession], admin: Callable[..., object]
+) -> None:
+    session = open_session(TINY)
+    pid = session.identify().pid
+    session.arm()
+    admin("select pg_terminate_backend(%s, 60000)", pid)
+    session.start(1, None)
+    drive(session)
+    assert session.failed()
+    assert "terminating connection" in (session.outcome().error or "")
+
+
 # --- fixed work and fixed time
 
 

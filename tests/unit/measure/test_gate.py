@@ -73,6 +73,32 @@ def test_sessions_are_prepared_warmed_and_released_together(threaded: bool) -> N
     assert min(starts) >= released.monotonic_s
 
 
+class ArmedSession(FakeSession):
+    """Its first execution can be made ready; ``order`` has the calls of all of them."""
+
+    def __init__(self, ordinal: int, order: list[str]) -> None:
+        super().__init__(ordinal)
+        self._order = order
+
+    def arm(self) -> None:
+        assert self.log[-1] == "warm"
+        self._order.append("arm")
+
+    def start(self, executions: int | None, until_s: float | None) -> float:
+        self._order.append("start")
+        return super().start(executions, until_s)
+
+
+@pytest.mark.parametrize("at_most", [None, 2])
+def test_what_can_be_made_ready_is_ready_before_the_first_session_starts(at_most: int | None) -> None:
+    order: list[str] = []
+    target = FakeTarget(lambda ordinal: ArmedSession(ordinal, order))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(5, WORK)
+        gate.release(1, None, PATIENCE_S, at_most)
+    assert order == ["arm"] * 5 + ["start"] * 5
+
+
 def test_both_kinds_go_through_one_gate() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=ordinal % 2 == 1))
     with Gate(target, None, TICKS) as gate:
