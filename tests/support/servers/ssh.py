@@ -48,8 +48,9 @@ class Sshd:
         self.folder = folder
         self.port = free_port()
         self._process: Any = None
-        self.path = folder / "bin"
+        self.path, self.home = folder / "bin", folder / "home"
         self.path.mkdir()
+        self.home.mkdir()
         for name in ("host_key", "user_key", "other_key"):
             command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
             subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
@@ -60,7 +61,8 @@ class Sshd:
         (folder / "sshd_config").write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host_key\nPidFile none\nStrictModes no\n"
             f"AuthorizedKeysFile {self._authorized}\nUsePAM no\nPasswordAuthentication no\n"
-            "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n"
+            # Without the login files of whoever runs the tests, which may take longer than the command itself.
+            f"KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nSetEnv HOME={self.home}\n"
         )
         self._entries = ""
         self.knows("dbhost")
