@@ -14,8 +14,10 @@ from support.campaigning import HOSTS, Fleet
 from support.driving import Drive
 from support.servers.postgresql import connect
 
+# Renamed, not replaced: the server calls a function of its own by its number, whatever the catalogue says of it.
 _DROWSY = """
-create or replace function pg_catalog.generate_series(integer, integer) returns setof integer language plpgsql as $$
+alter function pg_catalog.generate_series(integer, integer) rename to generate_series_at_once;
+create function pg_catalog.generate_series(integer, integer) returns setof integer language plpgsql as $$
 begin
     perform pg_catalog.pg_sleep(0.1);
     return query select x::integer from pg_catalog.generate_series($1::bigint, $2::bigint) as x;
