@@ -11,7 +11,7 @@ _TEXT = """\
 -- what: one burst of CPU work, then sleep: sessions are at work for long and take little CPU
 -- answer: 160000
 -- rows: 160000
--- sizes: tiny=30, short=300, medium=600
+-- sizes: tiny=90, short=300, medium=600
 -- memory: 6000000
 --
 -- After a burst as in mixed.sql it sleeps for n ms.
