@@ -158,9 +158,9 @@ def test_a_soak_of_shells_goes_on_from_segment_to_segment(
 ) -> None:
     monkeypatch.setenv("DBCPU_SETTLE_S", "0")
     monkeypatch.setattr("dbcpu.measure.experiments.soak.MIN_SEGMENT_S", 0.5)
-    choices = Choices(sessions="2", workload=workload, size="tiny", for_s=4.0)
+    choices = Choices(sessions="2", workload=workload, size="tiny", for_s=2.0)
     with open_store(str(tmp_path / "runs.db")) as store:
-        shape = SoakShape(4.0, ("tiny",))
+        shape = SoakShape(2.0, ("tiny",))
         record = store.load(
             measure_run.run(Request("shell", "shell"), choices, store, Watcher(), forced=True, experiment=shape)
         )
