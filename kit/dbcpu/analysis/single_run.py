@@ -1,6 +1,6 @@
 """Explains the rounds of one variant: the answers in the order in which they need each other. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dbcpu.analysis.causes.attribution import attribute
@@ -23,9 +23,10 @@ from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.placement.residency import stretches_kept
 from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
+from dbcpu.analysis.placement.valid_sessions import Key
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
-from dbcpu.analysis.results.run import Analysis, LevelView, Reference
+from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
@@ -48,10 +49,10 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     context = run_context(record, known)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watch(context)
-    views = attribute(context, groups(context), seen)
+    views: Mapping[Key, SessionView] = attribute(context, groups(context), seen)
     shared = shared_core(context, seen, views)
     told = sessions_with_proven_sharing(views, context, seen, shared)
-    if any(told[key] is not view for key, view in views.items()):
+    if told is not views and any(told[key] is not view for key, view in views.items()):
         views, shared = told, recounted(shared, context, seen, told)
     level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""

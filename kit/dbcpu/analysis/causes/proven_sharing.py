@@ -55,12 +55,15 @@ def with_proven_sharing(
 
 def sessions_with_proven_sharing(
     views: Mapping[Key, SessionView], context: RunContext, seen: WatchedRun | None, shared: SharedCore | None
-) -> dict[Key, SessionView]:
-    """The sessions of a run with a witness; of those without a pace, losses to a shared core that noise would hide."""
+) -> Mapping[Key, SessionView]:
+    """The sessions of a run with a witness; of those without a pace, losses to a shared core that noise would hide.
+
+    ``views`` itself where sharing has no cost that is shown.
+    """
     costs = _costs(shared)
     known = context.as_delivered()
     if seen is None or not costs or context.split is None or known is None:
-        return dict(views)
+        return views
     met = seen.evidence
     return {
         key: _named(view, known, met, row, costs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
@@ -11,7 +12,7 @@ from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CheckInput:
     """A record, and what has been made of it so far."""
 
@@ -29,7 +30,7 @@ class CheckInput:
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
 
-    @property
+    @cached_property
     def counted(self) -> tuple[Timed, ...]:
         """Sessions of which the database counted anything."""
         return tuple([each for each in self.sessions if each.session.db])

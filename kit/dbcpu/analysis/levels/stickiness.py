@@ -15,6 +15,7 @@ import numpy as np
 
 from dbcpu.analysis.levels.consistency import split
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
 
 MIN_FROZEN_CV = 0.02
@@ -24,7 +25,7 @@ Throughput = Mapping[int, float]
 """Rate sum by level, in any unit."""
 
 
-def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> tuple[float, ...] | None:
+def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> Floats | None:
     """Elapsed time of each of ``level`` sessions in a frozen placement, as a multiple of the fastest possible.
 
     ``threads``: usable threads of each core. None where the throughput of that many sessions per core was not
@@ -34,17 +35,12 @@ def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> tuple[
     if speed is None:
         return None
     busy = _filled(min(level, sum(threads)), threads)
-    queues = _queues(level, sum(threads))
-    rates: list[float] = []
-    at = 0
-    for on_core in busy:
-        for _ in range(on_core):
-            rates += [speed[on_core] / on_core / queues[at]] * queues[at]
-            at += 1
-    return tuple(max(speed[1], 1e-9) / rate for rate in rates)
+    queues, beside = np.array(_queues(level, sum(threads))), np.repeat(busy, busy)
+    rates = np.array(speed)[beside] / beside / queues
+    return np.asarray(np.repeat(max(speed[1], 1e-9) / rates, queues))
 
 
-def expected_slow(level: int, threads: Sequence[int], elapsed: Sequence[float] | None, min_gap: float) -> float | None:
+def expected_slow(level: int, threads: Sequence[int], elapsed: Floats | None, min_gap: float) -> float | None:
     """Slow sessions by the formula where it holds, else by the largest gap of a frozen placement."""
     cores = len(threads)
     if set(threads) == {2} and cores < level <= 2 * cores:
@@ -52,7 +48,7 @@ def expected_slow(level: int, threads: Sequence[int], elapsed: Sequence[float] |
     if elapsed is None or level < 2:
         return None
     _, fastest_of_slow = split(elapsed, min_gap)
-    return 0.0 if fastest_of_slow is None else float(sum(each > fastest_of_slow for each in elapsed))
+    return 0.0 if fastest_of_slow is None else float((elapsed > fastest_of_slow).sum())
 
 
 def core_speeds(threads: Sequence[int], throughput: Throughput, least: int) -> list[float] | None:

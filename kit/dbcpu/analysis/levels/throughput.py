@@ -8,6 +8,7 @@ the straighter curve shows which was at work (``scaling``).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 
@@ -31,10 +32,11 @@ class RoundWork:
     @classmethod
     def of(cls, spans: Sequence[Span]) -> "RoundWork":
         """Of the spans of all sessions."""
-        stamps = chain.from_iterable(chain.from_iterable(span.executions for span in spans))
+        executions = list(map(attrgetter("executions"), spans))
+        stamps = chain.from_iterable(chain.from_iterable(executions))
         from_s, to_s = np.fromiter(stamps, dtype=np.float64).reshape(-1, 2).T
-        starts_s, ends_s = (np.array([getattr(span, name) for span in spans]) for name in ("start_s", "end_s"))
-        many = np.array([len(span.executions) for span in spans])
+        starts_s, ends_s = (np.array(list(map(attrgetter(name), spans))) for name in ("start_s", "end_s"))
+        many = np.array(list(map(len, executions)))
         return cls(starts_s, ends_s, from_s, to_s, (ends_s - starts_s) / many)
 
 

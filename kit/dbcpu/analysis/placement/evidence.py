@@ -278,10 +278,9 @@ def _cpus(ran: Stretches, count: int) -> tuple[tuple[int, ...], ...]:
     if not ran.cpu.size:
         return ((),) * count
     width = int(ran.cpu.max()) + 1
-    places, at = np.unique(ran.session * width + ran.cpu, return_inverse=True)
-    lasted_s = np.bincount(at, ran.length_s)
-    session, cpu = np.divmod(places, width)
+    every_s = np.bincount(ran.session * width + ran.cpu, ran.length_s)
+    places = np.flatnonzero(every_s > 0)
+    lasted_s, (session, cpu) = every_s[places], np.divmod(places, width)
     order = np.lexsort((cpu, -lasted_s, session))
-    order = order[lasted_s[order] > 0]
     ends, cpus = np.searchsorted(session[order], np.arange(count + 1)).tolist(), cpu[order].tolist()
     return tuple(tuple(cpus[first:last]) for first, last in pairwise(ends))

@@ -17,7 +17,7 @@ from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_b
 from dbcpu.record import Round
 
 GAP_S = 1.0
-MAX_CELLS = 1 << 17
+MAX_CELLS = 1 << 20
 """CPUs times changes of state: more at once gain nothing, and take memory."""
 PIECE_WHOLE = 1.4
 """CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""

@@ -14,7 +14,7 @@ import numpy as np
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.residency import Bounds
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
@@ -120,6 +120,8 @@ def _are_sampled(members: Sequence[Timed]) -> bool:
 
 def _watched(members: Sequence[Timed]) -> WatchedRound:
     round_ = members[0].round
+    if len(members) == len(round_.sessions):
+        return WatchedRound.as_polled(round_, bounds_of(members))
     counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
     return WatchedRound.as_polled(round_, Bounds.of([counted.get(each.ordinal) for each in round_.sessions]))
 
@@ -132,15 +134,13 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
     windows = [_windows(each.bounds) for each in joined.rounds]
     from_s, to_s, last_s = np.array(windows).T + joined.starts
     every_cpu = frozenset(cores)
-    usable = {one: every_cpu.intersection(one) or every_cpu for one in {each.allowed_cpus for each in joined.sessions}}
-    allowed = [usable[each.allowed_cpus] for each in joined.sessions]
+    kinds: dict[tuple[int, ...], int] = {}
+    kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in joined.sessions])
+    usable = [every_cpu.intersection(one) or every_cpu for one in kinds]
     total_s = np.zeros((5, len(windows)))
-    for cpus in dict.fromkeys(allowed):
-        own = (
-            runnable.where(np.array([one == cpus for one in allowed])[runnable.session])
-            if len(usable) > 1
-            else runnable
-        )
+    for cpus in dict.fromkeys(usable):
+        same = [number for number, each in enumerate(usable) if each == cpus]
+        own = runnable if len(same) == len(usable) else runnable.where(np.isin(kind, same)[runnable.session])
         found = occupancy.sessions(own, sorted(cpus))
         parts = (found.alone, found.misplaced, found.sharing, found.oversubscribed)
         total_s += [*(occupancy.curve(part).between(from_s, to_s) for part in parts),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -155,14 +156,14 @@ def stretches(round_: Round) -> Stretches:
 
 def _stretches(round_: Round) -> Stretches:
     counts = [len(session.residency) for session in round_.sessions]
-    every = [each for session in round_.sessions for each in session.residency]
+    every = list(chain.from_iterable(session.residency for session in round_.sessions))
     session = np.repeat(np.arange(len(counts)), counts)
     # What was not counted, None, becomes NaN.
     from_s, to_s, cpu_s = (
         np.array(list(map(attrgetter(name), every)), dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
     )
     cpu = np.array(list(map(attrgetter("cpu"), every)), dtype=np.int64)
-    kind = np.array([_KINDS.get(each.state, OTHER) for each in every], dtype=np.int64)
+    kind = np.array(list(map(_KINDS.get, map(attrgetter("state"), every), repeat(OTHER))), dtype=np.int64)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))
         cpu, kind = cpu[order], kind[order]

@@ -116,14 +116,20 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
 
 def bounds_of(members: Sequence[Timed]) -> Bounds:
     """From when to when each ran, in seconds after the release of its round."""
-    return Bounds.of([(each.span.start_s, each.span.end_s) if each.span else None for each in members])
+    starts_s = [each.span.start_s if each.span else np.nan for each in members]
+    ends_s = [each.span.end_s if each.span else np.nan for each in members]
+    return Bounds(np.array(starts_s, dtype=np.float64), np.array(ends_s, dtype=np.float64))
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
     """``times``: of these rounds."""
     members = [(each, session) for each in rounds for session in each.sessions]
     keys = [(each.order, session.ordinal) for each, session in members]
-    whys = [_why_left_out(*member) for member in members]
+    whys = [
+        "" if session.executions and session.answer_ok and not (session.error or each.error)
+        else _why_left_out(each, session)
+        for each, session in members
+    ]  # fmt: skip
     is_undone = [False] * len(members)
     if not_done := undone_of(record, rounds, times):
         for at, key in enumerate(keys):
@@ -140,8 +146,8 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
     node = kernel_node_of(record.header.host)
     every_node = frozenset(node.values())
     columns: dict[str, Sequence[object]] = {
-        "round": [each for each, _ in members],
-        "session": [session for _, session in members],
+        "round": [each for each in rounds for _ in each.sessions],
+        "session": [session for each in rounds for session in each.sessions],
         "span": spans,
         "why": whys,
         "undone": is_undone,
@@ -205,8 +211,6 @@ def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[
 
 
 def _why_left_out(round_: Round, session: Session) -> str:
-    if session.executions and session.answer_ok and not session.error and not round_.error:
-        return ""
     if round_.error:
         return f"the round failed: {round_.error}"
     if session.error:
