@@ -88,7 +88,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         verdict=verdict(context, first, topology, curve, more),
         reference=ref,
         levels=level_views,
-        sessions=tuple(views[session.key] for session in context.sessions),
+        sessions=tuple(views.values()),
         scaling=curve,
         findings=checks(given),
         capacity=room and replace(room, licences=licences(rules, facts_of(record, vcpus, cores))),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,7 @@ def watch(context: RunContext) -> WatchedRun | None:
     """What the sessions of the run met on their CPUs; None of a run without a session."""
     cores = cores_of(context.record)
     rounds = []
-    for _, group in groupby(context.delivered, key=lambda each: each.round.order):
+    for _, group in groupby(context.delivered, attrgetter("round.order")):
         members = list(group)
         rounds.append(WatchedRound.of(members[0].round, bounds_of(members)))
     if not rounds:

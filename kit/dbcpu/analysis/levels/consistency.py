@@ -350,9 +350,13 @@ def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> 
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:
-    starts = [each.session.executions[0].server_start_s for each in members]
-    known = [value for value in starts if value is not None]
-    return max(known) - min(known) if len(known) == len(starts) > 1 else None
+    known: list[float] = []
+    for each in members:
+        start_s = each.session.executions[0].server_start_s
+        if start_s is None:
+            return None
+        known.append(start_s)
+    return max(known) - min(known) if len(known) > 1 else None
 
 
 def median_of_known(values: Iterable[float | None]) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from dbcpu.record import Round
 
 def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
     """The sessions of each round together."""
-    return [(members[0].round, members) for members in (list(g) for _, g in groupby(sessions, lambda e: e.round.order))]
+    grouped = groupby(sessions, attrgetter("round.order"))
+    return [(members[0].round, members) for members in (list(group) for _, group in grouped)]
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:

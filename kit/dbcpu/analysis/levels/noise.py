@@ -116,9 +116,10 @@ def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Float
 
     Sessions that have their memory on another node are a group of their own.
     """
+    most = cores or 0
     rounds: dict[tuple[int, bool], list[Timed]] = {}
     for each in sessions:
-        if each.span and not each.why and each.round.shares_known and 1 < each.round.level <= (cores or 0):
+        if 1 < each.round.level <= most and each.span and not each.why and each.round.shares_known:
             rounds.setdefault((each.round.order, each.remote), []).append(each)
     return [group for members in rounds.values() for group in _groups(np.sort(_times(members)))]
 

@@ -217,13 +217,10 @@ class Placement:
         }
         for count in range(most + 1):
             met[f"shared_{count}"] = during.of(others == count if most else np.ones(at.times.size - 1)) * running
-        kinds: dict[tuple[int, ...], int] = {}
-        of_session = [kinds.setdefault(each.allowed_cpus, len(kinds)) for each in self.joined.sessions]
-        kind = np.array(of_session)[part.session]
-        present = set(kind.tolist())
-        for allowed, number in kinds.items():
-            if number not in present:
-                continue
+        kinds, of_session = self.joined.allowed
+        kind = of_session[part.session]
+        for number in np.flatnonzero(np.bincount(kind)).tolist():
+            allowed = kinds[number]
             idle = self.occupancy.idle(allowed)
             own = kind == number
             if most:

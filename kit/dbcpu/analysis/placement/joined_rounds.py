@@ -105,6 +105,21 @@ class JoinedRounds:
         self.has_processes = ~self.has_timeline & np.array([bool(_by_process(each)) for each in rounds])
 
     @cached_property
+    def allowed(self) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.int64]]:
+        """Each set of CPUs that some session may use, and by session which of them is its own."""
+        kinds: dict[tuple[int, ...], int] = {}
+        own: list[int] = []
+        last: tuple[int, ...] | None = None
+        number = 0
+        for each in self.sessions:
+            # Nearly all have the same: that two are equal is seen faster than where one belongs.
+            if each.allowed_cpus != last:
+                last = each.allowed_cpus
+                number = kinds.setdefault(last, len(kinds))
+            own.append(number)
+        return tuple(kinds), np.array(own, dtype=np.int64)
+
+    @cached_property
     def edges_s(self) -> list[Floats]:
         """Of each round: the ends of the slices of its timeline."""
         return [

@@ -134,8 +134,7 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
     windows = [_windows(each.bounds) for each in joined.rounds]
     from_s, to_s, last_s = np.array(windows).T + joined.starts
     every_cpu = frozenset(cores)
-    kinds: dict[tuple[int, ...], int] = {}
-    kind = np.array([kinds.setdefault(each.allowed_cpus, len(kinds)) for each in joined.sessions])
+    kinds, kind = joined.allowed
     usable = [every_cpu.intersection(one) or every_cpu for one in kinds]
     total_s = np.zeros((5, len(windows)))
     for cpus in dict.fromkeys(usable):
