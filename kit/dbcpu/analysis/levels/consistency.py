@@ -72,10 +72,12 @@ def groups(context: RunContext) -> dict[tuple[int, int], str]:
     """'fast' or 'slow' by session key, for sessions of rounds that show two groups."""
     named: dict[tuple[int, int], str] = {}
     for round_, members in by_round(context.sessions):
-        counted = {each.key: each.span.per_execution_s for each in members if each.span and not each.why}
-        _, fastest_of_slow = split(list(counted.values()), gate(context.reference_at(round_.level)))
+        counted = [each for each in members if each.span and not each.why]
+        times = [span.per_execution_s for span in spans_of(counted)]
+        _, fastest_of_slow = split(times, gate(context.reference_at(round_.level)))
         if fastest_of_slow is not None:
-            named |= {key: "slow" if value > fastest_of_slow else "fast" for key, value in counted.items()}
+            both = zip(counted, times, strict=True)
+            named |= {each.key: "slow" if value > fastest_of_slow else "fast" for each, value in both}
     return named
 
 

@@ -49,9 +49,7 @@ def _suspects(levels: Sequence[int], rates: Sequence[float], whole: Hinge | None
     def above_chord(i: int) -> float:
         return rates[i] / float(np.interp(levels[i], levels[i - 1 : i + 2 : 2], rates[i - 1 : i + 2 : 2])) - 1
 
-    def off_curve(i: int) -> float:
-        return abs(rates[i] / whole.at(levels[i]) - 1) if whole else 0.0
-
-    lowest, farthest = min(inner, key=above_chord), max(inner, key=off_curve)
+    off_curve = np.abs(np.asarray(rates) / whole.along(levels) - 1).tolist() if whole else [0.0] * len(levels)
+    lowest, farthest = min(inner, key=above_chord), max(inner, key=off_curve.__getitem__)
     found = {lowest} if above_chord(lowest) < -OUTLIER / 2 else set()
-    return found | ({farthest} if off_curve(farthest) > OUTLIER / 2 else set())
+    return found | ({farthest} if off_curve[farthest] > OUTLIER / 2 else set())
