@@ -114,6 +114,8 @@ class LibpqSession:
 
     def arm(self) -> None:
         """See ``targets.base.Arms``: in pipeline mode libpq sends what is queued with the sync, or from 64 kB on."""
+        if self._armed:
+            return
         self._blocking = self._block_s is not None
         try:
             self._connection.nonblocking = 1
@@ -127,8 +129,7 @@ class LibpqSession:
         if self._told:
             self._executions, self._blocked, self._told = [], [], False
         self._wanted, self._until_s = executions, until_s
-        if not self._armed:
-            self.arm()
+        self.arm()
         self._armed, self._queued, self._answered = False, 0, 0
         stamp_s = self._previous_s = time.monotonic()
         try:
