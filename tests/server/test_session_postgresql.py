@@ -87,6 +87,13 @@ def is_active(admin: Callable[..., object], pid: int) -> bool:
 # --- before the release
 
 
+def armed(session: LibpqSession) -> int | None:
+    """Make its first execution ready; the number of its process."""
+    pid = session.identify().pid
+    session.arm()
+    return pid
+
+
 def test_an_armed_session_sends_nothing_before_it_starts(
     open_session: Callable[..., LibpqSession], admin: Callable[..., object]
 ) -> None:
@@ -114,8 +121,7 @@ def test_an_armed_session_may_be_closed_without_a_start(
     open_session: Callable[..., LibpqSession], admin: Callable[..., object]
 ) -> None:
     session = open_session(ENDLESS)
-    pid = session.identify().pid
-    session.arm()
+    pid = armed(session)
     session.close()
     until(lambda: not admin("select count(*) from pg_stat_activity where pid = %s", pid), "its process has ended")
 
@@ -124,8 +130,7 @@ def test_a_session_whose_process_is_killed_after_it_was_armed_has_an_error(
     open_session: Callable[..., LibpqSession], admin: Callable[..., object]
 ) -> None:
     session = open_session(TINY)
-    pid = session.identify().pid
-    session.arm()
+    pid = armed(session)
     admin("select pg_terminate_backend(%s, 60000)", pid)
     session.start(1, None)
     drive(session)

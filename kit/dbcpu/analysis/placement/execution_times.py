@@ -59,14 +59,14 @@ class ExecutionTimes:
         """Has the server stamped all of them?"""
         return not (np.isnan(self.server_start_s).any() or np.isnan(self.server_elapsed_s).any())
 
-    def least(self, values: Floats) -> Floats:
+    def min_by_session(self, values: Floats) -> Floats:
         """By session, of a value of each row."""
         return np.asarray(np.minimum.reduceat(values, self.first)) if self.ends.size else np.zeros(0)
 
-    def most(self, values: Floats) -> Floats:
+    def max_by_session(self, values: Floats) -> Floats:
         """By session, of a value of each row."""
         return np.asarray(np.maximum.reduceat(values, self.first)) if self.ends.size else np.zeros(0)
 
-    def by_session(self, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def rows_by_session(self, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The values of the rows of each session."""
         return [tuple(values[first:end]) for first, end in zip(self.first.tolist(), self.ends.tolist(), strict=True)]

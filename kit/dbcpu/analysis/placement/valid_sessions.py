@@ -15,7 +15,7 @@ import numpy as np
 from dbcpu.analysis.frozen_rows import made
 from dbcpu.analysis.placement.execution_times import ExecutionTimes
 from dbcpu.analysis.placement.residency import Bounds
-from dbcpu.analysis.placement.undone_work import undone_of
+from dbcpu.analysis.placement.undone_sessions import undone_of
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 from dbcpu.record import HostInfo, Round, RunRecord, Session
@@ -176,7 +176,7 @@ def _of_its_span(member: Timed) -> Timed:
 def _clock_steps(times: ExecutionTimes) -> dict[int, str]:
     """By session: that the server's clock was set meanwhile. The driver's stamps enclose all that the server did."""
     first, last = times.first, times.last
-    back = times.least(times.server_elapsed_s) < 0
+    back = times.min_by_session(times.server_elapsed_s) < 0
     server_s = times.server_start_s[last] + times.server_elapsed_s[last] - times.server_start_s[first]
     driver_s = times.start_s[last] + times.elapsed_s[last] - times.start_s[first]
     steps = {
@@ -223,13 +223,13 @@ def _why_left_out(round_: Round, session: Session) -> str:
 def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
     in_turn = record.header.plan.one_at_a_time
     begin_s, end_s = _intervals(times, basis)
-    starts_s, ends_s = begin_s[times.first].tolist(), times.most(end_s).tolist()
+    starts_s, ends_s = begin_s[times.first].tolist(), times.max_by_session(end_s).tolist()
     idle_s = [
         _idle_s(each, start_s, last_s, in_turn) if each.blocked or in_turn else 0.0
         for each, start_s, last_s in zip(times.sessions, starts_s, ends_s, strict=True)
     ]
     columns: dict[str, Sequence[object]] = {
-        "executions": times.by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),
+        "executions": times.rows_by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),
         "start_s": starts_s,
         "end_s": ends_s,
         "idle_s": idle_s,

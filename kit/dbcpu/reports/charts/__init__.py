@@ -51,20 +51,24 @@ def drawn(
 
     One without data is left out; ``with_empty``: the usual pictures of a run are drawn without data.
     """
-    from dbcpu.reports.charts.run.frame import nothing
-
     made: dict[str, dict[str, bytes]] = {form: {} for form in forms}
     with narrow() if for_phone else nullcontext(), drawing():
         for chart in charts:
             with _parts_freed():
-                figure = figure_of(chart)
-                if figure is None and with_empty and isinstance(chart.data, RunPicture) and chart.data.usual:
-                    figure = nothing(chart.data.record, chart.data.analysis)
-                if figure is not None:
-                    for form, picture in saved(figure, forms).items():
-                        made[form][chart.name] = picture
-                    figure = None
+                pictures = _pictures_of(chart, forms, with_empty=with_empty)
+            for form, picture in pictures.items():
+                made[form][chart.name] = picture
     return made
+
+
+def _pictures_of(chart: Chart, forms: Sequence[str], *, with_empty: bool) -> Mapping[str, bytes]:
+    """By form; none where there is nothing to draw."""
+    from dbcpu.reports.charts.run.frame import nothing
+
+    figure = figure_of(chart)
+    if figure is None and with_empty and isinstance(chart.data, RunPicture) and chart.data.usual:
+        figure = nothing(chart.data.record, chart.data.analysis)
+    return {} if figure is None else saved(figure, forms)
 
 
 @contextmanager

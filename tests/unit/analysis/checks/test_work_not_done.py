@@ -9,7 +9,7 @@ import pytest
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import UNKNOWN
-from dbcpu.analysis.placement.undone_work import undone
+from dbcpu.analysis.placement.undone_sessions import undone
 from dbcpu.analysis.placement.work_done import PLANS, other_plan, too_fast
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.measure import workloads

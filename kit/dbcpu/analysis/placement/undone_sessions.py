@@ -47,14 +47,14 @@ def _suspected(
         number for number, (kind, work) in enumerate(works)
         if work.name == READS_BLOCKS or other_plan(kind, work.name, work.plan_shape)
     }  # fmt: skip
-    least_s = np.array([work.rows / MAX_ROWS_PER_S if work.unit == ROWS_UNIT else -np.inf for _, work in works])
+    min_s = np.array([work.rows / MAX_ROWS_PER_S if work.unit == ROWS_UNIT else -np.inf for _, work in works])
     alone_s = np.array([alone.get(each.variant, -np.inf) for each in rounds])
     many, at = times.last - times.first + 1, times.round_at
     cpu_s = np.array([session_cpu_s(session) for session in times.sessions], dtype=np.float64)
     taken_s = np.fmax(times.elapsed_s, times.server_elapsed_s)
-    shortest_s, slowest_s = times.least(taken_s), times.most(taken_s)
+    shortest_s, slowest_s = times.min_by_session(taken_s), times.max_by_session(taken_s)
     strange = (
-        (np.fmin(shortest_s, (cpu_s + TICK_S) / many) < least_s[at])
+        (np.fmin(shortest_s, (cpu_s + TICK_S) / many) < min_s[at])
         | (MUCH_LESS * (cpu_s + TICK_S) < many * alone_s[at])
         | (slowest_s > MUCH_LESS * shortest_s + TICK_S)
     )
