@@ -4,10 +4,11 @@ Nothing here measures, prints, or reads ``dbcpu.toml``: the same arguments give 
 comes back is frozen. Every expected failure is a ``DbcpuError`` whose text is one sentence.
 """
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Self, get_args
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.decisions import floor_from
@@ -158,11 +159,11 @@ def simulate(
     if executions is not None and for_s is not None:
         raise UsageError("executions and for_s contradict each other; give one of them")
     wanted = dict(changes or {})
-    known = [each.name for each in dataclasses.fields(SimulatedHost)]
+    known = SimulatedHost.__struct_fields__
     for name in wanted:
         if name not in known:
             raise UnknownName("field of a simulated host", name, known)
-    chosen = host_with(host, wanted) if isinstance(host, str) else dataclasses.replace(host, **wanted)
+    chosen = host_with(host, wanted) if isinstance(host, str) else replace(host, **wanted)
     if isinstance(levels, str):
         info = chosen.info()
         levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info))

@@ -5,7 +5,8 @@ Names carry their units: ``_s`` seconds, ``_x`` a ratio, ``_share`` of one, ``_m
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 RUN, LEVEL = "run", "level"
 LONGEST_VARIANT = 128
@@ -13,8 +14,7 @@ FINDING = "finding:"
 """Before the code of a finding; the value is its severity (1 info, 2 warning, 3 problem), the text what was seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One value of a run: of all of it (level 0, variant ''), or of a level and variant.
 
     ``low`` and ``high``: its interval, where one is known. ``text``: a word or a sentence; of an answer, ``value`` is 1
@@ -30,8 +30,7 @@ class Figure:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """What a figure is of (RUN or LEVEL), and what it says."""
 
     name: str

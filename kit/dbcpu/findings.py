@@ -8,8 +8,10 @@ understood without the rest: reports also show it alone. Words in braces are rep
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from enum import IntEnum
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 
 class Level(IntEnum):
@@ -24,8 +26,7 @@ class Level(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One observation with its consequence.
 
     ``code`` is stable and kebab-case (``driver-on-host``); ``seen`` carries the numbers;
@@ -81,8 +82,7 @@ def as_json_text(findings: Iterable[Finding]) -> str:
 INFO, WARNING, PROBLEM = Level.INFO, Level.WARNING, Level.PROBLEM
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """``when`` describes the observation in the catalogue; a finding itself has the figures in ``seen``."""
 
     level: Level
@@ -91,8 +91,7 @@ class Entry:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
+class Topic(Struct, frozen=True):
     """A heading of the catalogue and its entries by code."""
 
     title: str

@@ -3,9 +3,10 @@
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dbcpu.errors import UsageError
 
@@ -26,8 +27,7 @@ QUICK, NORMAL, COMPARE = 3, 6, 10
 """Repeats: 3 against 3 cannot be significant (minimum two-sided p of Mann-Whitney's U: 0.10); 6 and 10 can."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoundSpec:
+class RoundSpec(Struct, frozen=True):
     """One round to run: ``level`` sessions at once. Fields as in ``record.Round``."""
 
     level: int

@@ -8,10 +8,9 @@ may be negative. No NaN and no infinity occur: what is unknown is ``None``. No s
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 SCHEMA = 1
 """Version of the record's form; docs/record.md has the history."""
@@ -28,8 +27,7 @@ Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cpu:
+class Cpu(Struct, frozen=True):
     """One logical CPU (vCPU).
 
     ``core``, ``socket`` and ``node`` are numbered by dbcpu from 0 in order of the lowest CPU (the kernel's core_id is
@@ -45,8 +43,7 @@ class Cpu:
     online: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Cache:
+class Cache(Struct, frozen=True):
     """One cache and the CPUs that share it."""
 
     level: int
@@ -55,8 +52,7 @@ class Cache:
     cpus: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(Struct, frozen=True):
     """The host as its kernel shows it. A virtual machine may be told less than the truth."""
 
     cpus: tuple[Cpu, ...]
@@ -66,8 +62,7 @@ class Topology:
     node_memory_bytes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What keeps processes from using all CPUs: affinity, cpuset and CPU quota (the tightest ancestor)."""
 
     allowed_cpus: tuple[int, ...]
@@ -76,8 +71,7 @@ class Limits:
     memory_available_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HostInfo:
+class HostInfo(Struct, frozen=True):
     """The measured host. ``facts`` are further named properties, as text (tuned profile, boot options)."""
 
     hostname: str
@@ -93,8 +87,7 @@ class HostInfo:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(Struct, frozen=True):
     """The measured database. ``parameters`` are the settings that matter for CPU.
 
     ``not_checked``: what the user's privileges left unchecked, and the statements that grant them ('' where none does).
@@ -115,8 +108,7 @@ class Database:
         return RDS if self.parameters.get("managed_service") == RDS else ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadInfo:
+class WorkloadInfo(Struct, frozen=True):
     """The unit of work: the text that ran, its fixed size, and the answer it has to give.
 
     ``rows`` is the work in one execution (rows counted, or loop iterations); rows / seconds / 1e6 is in ``unit``.
@@ -135,8 +127,7 @@ class WorkloadInfo:
     unit: str = ROWS_UNIT
 
 
-@dataclass(frozen=True, slots=True)
-class Party:
+class Party(Struct, frozen=True):
     """One of several targets of a run; its ``sessions`` have the next ordinals. ``cpus``: () is any."""
 
     target: str
@@ -146,8 +137,7 @@ class Party:
     cpus: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What the run set out to do. Of ``executions`` (fixed work) and ``for_s`` (fixed time) one is set.
 
     ``experiment``: sweep (levels), soak (one level for a time, each round a segment of ``segment_s``), pool (each
@@ -184,8 +174,7 @@ class Plan:
     one_at_a_time: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(Struct, frozen=True):
     """The machine and process that drove the run.
 
     ``boot_id``: of the kernel; ``pid_namespace``: as in /proc/self/ns/pid. Only in the same two do ``pid`` and
@@ -202,8 +191,7 @@ class Driver:
     machine: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """All of a run but its rounds.
 
     ``started_at`` is UTC, ISO 8601, '' if unknown. ``status`` is one of running, complete, interrupted, failed.
@@ -224,8 +212,7 @@ class Header:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """The server process behind a session. Sampled only if ``verified``; ``how`` says why (not)."""
 
     pid: int | None
@@ -235,8 +222,7 @@ class Server:
     how: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """One execution of the workload.
 
     ``start_s``: offset of the client stamp taken just before the send; where executions are queued
@@ -251,8 +237,7 @@ class Execution:
     server_elapsed_s: Finite | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Residency:
+class Residency(Struct, frozen=True):
     """A stretch of polls that all found the server process on ``cpu`` in ``state`` (proc(5): R S D T ...).
 
     ``cpu_s`` and ``run_delay_s`` are what schedstat gained meanwhile. Offsets on the sampler's clock.
@@ -266,8 +251,7 @@ class Residency:
     run_delay_s: Finite | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Time a session spent in one wait event, as the database counts it."""
 
     event: str
@@ -275,8 +259,7 @@ class Wait:
     waited_s: Finite
 
 
-@dataclass(frozen=True, slots=True)
-class RanInstead:
+class RanInstead(Struct, frozen=True):
     """A process that ran on the CPU where a session waited to run, and for how long, by the kernel's trace.
 
     ``ordinal``: of the session whose server process it is, else None. ``cgroup``: None where it had ended. ``pid`` is
@@ -290,8 +273,7 @@ class RanInstead:
     cgroup: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WakeUps:
+class WakeUps(Struct, frozen=True):
     """How long a session that was woken waited until it ran: how often, percentiles, and the longest."""
 
     count: int
@@ -301,16 +283,14 @@ class WakeUps:
     max_s: Finite
 
 
-@dataclass(frozen=True, slots=True)
-class NodeMemory:
+class NodeMemory(Struct, frozen=True):
     """What a session's server process has on a memory node, shared memory included, other mapped files not. numa(7)"""
 
     node: int
     resident_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One session in one round.
 
     ``cpu_s`` and ``run_delay_s`` are exact counters over the round (schedstat; ``cpu_source`` says ``stat`` where only
@@ -350,8 +330,7 @@ class Session:
     node_memory: tuple[NodeMemory, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """How the sessions were released: ``skew_s`` is the spread of the client stamps before the send."""
 
     expected: int
@@ -362,8 +341,7 @@ class Gate:
     settled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """A remote clock against the driver's: remote = driver + ``offset_s``, known to ± ``uncertainty_s``."""
 
     source: str
@@ -371,8 +349,7 @@ class Clock:
     uncertainty_s: Finite
 
 
-@dataclass(frozen=True, slots=True)
-class CpuSeries:
+class CpuSeries(Struct, frozen=True):
     """One CPU over the slices of ``Round.timeline_s``; each tuple has one value less than ``timeline_s``.
 
     Values are seconds spent so within the slice (/proc/stat, 10 ms grains); ``mhz`` only where it is measured.
@@ -386,8 +363,7 @@ class CpuSeries:
     mhz: tuple[Finite, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(Struct, frozen=True):
     """A process that is neither a session's server process nor the kit's, and used CPU during the round.
 
     ``pid`` is ``UNLISTED`` where only their sum was recorded.
@@ -399,8 +375,7 @@ class Foreign:
     cpus: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupUse:
+class CgroupUse(Struct, frozen=True):
     """CPU bandwidth control over the round for one control group that holds server processes.
 
     ``throttled_s`` adds up over CPUs. ``sessions`` are ordinals. Source: cgroup-v2.rst, sched-bwc.rst
@@ -414,8 +389,7 @@ class CgroupUse:
     sessions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CpuPressure:
+class CpuPressure(Struct, frozen=True):
     """How long processes waited for a CPU over the round, as the kernel counts it (PSI).
 
     ``path``: the control group, '' for the whole host. ``some_s``: at least one of its processes was ready and had no
@@ -430,8 +404,7 @@ class CpuPressure:
     sessions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CpuPace:
+class CpuPace(Struct, frozen=True):
     """What the witness did on one CPU: ``at_us``, the offset at the end of each piece in microseconds, and ``ns``, the
     CPU time that the piece took (CLOCK_THREAD_CPUTIME_ID), as many of them.
     """
@@ -441,8 +414,7 @@ class CpuPace:
     ns: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(Struct, frozen=True):
     """A small known piece of work, done again and again on each CPU beside the sessions: the pace of the CPUs.
 
     ``hz``: pieces per second and CPU. ``realtime``: they went before everything else. The first ones are from before
@@ -454,8 +426,7 @@ class Witness:
     cpus: tuple[CpuPace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KitCost:
+class KitCost(Struct, frozen=True):
     """CPU that dbcpu itself used between release and the last answer. ``hz``: as asked for; ``polls``: as made.
 
     ``witness_cpu_s``: of the witness on all CPUs together, from shortly before the release on.
@@ -469,8 +440,7 @@ class KitCost:
     witness_cpu_s: Finite | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServerUse:
+class ServerUse(Struct, frozen=True):
     """What the database's processes hold at the end of a round, while its sessions are still connected.
 
     ``processes``: the sessions' own, their parent and its other children where they are the database's. ``pss_bytes``
@@ -485,8 +455,7 @@ class ServerUse:
     sockets: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A job of a pool as its caller had it, over a TCP connection on the driver's machine.
 
     ``connection`` counts from 0, and was opened in ``connect_s`` before the release. All else are offsets on the
@@ -504,8 +473,7 @@ class Call:
     answered_s: Finite | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HostCounters:
+class HostCounters(Struct, frozen=True):
     """What all CPUs of the host together did over the round, as the database counts it: where no /proc was read.
 
     ``source``: the view. ``window_s``: from the reading before the release to the one after it. A time is None where
@@ -531,8 +499,7 @@ class HostCounters:
     unsettled_s: Finite = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """The kernel's trace of the round: how many ``events`` it had, and how many were ``lost``.
 
     ``why`` it was not used, '' where it was: then residency is exact, and else that of polls.
@@ -543,8 +510,7 @@ class Trace:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """N sessions released together once. ``order`` counts rounds within the run from 0.
 
     ``anchor`` marks an extra solo round that shows drift. ``error`` is set when the round failed as a
@@ -579,8 +545,7 @@ class Round:
     calls: tuple[Call, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True):
     """A run: its header and the rounds that were finished, in the order they ran."""
 
     header: Header

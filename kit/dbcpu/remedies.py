@@ -8,7 +8,9 @@ and describe-db-parameters
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.findings import Finding
 from dbcpu.record import AUTONOMOUS, RDS, Header
@@ -62,8 +64,7 @@ _LEAVE_OUT = (
 _REPEATS = re.compile(r"`--repeats (\w+)`")
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(Struct, frozen=True):
     """Words of a remedy of ``dbcpu run`` and what stands for them; ``repeats`` for so many: a pattern's replacement."""
 
     words: Mapping[str, str]

@@ -4,9 +4,10 @@ import os
 import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.processes import DBCPU, Finished, finish

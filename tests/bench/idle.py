@@ -2,9 +2,10 @@
 
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+
+from msgspec import Struct
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
@@ -43,8 +44,7 @@ class Twin(LibpqTarget):
         return AskedOneByOne(ordinal, dial(self._conninfo, timeout_s))
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """One round: the middle and the 90th percentile of all gaps, and executions per second."""
 
     median_s: float

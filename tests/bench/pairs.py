@@ -5,9 +5,10 @@ A bench module offers ``TITLE``, ``HOW`` (one paragraph: what is done) and ``run
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
 
 from dbcpu.hosts.cleanup_guard import Guard
 
@@ -16,8 +17,7 @@ MIN_ROUNDS = 5
 Measured = TypeVar("Measured")
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """What a bench is given. ``folder`` is its own, empty, and removed afterwards."""
 
     rounds: int
@@ -26,8 +26,7 @@ class Setup:
     say: Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A figure that must not be above ``limit``; ``measured`` is None when it could not be measured."""
 
     what: str
@@ -42,16 +41,14 @@ class Bar:
         return "met" if self.measured <= self.limit else "not met"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Figures as text, ready to be shown; the numbers behind them are in ``Result.samples``."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What a bench found. ``samples``: every single figure by name, with the unit in the name."""
 
     bars: tuple[Bar, ...]

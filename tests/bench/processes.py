@@ -5,15 +5,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _KIB = 1024
 DBCPU = (sys.executable, "-P", "-m", "dbcpu")
 """As shell/dbcpu starts it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """How a process went. ``peak_bytes``: largest resident size of it or of a child it waited for. getrusage(2)
 
     ``cpu_s``: of it and of those children; it hardly depends on what else the machine does.

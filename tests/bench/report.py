@@ -4,10 +4,11 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict
 
 from bench.pairs import Result
 from dbcpu import __version__

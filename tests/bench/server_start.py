@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from psycopg import pq
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
@@ -46,8 +46,7 @@ end $$"""
 _STATEMENT = b"work"
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """Spread of the starts of one round, and what its sessions spun before, in all: seconds."""
 
     spread_s: float

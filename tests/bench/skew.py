@@ -4,9 +4,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
@@ -34,8 +35,7 @@ _OPTIONS = "-c jit=off -c enable_memoize=off -c max_parallel_workers_per_gather=
 _LOOP = "i=0; while [ $i -lt $1 ]; do psql -XqAt -f work.sql >out.$i & i=$((i + 1)); done; wait"
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """Spread of 64 starts, seconds."""
 
     client_s: float

@@ -3,9 +3,10 @@
 import statistics
 import subprocess
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 from bench.processes import DBCPU, Finished, finish

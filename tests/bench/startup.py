@@ -1,6 +1,5 @@
 """How long dbcpu takes to answer when nothing is measured: --help, and what lists and checks many stored runs."""
 
-import dataclasses
 import statistics
 import sys
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
 from sqlalchemy import insert
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
@@ -100,9 +100,7 @@ def fill(path: Path, count: int) -> None:
     with open_engine(locate(str(path))).execution_options(writes=True).begin() as connection:
         for number in range(count):
             run_id = f"bench-{number:06}"
-            header = dataclasses.replace(
-                record.header, run_id=run_id, started_at=(begin + timedelta(minutes=number)).isoformat()
-            )
+            header = replace(record.header, run_id=run_id, started_at=(begin + timedelta(minutes=number)).isoformat())
             connection.execute(insert(run_table).values(rows.run_values(header, len(bodies))))
             connection.execute(insert(round_), [body | {"run_id": run_id} for body in bodies])
             connection.execute(insert(figure), [each | {"run_id": run_id} for each in figures])

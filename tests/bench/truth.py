@@ -4,10 +4,11 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 from bench.rounds import HZ, one_round, opened
@@ -56,8 +57,7 @@ class KeptPolls:
         return self.last
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """One round as polled, and as traced where that was possible and the trace is whole."""
 
     polled: Sampled

@@ -9,13 +9,13 @@ import zlib
 from collections.abc import Callable
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord

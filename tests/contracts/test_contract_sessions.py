@@ -2,9 +2,9 @@
 
 import select
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.config.targets import Request
 from dbcpu.hosts.cleanup_guard import Guard

@@ -5,11 +5,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord

@@ -1,10 +1,11 @@
 """What a store does, the same on every database."""
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.hosts import driver_process
@@ -42,7 +43,7 @@ def test_rounds_are_kept_one_by_one_while_a_run_is_measured(store: Store) -> Non
         assert (listed.status, listed.rounds) == ("running", count)
         assert store.load("last").rounds == tuple(rounds[:count])
     store.finish(header.run_id, "complete", ("first", "second"))
-    assert store.load("last").header == dataclasses.replace(header, status="complete", notes=("first", "second"))
+    assert store.load("last").header == replace(header, status="complete", notes=("first", "second"))
     assert store.list()[0].status == "complete"
 
 
@@ -88,7 +89,7 @@ def test_runs_are_listed_newest_first_whatever_form_their_time_has(store: Store)
 def test_summary_says_what_was_run(store: Store) -> None:
     store.save(runs.full_record())
     (run,) = store.list()
-    assert dataclasses.astuple(run) == (
+    assert msgspec.structs.astuple(run) == (
         "example-1", "before the upgrade", "2025-01-02T03:04:05.000000+00:00", "complete", "embedded",
         "postgresql", "18.4", "db1", "cartesian", "short", "1-2", 2, "0.1.0",
     )  # fmt: skip
@@ -133,8 +134,8 @@ def test_deleted_run_is_gone_with_its_rounds(store: Store) -> None:
 
 def test_run_whose_driver_is_gone_is_shown_as_interrupted(store: Store) -> None:
     this = driver_process.this_process()
-    ended = dataclasses.replace(this, start_ticks=(this.start_ticks or 0) - 1)
-    elsewhere = dataclasses.replace(ended, hostname="elsewhere")
+    ended = replace(this, start_ticks=(this.start_ticks or 0) - 1)
+    elsewhere = replace(ended, hostname="elsewhere")
     for run_id, drove in (("mine", this), ("ended", ended), ("elsewhere", elsewhere)):
         store.begin(runs.header(run_id, status="running", driver=drove))
     states = {run.run_id: run.status for run in store.list()}
@@ -147,8 +148,8 @@ def test_run_that_a_restart_of_this_machine_cut_off_is_shown_as_interrupted_and_
 ) -> None:
     monkeypatch.setattr(driver_process, "pid_namespace", lambda: driver_process.FIRST_PID_NAMESPACE)
     monkeypatch.setattr(driver_process, "machine", lambda _: "0123456789abcdef")
-    before = dataclasses.replace(driver_process.this_process(), boot_id="a9f2b0f6-7c7e-4a43-8d0b-5e4a3f0f7f11")
-    for run_id, drove in (("here", before), ("elsewhere", dataclasses.replace(before, machine="fedcba9876543210"))):
+    before = replace(driver_process.this_process(), boot_id="a9f2b0f6-7c7e-4a43-8d0b-5e4a3f0f7f11")
+    for run_id, drove in (("here", before), ("elsewhere", replace(before, machine="fedcba9876543210"))):
         store.begin(runs.header(run_id, status="running", driver=drove))
     assert {run.run_id: run.status for run in store.list()} == {"here": "interrupted", "elsewhere": "running"}
     assert store.header("here").status == "interrupted"

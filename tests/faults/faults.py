@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from dbcpu.store.database import open_store
 from support.driving import Drive, Driver, until
@@ -31,8 +32,7 @@ STORE_BYTES = 34_000
 _READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What one fault did. ``live``: it hit a run that was going on; ``left``: what was left, by kind, and for whom."""
 
     fault: str

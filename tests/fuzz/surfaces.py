@@ -1,17 +1,16 @@
 """Every way in, by name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from hypothesis.strategies import SearchStrategy
+from msgspec import Struct
 
 from fuzz import from_files, from_hosts, from_users
 from fuzz.sandbox import Sandbox
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(Struct, frozen=True):
     """``feed`` gives what ``inputs`` draws to the code, and raises ``sandbox.Failure``. ``short``: inputs in CI."""
 
     inputs: SearchStrategy[Any]

@@ -18,8 +18,9 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from support.priority import prefer
 
@@ -68,8 +69,7 @@ sync
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """The guest's processor. ``told`` False: the same virtual CPUs on the same CPUs, but all shown as cores.
 
     ``nodes``: a socket each, with equal parts of the CPUs and of the memory; all of it is as fast from any CPU.
@@ -106,8 +106,7 @@ class Shape:
         return usable[cpu // self.threads % len(usable)]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What came back: exit status (None: it did not end in time), all output, files by name, and the console."""
 
     status: int | None

@@ -5,11 +5,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import asdict
 
 from dbcpu import __version__
 from dbcpu.store import record_file

@@ -5,10 +5,10 @@ A bar is met if the figure itself is; its 95 % interval stands beside it, and ma
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from lab import labelled
 from lab.causes import MoreWork
@@ -21,8 +21,7 @@ A_FIFTH = 1.3
 """Work up to so many times that of the others is called 1.2 times: sizes are whole numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """``met`` is None where there is no case."""
 
     what: str

@@ -4,9 +4,10 @@ A host is simulated again and again, its times scaled by a factor per run (log-n
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
@@ -23,8 +24,7 @@ TRUE_CHANGE = 1.25
 SEVERAL, USUAL, SINGLE = "4 runs a side", "one run a side, history of 10 runs", "one run a side, no history"
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One comparison of a host with itself. ``found``: is a host that is 1.25x as fast told from it?"""
 
     how: str

@@ -7,11 +7,11 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from shutil import which
 
 import psycopg
+from msgspec.structs import replace
 
 from dbcpu.targets.base import Work
 from lab.generator import Generator

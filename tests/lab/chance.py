@@ -6,10 +6,11 @@ the work of one execution), drawn anew for each run.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
@@ -35,8 +36,7 @@ ALARMS = {*RESULT.entries, "solo-drift"} - NO_CLAIMS
 TRUE_OF_FREE_THREADS = {"smt-like-cores", "misplaced"}
 
 
-@dataclass(frozen=True, slots=True)
-class Alarms:
+class Alarms(Struct, frozen=True):
     """One run of a host on which nobody loses anything: what was claimed all the same.
 
     ``verdict``: its sentence or a finding is false; ``findings`` are those, 'verdict' for the sentence.
@@ -49,8 +49,7 @@ class Alarms:
     named_slow: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two runs of one host. ``told_apart``: a comparison of them claims a difference."""
 
     kind: str
@@ -58,8 +57,7 @@ class Pair:
     told_apart: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
+class Detection(Struct, frozen=True):
     """One run of a host on which somebody truly loses 1.2x: was the level found, and how many of the sessions?"""
 
     shape: str
@@ -69,8 +67,7 @@ class Detection:
     found: int
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """A figure with an interval: the truth, and what was told. ``speed`` of a session beside another on its core,
     the ``yield`` of a second thread, or what the curve alone tells: ``first_knee``, ``second_knee``, ``curve_yield``.
     """

@@ -6,10 +6,11 @@ steal. What the pace of its CPUs takes from a session is known, and no part of w
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from dbcpu.analysis.comparison.compare import compare_sides
 from dbcpu.analysis.explain import explain
@@ -178,8 +179,7 @@ def _row(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """One run of a host whose cores are shared unseen by its own sessions: who lost by it, and who was found.
 
     ``levels``: at which the usual session lost by it; ``levels_found``: full speed was denied there; ``missed``:
@@ -239,8 +239,7 @@ FASTER, COMPARED_REPEATS, PER_DRAW = 1.05, 40, 6
 """About ten minutes of one and two sessions of 1.5 s, both sides together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A host whose single sessions differ by 15 % against one that is FASTER, and against itself: with the 95 %
     interval of throughput at full pace, where there is one. ``spread``: of single sessions as delivered."""
 

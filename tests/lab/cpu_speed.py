@@ -13,13 +13,13 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Round, RunRecord, Session
@@ -52,8 +52,7 @@ while True:
     time.sleep(every_s)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Speeds:
+class Speeds(Struct, frozen=True):
     """``samples``: by CPU, the time of each piece on the driver's monotonic clock, and the CPU time it took in ns."""
 
     samples: Mapping[int, Sequence[tuple[float, int]]]

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
@@ -23,8 +24,7 @@ SAME_SESSIONS, SAME_CPUS, IN_TURNS = "the same sessions", "those on the same CPU
 SLOW = (SAME_SESSIONS, SAME_CPUS, IN_TURNS)
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """``slow``: which sessions are slow in each round; ``ratio``: the true max/min, the others lie evenly between."""
 
     slow: str

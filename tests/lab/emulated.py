@@ -6,8 +6,9 @@ the guest's kernel tells of siblings plays no part in the label, so the record w
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import Round, RunRecord, Session
@@ -25,8 +26,7 @@ SHARED, ALONE = 0.5, 0.1
 """Shares of a session's time from which it has shared a core, and up to which it has not; between them no label."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One session above level 1. ``label`` is '' where it shared for too little and too much of its time."""
 
     file: str

@@ -6,9 +6,10 @@ case when it lost more than LOST and one cause made CLEAR of it; it is *quiet* w
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.solo_reference import solo
@@ -26,8 +27,7 @@ ROWS_M = 40.96
 """Million rows of one execution at size medium."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """A host nobody knows but this file, and what to measure on it."""
 
     kind: str
@@ -37,8 +37,7 @@ class Drawn:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One session: what was true, and what was said of it. ``truth`` is '' for a session that is neither."""
 
     kind: str
@@ -124,8 +123,7 @@ def measured(drawn: Drawn, repeats: int = 3) -> RunRecord:
     return replace(record, header=replace(record.header, host=told, label=""))
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
+class Losses(Struct, frozen=True):
     """What each session of a run truly lost to each cause beyond what one alone does, in s, by round and ordinal.
 
     ``alone``: what one alone loses to each, ``alone_s``: what it takes in all.

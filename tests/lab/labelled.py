@@ -7,11 +7,13 @@ what the analysis of today says. Two files keep a run: ``NAME.json.gz``, a recor
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause
@@ -30,8 +32,7 @@ What a treated session lost is by what was done to it if its CPU was neither slo
 _LABELS = ".labels.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Treatment:
+class Treatment(Struct, frozen=True):
     """What was done in one round: its ``order`` in the record, and what each session truly loses to, by ordinal."""
 
     order: int
@@ -41,8 +42,7 @@ class Treatment:
     helper_pids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledRun:
+class LabelledRun(Struct, frozen=True):
     """A record and the treatments of its rounds; rounds without one are solo rounds of the run."""
 
     name: str

@@ -8,12 +8,13 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count, islice
 from random import Random
 from statistics import median
 from typing import Any
+
+from msgspec.structs import replace
 
 from bench.rounds import CLOCK_TICKS, HZ, opened, sampling
 from dbcpu import __version__

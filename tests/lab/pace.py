@@ -6,12 +6,13 @@ time. So its notes are put into the records, and every label is judged as withou
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
@@ -51,8 +52,7 @@ def _with_pieces(each: Round, speeds: Speeds) -> Round:
     return replace(each, witness=Witness(1 / EVERY_S, True, tuple(cpus)))
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One kept run with the instrument's notes as pieces, and its ``rows``; ``tolerance`` without and with them.
 
     ``exponent`` is None where the solo sessions have too few pieces.

@@ -4,10 +4,12 @@ A sitting has two names or four; every two are a pair. Pairs of one sitting shar
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import BASELINE, RunRecord
@@ -16,8 +18,7 @@ from lab import chance, cpu_speed, labelled
 from lab.cpu_speed import Speeds
 
 
-@dataclass(frozen=True, slots=True)
-class RealSession:
+class RealSession(Struct, frozen=True):
     """``slow``: a cause was named, ``pace_only``: of its CPU's pace alone.
 
     ``cpu``: how many times as slow its CPU was as in the solo rounds, by the instrument; None without one.
@@ -29,8 +30,7 @@ class RealSession:
     cpu: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class RealRun:
+class RealRun(Struct, frozen=True):
     """The rounds under one name, explained as a run of its own. ``alone``: left alone in all of its rounds, by the
     lab's rule. ``claims``: false sentences and findings."""
 
@@ -40,8 +40,7 @@ class RealRun:
     sessions: tuple[RealSession, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sitting:
+class Sitting(Struct, frozen=True):
     """``pairs``: by the numbers of their runs, whether `dbcpu compare` tells them apart. ``witness``: it had one."""
 
     name: str

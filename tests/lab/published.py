@@ -14,9 +14,11 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.throughput import RoundWork
@@ -45,8 +47,7 @@ SERVERS = {"RAC52": (20, 40), "RAC54": (8, 16), "RAC55": (16, 32), "HDP6": (32, 
 """Cores and vCPUs of the servers at CERN, from the README of the data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Throughput by level, one value per round, in any unit; ``cores`` and ``vcpus`` are the truth."""
 
     name: str
@@ -65,8 +66,7 @@ class Table:
         return most / least - 1 if most and least else None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """What was said of one table. ``free``: its threads are as good as cores. ``knee``: the first one."""
 
     name: str

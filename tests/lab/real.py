@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
@@ -34,8 +36,7 @@ LONGEST_S = 300
 BUSY, QUIET = "busy", "quiet"
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """One run: how it was asked for, what its headline says, and what contradicts itself. ``kind`` '' if it failed."""
 
     asked: tuple[str, ...]

@@ -3,10 +3,10 @@
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.record import Round, RunRecord, Session

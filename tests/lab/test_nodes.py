@@ -1,9 +1,9 @@
 """Where memory and interrupts were in a guest with two memory nodes, in a record of ``python -m guest --nodes``."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.record import NodeMemory, Round, RunRecord, Session
 from dbcpu.store import record_file

@@ -4,13 +4,13 @@ All seeded. The long form is ``shell/lab simulated`` and ``shell/lab chance``; d
 """
 
 from collections import Counter
-from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis

@@ -5,11 +5,12 @@ The truth of a level is what the same host does without noise: the median max/mi
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.checks.headline import headline
@@ -34,8 +35,7 @@ Asks = TypeVar("Asks")
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """One run: what contradicts itself, and which answers of its levels are false."""
 
     noise: float
@@ -43,8 +43,7 @@ class Judged:
     contradictions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LevelJudged:
+class LevelJudged(Struct, frozen=True):
     """One level: its answers, and the true median max/min and slowdown. ``beyond``: more sessions than vCPUs."""
 
     noise: float
@@ -151,8 +150,7 @@ def _spread(task: Callable[[Asks], Made], asked: Sequence[Asks], workers: int) -
         yield from pool.map(task, asked, chunksize=4)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """One host: the run of fixed levels, as measured, and after the rounds that its result asks for where it is
     undecided (else the same); and the run that ``dbcpu run`` makes there without options."""
 

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.pace import Pace
@@ -36,8 +37,7 @@ def measure(target: str, workload: str, file: Path) -> None:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
+class Followed(Struct, frozen=True):
     """One run: where its sessions ran, and what they differ by with the witness and without."""
 
     name: str

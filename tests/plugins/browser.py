@@ -13,19 +13,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct, field
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE_S = 120.0
 """How long an answer may take on a busy machine before the test fails instead of hanging."""
 
 
-@dataclass
-class Page:
+class Page(Struct, dict=True):
     """What happened while a page was shown: every request, and every word on the console."""
 
     requests: list[str] = field(default_factory=list)

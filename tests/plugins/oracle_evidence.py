@@ -5,10 +5,10 @@ A test says by ``@pytest.mark.proves("...")`` what of a real server it shows, an
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from plugins.oracle import real_dsn
 
@@ -17,8 +17,7 @@ BEGIN, END = "--- dbcpu oracle evidence, to send back from here ---", "--- to he
 _WORDS = {"passed": "proved", "failed": "DISPROVED", "skipped": "not asked"}
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """One claim; ``outcome`` is pytest's, ``seen`` what the test recorded or why it was skipped."""
 
     claim: str

@@ -1,8 +1,9 @@
 """Runs for tests: a small one, and one in which every field of the record is set."""
 
-import dataclasses
 import os
 from typing import Any
+
+from msgspec.structs import replace
 
 from dbcpu.record import (
     Cache,
@@ -57,12 +58,12 @@ def header(run_id: str = "20250102-030405-abcd", **changed: Any) -> Header:
         started_at="2025-01-02T03:04:05.250000+00:00",
         status="complete",
         tool_version="0.1.0",
-        plan=dataclasses.replace(plan, **in_plan),
+        plan=replace(plan, **in_plan),
         host=None,
         database=Database("postgresql", "18.4"),
         driver=ELSEWHERE,
     )
-    return dataclasses.replace(given, **changed)
+    return replace(given, **changed)
 
 
 def round_of(level: int, order: int, **changed: Any) -> Round:
@@ -83,7 +84,7 @@ def round_of(level: int, order: int, **changed: Any) -> Round:
     given = Round(
         level, 0, "baseline", order, "2025-01-02T03:04:06+00:00", 100.5, Gate(level, level, level, 0.0, False), sessions
     )
-    return dataclasses.replace(given, **changed)
+    return replace(given, **changed)
 
 
 def record(run_id: str = "20250102-030405-abcd", rounds: int = 2, **changed: Any) -> RunRecord:
@@ -116,7 +117,7 @@ def full_record() -> RunRecord:
     plan = Plan(
         "embedded", _WORKLOAD, (1, 2), 1, 42, None, 2.5, "procfs", 20.0, 2, "host", ("baseline", "spread"), rounds=2,
         experiment="together", segment_s=60.0, pieces=100,
-        sizes=(dataclasses.replace(_WORKLOAD, size="long", unit="loops/s"),),
+        sizes=(replace(_WORKLOAD, size="long", unit="loops/s"),),
         parties=(Party("embedded-1", Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
                        _WORKLOAD, 2, (0, 1)),),
         cores=1,
@@ -134,7 +135,7 @@ def full_record() -> RunRecord:
         plan=plan,
         host=host,
         database=Database("postgresql", "18.4", {"jit": "off"}, "psycopg 3.3.9", True),
-        driver=dataclasses.replace(ELSEWHERE, machine="2f6c"),
+        driver=replace(ELSEWHERE, machine="2f6c"),
         notes=("the governor was not fixed",),
         facts={"source": "a magazine"},
     )

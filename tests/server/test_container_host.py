@@ -6,11 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import MeasureError

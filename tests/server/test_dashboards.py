@@ -6,13 +6,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain, product
 from typing import Any
 
 import psycopg
 import pytest
 import yaml
+from msgspec.structs import replace
 from sqlalchemy import make_url
 
 from dbcpu.analysis.explain import explain

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.work_done import other_plan
@@ -99,7 +100,7 @@ def test_a_limit_that_has_passed_leaves_one_execution(target: OracleTarget) -> N
 
 def test_a_wrong_answer_is_told(target: OracleTarget) -> None:
     work = tiny()
-    wrong = Work(**{**{name: getattr(work, name) for name in work.__slots__}, "answer": "1"})
+    wrong = replace(work, answer="1")
     outcome = execute(target, wrong, 1)
     assert outcome.answer_ok is False
     assert outcome.error == "the answer was 160000, not 1: the work was not done"

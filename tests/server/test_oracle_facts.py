@@ -1,9 +1,8 @@
 """What is read of an Oracle database before a run, from the double by the real driver."""
 
-from dataclasses import replace
-
 import oracledb
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import ServerError

@@ -5,10 +5,10 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
@@ -80,8 +80,7 @@ def test_two_of_three_are_slow_by_the_run_queue(tmp_path: Path, cpus: tuple[int,
     fail_unless_busy(f"never as placed: {tried}")
 
 
-@dataclass(slots=True)
-class Look:
+class Look(Struct):
     """What ps said of each server process: pid -> CPU, between two readings of the monotonic clock."""
 
     from_s: float

@@ -3,11 +3,11 @@
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis, SessionView

@@ -7,10 +7,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import ConnectError, ServerError
 from dbcpu.measure import workloads

@@ -6,12 +6,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import HostError, MeasureError, UsageError
 from dbcpu.hosts.base import RemoteHost

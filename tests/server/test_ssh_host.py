@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import HostError, MeasureError, UsageError

@@ -3,10 +3,10 @@
 import multiprocessing
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import make_url
 
 from dbcpu.errors import StoreError

@@ -3,8 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from support.paths import ROOT
 
@@ -16,8 +17,7 @@ _BLOCK = re.compile(r"^```(?P<fence>.*?)^```|^(?P<indented>(?: {4}.*\n?)+)", re.
 _CALL = re.compile(r"^(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*(?P<call>(?:shell/[\w-]+|dbcpu)(?: .*)?)$")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentedCommand:
+class DocumentedCommand(Struct, frozen=True):
     """One command: the page that shows it, and its words, the program first."""
 
     page: str

@@ -1,9 +1,10 @@
 """Documents of every kind, made of small runs: what pages and formats are tried on."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus

@@ -1,4 +1,4 @@
-"""docs/schema: JSON Schemas of the record and of the analysis of a run, made from the dataclasses that hold them."""
+"""docs/schema: JSON Schemas of the record and of the analysis of a run, made from the classes that hold them."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dbcpu.analysis.history.against import BETTER, NOT_SHOWN, WORSE, AgainstHistory
-from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.analysis.results.run import Analysis, Words
 from dbcpu.findings import Level
 from dbcpu.record import SCHEMA, Header, Round
 from dbcpu.reports.formats import json as json_format
@@ -84,7 +84,7 @@ def _parts(first: type, *others: type) -> tuple[Schema, dict[str, Schema]]:
 
 def _own(kind: type) -> Schema:
     """Of a type of dbcpu's own: the evidence of a session is a text, made when it is read."""
-    if kind is not SessionView.__annotations__["evidence"]:
+    if kind is not Words:
         raise NotImplementedError(kind)
     return TEXT
 

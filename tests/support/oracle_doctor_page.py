@@ -1,7 +1,9 @@
 """docs/oracle-doctor.md: what doctor says of six databases, each played by the double."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
@@ -26,8 +28,7 @@ Oracle Database; a test renders this page again and compares. [findings.md](find
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """One database: a title, a sentence of what it is, and how the double plays it."""
 
     title: str

@@ -1,9 +1,9 @@
 """A remedy that can be carried out where the database is."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.outcome import ALL_LEVELS, QUIETER
 from dbcpu.analysis.explain import explain

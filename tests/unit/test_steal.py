@@ -1,8 +1,7 @@
 """A steal of 0 is a fact only where the hypervisor reports it, and nothing else is made of it anywhere."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.experiments.soak import Course

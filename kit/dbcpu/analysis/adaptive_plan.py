@@ -14,9 +14,10 @@ The interval of a level rests on the scatter of rounds over the whole run, and o
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL, Answers, Seen, answers
 from dbcpu.analysis.levels.consistency import pace_seen
@@ -52,8 +53,7 @@ MAX_ANCHORS = 3
 OWN_SCATTER_FROM = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(Struct, frozen=True):
     """What the rounds of one level say so far: logarithms of each round's median and worst slowdown, and max/min.
 
     ``logs``: of the slowdown of each session, by round; ``cpus``: where each of them mostly ran.

@@ -3,7 +3,8 @@
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.levels.per_round import real_variants

@@ -1,7 +1,8 @@
 """Explains the rounds of one variant: the answers in the order in which they need each other. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import attribute
 from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, with_proven_sharing

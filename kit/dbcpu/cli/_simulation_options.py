@@ -2,10 +2,10 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import click
+from msgspec import Struct
 
 from dbcpu.cli._options import Duration, Function, together
 from dbcpu.errors import did_you_mean
@@ -14,8 +14,7 @@ Fields = dict[str, Any]
 MAX_SHAPE_BYTES = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class HostOption:
+class HostOption(Struct, frozen=True):
     """``fields`` makes the fields of ``SimulatedHost`` from the text that was given; it raises ValueError, and
     ``form`` then says what the text is not. A flag has no ``metavar``, and its text is ''."""
 

@@ -14,10 +14,12 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.config import inventory_forms
 from dbcpu.config.given_file import read_given
@@ -38,8 +40,7 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _REFERENCES = ("url", "host", "password_env", "password_file")
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """One target of an inventory. It holds no secret.
 
     ``password_file``: seen from where it is measured from, which is ``origin``; from here an absolute path.

@@ -13,9 +13,10 @@ import functools
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
+
+from msgspec.structs import replace
 
 from dbcpu.config.rules import PER, PLACES, WHEN, Licence, Price, Rule
 from dbcpu.config.toml_checks import day, number_above_0, one_of, only, text, texts, whole_number

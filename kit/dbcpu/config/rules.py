@@ -1,7 +1,8 @@
 """What a configuration file may decide: licence and price rules, and the limits of ``dbcpu check``."""
 
-from dataclasses import dataclass, field
 from datetime import date
+
+from msgspec import Struct, field
 
 DISCLAIMER = (
     "licence and price figures are arithmetic on dated rules, neither an offer nor legal advice: contracts differ and "
@@ -13,8 +14,7 @@ PLACES = ("cloud", "oracle-cloud", "own")
 """Another provider's public cloud, Oracle's own, or hardware without a hypervisor."""
 
 
-@dataclass(frozen=True, slots=True)
-class OcpuSize:
+class OcpuSize(Struct, frozen=True):
     """How many vCPUs one OCPU, the unit of Oracle's cloud, is on such CPUs; ``threads``: of a core, None for any."""
 
     models: tuple[str, ...]
@@ -46,8 +46,7 @@ Licensing and Managing Licenses in OCI Environments (looked up on 2026-11-24).
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What every dated rule says.
 
     ``per``: what is counted. ``when``: only for hosts with (without) several threads per core. ``targets``: only for
@@ -72,8 +71,7 @@ class Rule:
     chosen: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Licence(Rule):
+class Licence(Rule, frozen=True):
     """``factor`` licences per counted thing, rounded up to whole ones, at least ``least``.
 
     ``factor_smt`` holds instead where a core has several hardware threads, and before both the first of ``models``,
@@ -91,8 +89,7 @@ class Licence(Rule):
     support: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Price(Rule):
+class Price(Rule, frozen=True):
     """``amount`` of ``currency`` per counted thing and ``period``."""
 
     amount: float = 0.0
@@ -100,16 +97,14 @@ class Price(Rule):
     period: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SizingRules:
+class SizingRules(Struct, frozen=True):
     """All rules, the chosen ones first; of several chosen ones that fit a host the first one counts."""
 
     licences: tuple[Licence, ...] = ()
     prices: tuple[Price, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CheckLimits:
+class CheckLimits(Struct, frozen=True):
     """Limits of ``dbcpu check``; None switches one off.
 
     ``slowdown`` and ``max_over_min`` hold for levels that have a core for every session. ``throughput_drop`` is a
@@ -126,8 +121,7 @@ class CheckLimits:
     widths: float = 4.0
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What ``[sizing]`` and ``[check]`` of all configuration files come to."""
 
     sizing: SizingRules = field(default_factory=SizingRules)

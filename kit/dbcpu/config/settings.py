@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from dbcpu.config import rulebook, targets
@@ -39,7 +38,7 @@ def _table(content: Mapping[str, Any], name: str, where: str) -> Mapping[str, An
 
 
 def _limits(table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = tuple(limit.name for limit in fields(CheckLimits))
+    known = CheckLimits.__struct_fields__
     only(table, known, where)
     made: dict[str, Any] = {}
     for key, value in table.items():

@@ -15,10 +15,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
@@ -67,9 +70,16 @@ class Request:
     password: str | None = field(default=None, repr=False)
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def named(self, name: str) -> "Request":
+        """The same target under another name."""
+        return Request(name, self.kind, self.url, self.password, self.options)
 
-@dataclass(frozen=True, slots=True)
-class Named:
+    def with_options(self, **more: str) -> "Request":
+        """The same target with these options, too."""
+        return Request(self.name, self.kind, self.url, self.password, {**self.options, **more})
+
+
+class Named(Struct, frozen=True):
     """One ``[targets.NAME]`` table, checked. ``file`` is where it stands; relative password files start there.
 
     ``replaces``: the file with another target of that name, which is not used. ``tags`` and ``group`` (of targets that
@@ -84,7 +94,7 @@ class Named:
     prompt: bool = False
     host: str | None = None
     replaces: Path | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     group: str = ""
     origin: str = HERE
     program: str | None = None

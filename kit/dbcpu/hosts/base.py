@@ -5,16 +5,16 @@ A member module offers ``open_host(where: str) -> Host``.
 
 import posixpath
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeGuard, runtime_checkable
+
+from msgspec import Struct
 
 READ_ONLY = ("sql", "exec")
 """Kinds of ``RemoteHost.over`` by which nothing is changed: a database cannot, and a command that may hold secrets is
 kept nowhere, so that nobody could put things back by it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A command that ended."""
 
     code: int
@@ -45,8 +45,7 @@ class Host(Protocol):
     def clock(self) -> float: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One process in one poll: proc(5) stat fields 3, 39 and 22, and schedstat's first two where there are any."""
 
     state: str
@@ -56,8 +55,7 @@ class Reading:
     run_delay_ns: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HostPoll:
+class HostPoll(Struct, frozen=True):
     """All watched processes once. ``sent_s`` and ``received_s``: this machine's CLOCK_MONOTONIC around the request.
 
     ``host_s``: the host's own clock as it began to read, which stands still for ``grain_s``. A reading is

@@ -5,7 +5,8 @@ Sources: core-api/irq/irq-affinity.rst, irqbalance(1)
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.errors import UsageError
 from dbcpu.hosts.base import Host, RemoteHost
@@ -15,8 +16,7 @@ from dbcpu.hosts.topology.reading import text_of
 _FILE = re.compile(r"/proc/irq/(\d+)/smp_affinity_list")
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupts:
+class Interrupts(Struct, frozen=True):
     """``cpus_of``: by number, the CPUs that may serve it. ``balanced``: irqbalance runs, and moves them at will."""
 
     cpus_of: Mapping[int, tuple[int, ...]]

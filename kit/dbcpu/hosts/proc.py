@@ -7,8 +7,9 @@ lists all numbers of a process, from the namespace of the reader to the innermos
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
 
@@ -16,8 +17,7 @@ START_TOLERANCE_S = 5.0
 """/proc/stat's btime has whole seconds, and the database stamps its start a moment after the fork."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessStat:
+class ProcessStat(Struct, frozen=True):
     """/proc/PID/stat of a process or thread. ``fields``: field 3 and what follows. Source: proc_pid_stat(5)
 
     What an old kernel or a line that is cut off lacks raises ValueError when it is read.
@@ -74,8 +74,7 @@ class ProcessStat:
             raise ValueError(f"/proc/{self.pid}/stat has no field {number}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class SchedStat:
+class SchedStat(Struct, frozen=True):
     """/proc/PID/schedstat: time on a CPU and time in the run queue, both in ns. Source: sched-stats.rst"""
 
     run_ns: int
@@ -97,8 +96,7 @@ def cpu_ticks(text: str) -> dict[str, tuple[int, ...]]:
     return {name: tuple(int(word) for word in words[:8]) for name, *words in lines}
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """A process as /proc shows it; ``cpu_s`` is schedstat's where there is one, else counted in clock ticks.
 
     ``runnable``: on a CPU, waiting for one, or for a page from disk (state D): in any case not idle.

@@ -3,7 +3,8 @@
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.errors import UsageError
 from dbcpu.hosts.base import Host
@@ -17,8 +18,7 @@ RUN_SHARE = 0.1
 VARIABLE = "DBCPU_SETTLE_S"
 
 
-@dataclass(frozen=True, slots=True)
-class Quiet:
+class Quiet(Struct, frozen=True):
     """``busy_share``: part of all CPU time that was used in the last window (0 to 1); None where unknown."""
 
     settled: bool

@@ -3,7 +3,7 @@
 What differs between ssh, kubectl, docker, podman and a command of the user's is all in a ``Transport``.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # The login shell may be any: this is plain to all of them. It takes the script, up to a line with a full stop, from
 # standard input without reading a byte more, which "sh -s" does not promise.
@@ -17,8 +17,7 @@ Reasons = tuple[tuple[str, str], ...]
 """A part of what the command says when it fails, in small letters, and the sentence for it; the first that fits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transport:
+class Transport(Struct, frozen=True):
     """One way to one host.
 
     ``name``: as messages, records and journals call the host; ``over``: which kind of way, as ``RemoteHost.over``.

@@ -9,9 +9,11 @@ import gc
 import selectors
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.formatting import plural
@@ -35,8 +37,7 @@ IDLE_LOOKS = 100
 WARM_UPS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     """The measures of one release. ``*_monotonic_s`` on the driver's clock, ``epoch_s`` on its ``time.time()``."""
 
     at: str
@@ -48,8 +49,7 @@ class Released:
     driver_cpu_s: float
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Struct):
     """One session at the gate."""
 
     session: Session

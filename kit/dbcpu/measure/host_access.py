@@ -12,8 +12,9 @@ from dbcpu.toml is tried, and if it fails the reason is reported.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from dbcpu.errors import HostError, MeasureError, ServerError, UsageError
 from dbcpu.hosts.base import Host, RemoteHost
@@ -37,16 +38,14 @@ class ReadsItsHost(Protocol):
         """Such a host, to be closed by ``close``, and the function it uses; or None and the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class AccessChoice:
+class AccessChoice(Struct, frozen=True):
     """The host to sample, and by which route; or None with every reason why there is none."""
 
     host: Host | None
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRequest:
+class AccessRequest(Struct, frozen=True):
     """The requested route, one of ``DIRECT`` or through a shell.
 
     ``required``: from the command line, so that no other is tried.
@@ -126,8 +125,7 @@ def _routes(target: Target, requested: AccessRequest, here: Host | None) -> Iter
             raise UsageError(f"--host sql does not work with {target.kind}: it cannot read files of its host")
 
 
-@dataclass(frozen=True, slots=True)
-class _Local:
+class _Local(Struct, frozen=True):
     host: Host | None
 
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:
@@ -136,8 +134,7 @@ class _Local:
         return self.host, LOCALLY
 
 
-@dataclass(frozen=True, slots=True)
-class _Shell:
+class _Shell(Struct, frozen=True):
     route: str
 
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:
@@ -149,8 +146,7 @@ class _Shell:
         return host, in_words(host)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sql:
+class _Sql(Struct, frozen=True):
     target: ReadsItsHost
 
     def __call__(self, stack: ExitStack, guard: Guard) -> tuple[Host | None, str]:

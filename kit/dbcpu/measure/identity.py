@@ -8,7 +8,8 @@ from a container is translated first, see ``hosts.proc``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
 from dbcpu.hosts.proc import START_TOLERANCE_S, Process, boot_time_s, inner_pids, inner_tid, look, started_later_s

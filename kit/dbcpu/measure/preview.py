@@ -2,7 +2,8 @@
 
 import resource
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu import plan
 from dbcpu.config.targets import Request
@@ -18,8 +19,7 @@ MEMORY_SHARE = 0.75
 FILES_PER_SESSION = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """Levels, wall time, CPU time and memory of a run; ``duration_s`` and ``cpu_s`` are estimates."""
 
     target: str

@@ -7,8 +7,10 @@ fixed plan and an adaptive one are run by the same code.
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.errors import GateError, ServerError
 from dbcpu.hosts.base import Host
@@ -81,8 +83,7 @@ class Unchanged:
     def end(self, spec: RoundSpec) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """Everything a round needs. ``host`` is where the server processes run, None if its /proc cannot be read.
 
     ``solo_s``: seconds per execution of a single session, from the calibration, or more where a round showed more;
@@ -148,8 +149,7 @@ def fair_execution_s(round_: Round, vcpus: int) -> float:
     return max(took_s, default=0.0) / max(1.0, round_.level / max(1, vcpus))
 
 
-@dataclass(frozen=True, slots=True)
-class Alone:
+class Alone(Struct, frozen=True):
     """The single-session baseline, before the plan is made: seconds per execution, and the server process.
 
     ``limits``: of that process while it was there, None where it is not verified.

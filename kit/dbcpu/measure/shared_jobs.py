@@ -2,15 +2,15 @@
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.measure.blocking_sessions import IDLE, Order
 from dbcpu.plan import jobs_that_wait
 from dbcpu.targets.base import Blocks, Session
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
+class Jobs(Struct, frozen=True):
     """So many in all, of which ``blocking`` wait ``block_s`` each."""
 
     pieces: int

@@ -4,7 +4,7 @@
 Sources: pid_namespaces(7), proc_stat(5)
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.driver_process import boot_id
@@ -17,8 +17,7 @@ MIN_UNSEEN_S = 0.05
 """/proc/stat counts in 10 ms, and is read a moment after the sessions' own counters."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenLoad:
+class UnseenLoad(Struct, frozen=True):
     """``driver_there``: dbcpu itself runs on those CPUs, and what it used is no load of others."""
 
     driver_there: bool

@@ -2,7 +2,9 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu import plan
 from dbcpu.config.targets import Request
@@ -30,8 +32,7 @@ SWITCH_S = 1.0
 """What changing a host setting and its undoing may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class VariantPlan:
+class VariantPlan(Struct, frozen=True):
     """``levels``: by variant, in the order of the variants; ``cpus``: how many CPUs sessions have under each.
 
     ``left_out``: a sentence for each that would change nothing.
@@ -119,7 +120,7 @@ class VariantPlan:
         """
 
         def open_server(command: str) -> Target:
-            return open_target(replace(request, options={**request.options, "launch": command}), guard)
+            return open_target(request.with_options(launch=command), guard)
 
         return VariantConditions(
             self.variants,

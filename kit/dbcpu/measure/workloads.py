@@ -12,9 +12,10 @@ statements ended by ``;`` at the end of a line. The last is measured; those befo
 """
 
 import re
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+
+from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
@@ -33,8 +34,7 @@ _DOLLAR_QUOTED = re.compile(r"(\$\w*\$.*?\$\w*\$)", re.DOTALL)
 _BLOCK = re.compile(r"^((?:declare|begin)\b.*?)^/[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """One file of sql/, parsed. ``sizes`` maps a size's name to its n."""
 
     database: str

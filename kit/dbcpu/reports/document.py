@@ -4,9 +4,11 @@ Documents are defined by ``reports.documents``; ``reports.formats`` render them 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.passed_checks import Assurance
 from dbcpu.analysis.results.fact import Fact
@@ -29,8 +31,7 @@ def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table: ``key`` and ``value`` (by default the row's attribute ``key``) are for programs.
 
     ``format`` writes the value for people, ``brief`` where lines are short. ``place``: of a row, the identifier in a
@@ -61,8 +62,7 @@ class Column:
         return getattr(row, self.key) if self.value is None else self.value(row)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows of any objects and the columns that read them. ``worst_first``: a format may leave out the last rows.
 
     ``decimals`` is how numbers are written for programs.
@@ -116,8 +116,7 @@ def columns(headings: Sequence[str], kinds: Mapping[str, Kind] | None = None, us
     return [Column(each, each, kind=known.get(each, usual), value=reads(at)) for at, each in enumerate(headings)]
 
 
-@dataclass(frozen=True, slots=True)
-class RunPicture:
+class RunPicture(Struct, frozen=True):
     """A picture of one run. ``usual``: every run has it; where there is nothing to draw it says so."""
 
     record: RunRecord
@@ -125,8 +124,7 @@ class RunPicture:
     usual: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """One of several pictures with shared axes: sessions as (level, seconds, cause), and level -> median seconds.
 
     ``units``: how many sessions are one on the axis, such as those of a host's cores.
@@ -140,8 +138,7 @@ class Panel:
     units: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Panels:
+class Panels(Struct, frozen=True):
     """Panels beside each other, with shared axes.
 
     ``y_title``: what the seconds of the points are, if no seconds; ``x_title`` what their levels are.
@@ -153,8 +150,7 @@ class Panels:
     x_title: str = "concurrent sessions (N)"
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(Struct, frozen=True):
     """Ratios to a baseline = 1: per series one (ratio, low, high) per configuration; None where not measured."""
 
     title: str
@@ -163,8 +159,7 @@ class Bars:
     below: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
+class Curves(Struct, frozen=True):
     """How a metric grows: per series (count, ratio) points; ``ideal`` is the count that the ratio 1 belongs to.
 
     None for a metric that need not grow, such as a time: then there is no line of linear growth. ``marked``: points
@@ -180,8 +175,7 @@ class Curves:
     marked: tuple[tuple[str, float, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineSeries:
+class TimelineSeries(Struct, frozen=True):
     """One figure over the moments of a timeline, None where it was not measured.
 
     ``low`` to ``high`` is what is usual since the last change. ``changes``: index and date of the first moment after
@@ -196,8 +190,7 @@ class TimelineSeries:
     least: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FigureHistory:
+class FigureHistory(Struct, frozen=True):
     """Figures over time: ``moments`` are ISO 8601, ``gaps`` indexes after a pause, ``events`` (index, what is new)."""
 
     title: str
@@ -207,8 +200,7 @@ class FigureHistory:
     events: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Strips:
+class Strips(Struct, frozen=True):
     """Many hosts as dots, a strip for each kind: (name of the kind, ((host, ratio, marked), ...)).
 
     Marked dots stand out, and are named as far as there is room. ``x_title``: what the ratios are.
@@ -220,8 +212,7 @@ class Strips:
     below: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A picture that can be drawn (see ``reports.charts``): ``name`` of its file, and how it is read."""
 
     name: str
@@ -230,16 +221,14 @@ class Chart:
     reading: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FactList:
+class FactList(Struct, frozen=True):
     """Names and their texts, below a title of its own if it has one."""
 
     pairs: tuple[Pair, ...]
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of a document. ``name`` is its anchor; ``missing`` says why there is no picture, or nothing at all.
 
     ``asides``: (summary, text) that is folded on a page; so are tables beside a picture, but for ``open_tables``.
@@ -261,8 +250,7 @@ class Section:
     asides: tuple[Pair, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Front:
+class Front(Struct, frozen=True):
     """What a page shows before anything else. ``tone``: good, partly, bad, or neither ('').
 
     ``sentences`` explain the headline, by default the verdict. ``caveats`` limit it. ``lead``, with a tone of its own,
@@ -281,8 +269,7 @@ class Front:
     lead_tone: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Struct, frozen=True):
     """One metric for a monitoring system: its name (which ends in its unit), its meaning, (labels, value) samples."""
 
     name: str
@@ -291,8 +278,7 @@ class Gauge:
     samples: tuple[tuple[Mapping[str, str], float | None], ...]
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True, dict=True):
     """Everything a format shows. ``name`` is what its files are called, if ``file_names`` has none for a format.
 
     ``sections`` are for reading in a line of text; ``make_page`` makes those of a page, where these are others.

@@ -1,8 +1,7 @@
 """The callers of a simulated pool: their calls in the form of measured ones."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dbcpu.plan import RoundSpec

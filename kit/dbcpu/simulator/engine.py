@@ -1,10 +1,10 @@
 """The virtual clock: advances all sessions from event to event and keeps every integral on the way."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
@@ -25,8 +25,7 @@ Losses = Mapping[str, Floats]
 """By cause, of each session."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """All that happened. E events after the start, N sessions, C online CPUs; all sums grow with time.
 
     ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``runnable[e]`` (E, N). Sums at
@@ -63,8 +62,7 @@ class Trace:
     blocked: tuple[tuple[tuple[float, float], ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Rates:
+class _Rates(Struct, frozen=True):
     """Per second, until the next event. Shapes as in Trace."""
 
     run: Floats

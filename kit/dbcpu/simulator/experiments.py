@@ -2,10 +2,11 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
@@ -25,8 +26,7 @@ MAX_SOAK_S = 4 * 3600.0
 MAX_PIECES = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True, kw_only=True):
     """What every simulated experiment has to know."""
 
     size: str = "medium"

@@ -1,11 +1,11 @@
 """The simulated machine, and what its kernel reports."""
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
@@ -33,8 +33,7 @@ MAX_NAME = 40
 NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 
 
-@dataclass(frozen=True)
-class SimulatedHost:
+class SimulatedHost(Struct, frozen=True, dict=True):
     """A machine of ``sockets`` x ``cores`` per socket x ``threads`` per core.
 
     ``efficiency_cores``: so many of all cores, the last ones, have one thread each and run at ``efficiency_speed``

@@ -1,11 +1,11 @@
 """The jobs that the sessions of a simulated pool share, and when each is there to be taken."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class CallsInTurn:
+class CallsInTurn(Struct, frozen=True):
     """A closed loop: each of ``connections`` callers sends its next call when its last one is answered.
 
     ``turns_s``: of each job, how long after the end of a job the call of its caller is there.

@@ -3,8 +3,9 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.simulator.host import MAX_NAME, SimulatedHost

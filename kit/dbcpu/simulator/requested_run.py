@@ -3,9 +3,11 @@
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import parse_cpu_list, usable_cores, usable_vcpus
@@ -27,8 +29,7 @@ TARGET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 _OF_A_SWEEP = ("executions", "seconds", "for_s", "run_effect")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Experiment:
+class Experiment(Struct, frozen=True, kw_only=True):
     """At most one of these: a soak of so long, a pool of so many jobs, or several databases at once."""
 
     soak_s: float | None = None

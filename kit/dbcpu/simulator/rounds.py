@@ -1,10 +1,11 @@
 """A simulated round in the form of a measured one: polled residency, exact counters, /proc/stat grains."""
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dbcpu.plan import RoundSpec
@@ -41,8 +42,7 @@ BOOTED_S = 1000.0
 """The monotonic clock when a run starts."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedWork:
+class SimulatedWork(Struct, frozen=True):
     """What a session does: executions of ``rows`` rows; fixed work, or fixed time when ``for_s`` is given.
 
     ``jobs``: instead, what all sessions share: each is an execution, or waits ``block_s``; ``calls``: as these come.
@@ -204,8 +204,7 @@ def _blocked(trace: Trace, ordinal: int, begin_s: float) -> tuple[Execution, ...
     return tuple(Execution(begin_s + at, to - at, begin_s + at, to - at) for at, to in waits)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """What each poll saw of each session, (polls, sessions); ``polls_s``: by the trace's clock.
 
     ``changed``: whether the next poll saw something else.

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError

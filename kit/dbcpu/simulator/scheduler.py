@@ -1,9 +1,9 @@
 """Where sessions run: initial placement and balancing, as far as the kernel knows the cores."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbcpu.simulator.host import SimulatedHost
@@ -12,8 +12,7 @@ Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class HeldGroup:
+class HeldGroup(Struct, frozen=True):
     """Sessions that may use the same CPUs: flags by session, and by CPU."""
 
     members: Flags

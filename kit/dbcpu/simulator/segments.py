@@ -1,8 +1,7 @@
 """A long simulated round cut into the segments of a soak: each as if it had been watched alone."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dbcpu.simulator.engine import Floats, Trace
@@ -51,7 +50,7 @@ def segment(trace: Trace, from_s: float, to_s: float) -> Trace:
         throttled_periods=round(trace.throttled_periods * share),
         throttled_s=trace.throttled_s * share,
         truth={},
-        **{name: sums(getattr(trace, name)) for name in named},  # type: ignore[arg-type]  # fields by name
+        **{name: sums(getattr(trace, name)) for name in named},
     )
 
 

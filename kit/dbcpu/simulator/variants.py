@@ -1,9 +1,9 @@
 """A simulated host under a variant of ``dbcpu vary``: SMT off, or sessions that are held on some of its CPUs."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import parse_cpu_list

@@ -7,9 +7,11 @@ looks like a word is replaced too. Text that others wrote (errors, notes, labels
 import re
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from dbcpu.record import (
     CgroupUse,
@@ -190,13 +192,12 @@ def anonymised(record: RunRecord, names: Names | None = None) -> RunRecord:
 
 
 @cache
-def texts_of(cls: type) -> tuple[str, ...]:
-    """The fields of a dataclass of the record that hold text with more in it than the kernel's words."""
-    hints = typing.get_type_hints(cls)
+def texts_of(cls: type[Struct]) -> tuple[str, ...]:
+    """The fields of a class of the record that hold text with more in it than the kernel's words."""
     return tuple(
         member.name
         for member in fields(cls)
-        if _holds_text(hints[member.name]) and f"{cls.__name__}.{member.name}" not in WITHOUT_NAMES
+        if _holds_text(member.type) and f"{cls.__name__}.{member.name}" not in WITHOUT_NAMES
     )
 
 
@@ -208,25 +209,26 @@ def _holds_text(hint: Any) -> bool:
 
 
 @cache
-def _may_name(cls: type) -> bool:
+def _may_name(cls: type[Struct]) -> bool:
     """Whether there is text in it, or in what it holds: most of a record is numbers, and passed over."""
-    inner = (part for hint in typing.get_type_hints(cls).values() for part in (hint, *typing.get_args(hint)))
-    return bool(texts_of(cls)) or any(is_dataclass(part) and _may_name(part) for part in inner)  # type: ignore[arg-type]
+    inner = (part for each in fields(cls) for part in (each.type, *typing.get_args(each.type)))
+    return bool(texts_of(cls)) or any(
+        isinstance(part, type) and issubclass(part, Struct) and _may_name(part) for part in inner
+    )
 
 
 def _walk(value: Any, names: Names) -> Any:
     if isinstance(value, tuple):
         return tuple(_walk(part, names) for part in value)
-    cls = type(value)
-    if not is_dataclass(cls) or not _may_name(cls):
+    if not isinstance(value, Struct) or not _may_name(cls := type(value)):
         return value
     changed: dict[str, Any] = {}
-    for member in fields(cls):
-        content = getattr(value, member.name)
-        if member.name in texts_of(cls):
-            changed[member.name] = _apply(RULES[cls][member.name], content, names, member.name)
+    for name in value.__struct_fields__:
+        content = getattr(value, name)
+        if name in texts_of(cls):
+            changed[name] = _apply(RULES[cls][name], content, names, name)
         else:
-            changed[member.name] = _walk(content, names)
+            changed[name] = _walk(content, names)
     return replace(value, **changed)
 
 

@@ -7,10 +7,11 @@ The lease of a campaign does the same for its driver.
 import json
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import asdict
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exc, func, insert, literal, or_, select, update
 
 from dbcpu.errors import StoreError, UnknownName, UsageError
@@ -33,8 +34,7 @@ MAX_NAME = 64
 SIMULATED = "simulated"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One target of a campaign. Times are UTC, ISO 8601.
 
     ``station``, ``pid``, ``boot_id`` and ``start_ticks`` name the process that measures as the table ``run`` does:
@@ -62,8 +62,7 @@ class Item:
         return driver_at(self.station or "", self.pid, self.start_ticks, self.boot_id or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Campaign:
+class Campaign(Struct, frozen=True):
     """One plan over many targets. ``plan`` is JSON: options of ``run``, limits, and how each target is reached.
 
     ``lease_until_s``: seconds since 1970 by the clock of the database's server; None: nobody drives it.
@@ -79,8 +78,8 @@ class Campaign:
     lease_until_s: float | None = None
 
 
-_ITEM = tuple(campaign_item.c["group_name" if each.name == "group" else each.name] for each in fields(Item))
-_CAMPAIGN = tuple(campaign.c[each.name] for each in fields(Campaign))
+_ITEM = tuple(campaign_item.c["group_name" if name == "group" else name] for name in Item.__struct_fields__)
+_CAMPAIGN = tuple(campaign.c[name] for name in Campaign.__struct_fields__)
 
 
 class CampaignTable:
@@ -121,7 +120,7 @@ class CampaignTable:
                 found = connection.execute(select(*_CAMPAIGN).where(campaign.c.name == name)).first()
         if found is None:
             raise UnknownName("campaign", name, self.names())
-        values = dict(zip((each.name for each in fields(Campaign)), found, strict=True))
+        values = dict(zip(Campaign.__struct_fields__, found, strict=True))
         return Campaign(**{**values, "plan": _table(values["plan"], f"the plan of campaign {name}")})
 
     def items(self, name: str) -> tuple[Item, ...]:
@@ -216,17 +215,17 @@ def _now_s(connection: Connection) -> ColumnElement[float]:
 
 
 def _campaign_values(made: Campaign) -> dict[str, Any]:
-    values = {each.name: getattr(made, each.name) for each in fields(Campaign)}
+    values = asdict(made)
     return {**values, "plan": json.dumps(made.plan, allow_nan=False)}
 
 
 def _item_values(item: Item) -> dict[str, Any]:
-    return _named({each.name: getattr(item, each.name) for each in fields(Item)})
+    return _named(asdict(item))
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of Item as columns."""
-    unknown = set(values) - {each.name for each in fields(Item)}
+    unknown = set(values) - set(Item.__struct_fields__)
     assert not unknown, unknown
     made = {("group_name" if name == "group" else name): value for name, value in values.items()}
     if "tags" in made:
@@ -237,7 +236,7 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(row: Row[Any]) -> Item:
-    values = dict(zip((each.name for each in fields(Item)), row, strict=True))
+    values = dict(zip(Item.__struct_fields__, row, strict=True))
     ticks = values["start_ticks"]
     tags = _table(values["tags"], f"the tags of {values['target']}")
     known = values["state"] if values["state"] in STATES else UNKNOWN

@@ -11,10 +11,11 @@ import types
 import typing
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import fields
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import SCHEMA, Header, Round, RunRecord
@@ -154,6 +155,7 @@ def uncompressed(content: bytes, source: str) -> bytes:
     return whole
 
 
+_ABSENT = object()
 _MISFITS = (msgspec.ValidationError, UnicodeEncodeError)
 """The second of a text with a lone surrogate, where a number is wanted."""
 
@@ -161,7 +163,7 @@ _MISFITS = (msgspec.ValidationError, UnicodeEncodeError)
 
 
 def encode(value: object) -> Any:
-    """Any dataclass as plain data, as it is read again. Raises RecordFormatError as ``to_data``."""
+    """Any part of a record as plain data, as it is read again. Raises RecordFormatError as ``to_data``."""
     cls = type(value)
     try:
         data = msgspec.to_builtins(value, enc_hook=_builtin)
@@ -186,7 +188,7 @@ def _builtin(value: Any) -> Any:
 
 
 def decode(cls: type[T], data: object, source: str, path: str = "") -> T:
-    """Plain data as the dataclass ``cls``; ``path`` is where in ``source`` it stands."""
+    """Plain data as a ``cls`` of the record; ``path`` is where in ``source`` it stands."""
     try:
         return msgspec.convert(data, cls)
     except _MISFITS:
@@ -208,7 +210,7 @@ def _misfit(hint: Any, data: Any) -> tuple[str, str]:
         except _MISFITS:
             path, reason = _misfit(inner, value)
             return step + path, reason
-    found = "nothing" if data is MISSING else repr(data)
+    found = "nothing" if data is _ABSENT else repr(data)
     return "", f"should be {_wanted(hint)}, but is {found if len(found) <= 60 else found[:57] + '...'}"
 
 
@@ -216,12 +218,11 @@ def _members(hint: Any, data: Any) -> Iterator[tuple[str, Any, Any]]:
     """Step, hint and value of whatever ``data`` holds; nothing where it is not of the kind that ``hint`` names."""
     plain = _plain(hint)
     origin, arguments = typing.get_origin(plain), typing.get_args(plain)
-    if is_dataclass(plain) and isinstance(data, dict):
-        hints = typing.get_type_hints(plain, include_extras=True)
+    if isinstance(plain, type) and issubclass(plain, Struct) and isinstance(data, dict):
         for member in fields(plain):
-            value = data.get(member.name, MISSING)
-            if value is not MISSING or (member.default is MISSING and member.default_factory is MISSING):
-                yield f".{member.name}", hints[member.name], value
+            value = data.get(member.name, _ABSENT)
+            if value is not _ABSENT or member.required:
+                yield f".{member.name}", member.type, value
     elif origin is tuple and isinstance(data, list | tuple):
         for position, value in enumerate(data):
             yield f"[{position}]", arguments[0], value

@@ -15,9 +15,11 @@ import csv
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError, UsageError, did_you_mean
 from dbcpu.formatting import listed, moment, plain
@@ -52,8 +54,7 @@ _SHOWN = 40
 """Letters of a text from the file within a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True):
     """What is known of an imported run beside its figures; None where it is not.
 
     ``kind``: of the database or program. ``workload``: what ran; runs are compared only where it has the same name.
@@ -78,8 +79,7 @@ SOURCE = "source"
 """A further key that is expected: where the numbers are from."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One line of figures. ``value``: seconds, or the rate of the whole round."""
 
     line: int
@@ -89,8 +89,7 @@ class _Row:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """The lines of figures, and the column that they are of: ``seconds`` or ``rate``."""
 
     column: str

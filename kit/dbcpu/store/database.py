@@ -4,7 +4,6 @@ Each call is a transaction of its own, so that a killed driver keeps every finis
 stored as running while its driver is gone is shown as interrupted; the stored text is left as it is.
 """
 
-import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, TypeGuard
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
 from dbcpu.config.drafts import check_way
@@ -159,7 +159,7 @@ class Store(AbstractContextManager["Store"]):
         """Close a run as complete, interrupted or failed; ``notes`` are added to its header's."""
         with translated_errors(self._location), self._writing.begin() as connection:
             header = self._header(connection, run_id)
-            header = dataclasses.replace(header, status=status, notes=(*header.notes, *notes))
+            header = replace(header, status=status, notes=(*header.notes, *notes))
             text = codec.dumps(codec.header_to_data(header))
             connection.execute(update(run).where(run.c.run_id == run_id).values(status=status, header=text))
 
@@ -215,7 +215,7 @@ class Store(AbstractContextManager["Store"]):
         """The same of exactly this run."""
         with translated_errors(self._location), self._reading.connect() as connection:
             header = self._header(connection, run_id)
-        return dataclasses.replace(header, status=rows.status_now(header.status, header.driver))
+        return replace(header, status=rows.status_now(header.status, header.driver))
 
     def rounds(self, run_id: str) -> Iterator[Round]:
         """The rounds of a run in the order they ran, read some at a time. Raises RecordFormatError on a damaged one."""

@@ -6,9 +6,10 @@ round's times count from the earliest stamp in it.
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list

@@ -1,8 +1,9 @@
 """Takes apart the lines that the scripts of shell/ write (docs/line-format.md), into what they say and no more."""
 
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
@@ -27,8 +28,7 @@ TICK_KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "ste
 _WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "ticks", "end")
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """A look at a process. ``at_s`` since 1970; ``run_s`` and ``delay_s`` count from the start of the process."""
 
     at_s: float
@@ -38,8 +38,7 @@ class Look:
     delay_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ticks:
+class Ticks(Struct, frozen=True):
     """What the kernel had counted of one CPU at ``at_s`` (since 1970): user nice system idle iowait irq softirq steal.
 
     Source: proc_stat(5)
@@ -50,8 +49,7 @@ class Ticks:
     counted: tuple[int, ...]
 
 
-@dataclass(slots=True)
-class SessionLines:
+class SessionLines(Struct):
     """What the lines say of one session; ``executions`` are (start, end, answer), seconds since 1970.
 
     ``cpu_s`` is by the host's count, ``db`` by the database's.
@@ -67,8 +65,7 @@ class SessionLines:
     seen: list[Look] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class RoundLines:
+class RoundLines(Struct):
     """One round; ``released_s`` since 1970."""
 
     level: int
@@ -85,8 +82,7 @@ class RoundLines:
         return min([self.released_s, *starts]), max([self.released_s, *ends])
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """A whole file. ``run`` is empty in a file of samples, ``samples`` in one of a run."""
 
     run: dict[str, str] = field(default_factory=dict)

@@ -5,7 +5,6 @@ relations are those that ``dbcpu.record`` promises and the analysis relies on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
 from itertools import pairwise
 
 from dbcpu.formatting import moment
@@ -256,9 +255,9 @@ def _of_witness(witness: Witness) -> Iterator[str]:
 
 def _of_host_counters(counters: HostCounters) -> Iterator[str]:
     yield from _within(counters.cpus, 1, MAX_CPUS, ".host_counters.cpus")
-    for each in fields(counters):
-        if each.name.endswith("_s") or each.name == "load":
-            yield from _seconds(getattr(counters, each.name), f".host_counters.{each.name}")
+    for name in counters.__struct_fields__:
+        if name.endswith("_s") or name == "load":
+            yield from _seconds(getattr(counters, name), f".host_counters.{name}")
 
 
 # --- values -------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ Lines of JSON: who writes, the header, each round when it ends, and how the run 
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
+
+from msgspec import Struct
 
 from dbcpu.errors import RecordFormatError, StoreError
 from dbcpu.record import Header, Round
@@ -42,16 +43,14 @@ class RunStream:
         self._out.flush()
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """Who writes the stream."""
 
     tool_version: str
     sql_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How the run ended: its status, and the reason, '' for none."""
 
     status: str

@@ -6,8 +6,9 @@ in a package of its own, one such module and a folder ``sql`` beside it.
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from dbcpu import registry
 from dbcpu.config.targets import Request
@@ -17,8 +18,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Clock, Database, Execution, Wait
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What a session has to execute: setup statements (untimed) and the measured text.
 
     ``answer`` is compared as text with the first column of the single row that the text returns.
@@ -38,8 +38,7 @@ class Work:
     """Longest that one execution may take before the server is to end it by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerClaim:
+class ServerClaim(Struct, frozen=True):
     """The server process of a session according to the database; ``measure.identity`` verifies it before use.
 
     ``started_at_s``: start of the server process, seconds since the epoch, if known. ``local``: None unknown,
@@ -58,8 +57,7 @@ class ServerClaim:
     may_be_older: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of one session. Offsets in ``executions`` are absolute driver monotonic seconds
     (the gate subtracts the release); server stamps are seconds since the epoch on the server's clock."""
 
@@ -189,8 +187,7 @@ class HasBlockingJobs(Protocol):
     """What such a job calls, as a person would write it: ``pg_sleep``; '' where this version has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostReading:
+class HostReading(Struct, frozen=True):
     """The host's CPU counters at one moment (``at_s``, driver monotonic seconds), as a database reports them.
 
     ``seconds``: cumulative, by the names of the fields of ``record.HostCounters``; what is not counted is absent.

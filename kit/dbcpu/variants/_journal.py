@@ -12,9 +12,11 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from dbcpu.config.folders import state_folder
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
@@ -38,8 +40,7 @@ STEPS = ("begun", "written", "changed", "verified", "undoing", "undone", "noted"
 """The driver can be killed between any two of them; tests do so at each."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(Struct, frozen=True):
     """One change. ``after`` '': not changed on purpose; other changes may, and it has to be as before in the end."""
 
     number: int
@@ -222,8 +223,7 @@ class UndoJournal:
         self._file = self._path = self._lock = None
 
 
-@dataclass(frozen=True, slots=True)
-class UndoResult:
+class UndoResult(Struct, frozen=True):
     """``failure``: why it could not be undone. ``remark``: somebody else has changed it since, and it is left so.
 
     ``written``: something had to be put back, and was.

@@ -1,11 +1,11 @@
 """What a journal says, checked line by line: its reader acts on it with its own rights, and one may be damaged."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+from msgspec import Struct
 
 from dbcpu.errors import DbcpuError
 from dbcpu.hosts.driver_process import is_gone
@@ -17,8 +17,7 @@ class DamagedJournal(DbcpuError):
     """It cannot be known what the journal says; the message names file and line."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftoverJournal:
+class LeftoverJournal(Struct, frozen=True):
     """A journal with changes that were not undone.
 
     ``driver``: who changed them; None in a journal of an earlier version. ``running``: it is alive and will undo

@@ -8,9 +8,11 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError
@@ -27,8 +29,7 @@ HELD = ".held"
 """Of shell/smt: the user wants it changed until ``smt restore`` or ``dbcpu restore``; no other command undoes it."""
 
 
-@dataclass(slots=True)
-class RestoreResult:
+class RestoreResult(Struct):
     """What became of the journals: things put back (what, value), remarks, and why others could not be."""
 
     undone: list[tuple[str, str]] = field(default_factory=list)

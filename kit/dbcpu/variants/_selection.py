@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
@@ -35,8 +36,7 @@ CAP_SYS_NICE = 23
 """Source: capabilities(7), linux/capability.h"""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedVariant:
+class SelectedVariant(Struct, frozen=True):
     """A variant as it was requested: ``cpus:0-3`` is the member ``cpus`` with the argument ``0-3``."""
 
     name: str

@@ -6,8 +6,9 @@ command line is its file's, with an argument behind a colon where it takes one: 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
@@ -26,8 +27,7 @@ Spread = tuple[tuple[int, ...], ...]
 """CPUs by core."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One setting, what it is before (as the planner knows it), and what it is to be.
 
     ``what`` is one of ``file:PATH`` on the host, ``affinity:SESSION`` and ``policy:SESSION`` of a session's server
@@ -58,8 +58,7 @@ class Change:
         return self.kind in ("affinity", "policy")
 
 
-@dataclass(frozen=True, slots=True)
-class VariantContext:
+class VariantContext(Struct, frozen=True):
     """What a variant is planned for. ``host`` None: its operating system cannot be reached from here.
 
     ``own_server``: dbcpu starts the database server. ``url``: of the target, without its password. ``tools``: which

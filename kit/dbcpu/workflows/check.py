@@ -1,9 +1,11 @@
 """What ``dbcpu check`` does: a run, the history of its target from the store, limits from everywhere."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.figures import VERSION
 from dbcpu.analysis.history.against import AgainstHistory, against_history
@@ -36,8 +38,7 @@ BUSY = 4
 """Exit code: beyond the limits on a host that was busy with strangers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A run and what it is beyond. ``strangers``: what others took of its host, '' for little.
 
     ``exit_code``: 0, 1, or BUSY where the host was busy with strangers and these may be all of it.
@@ -163,4 +164,4 @@ def _newest(store: Store, target: str | None) -> str:
 def _limits(given: Mapping[str, float | None]) -> CheckLimits:
     limits = settings().limits
     chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(limits, **{name: value or None for name, value in chosen.items()})  # type: ignore[arg-type]
+    return replace(limits, **{name: value or None for name, value in chosen.items()})

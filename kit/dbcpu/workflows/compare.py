@@ -3,9 +3,11 @@
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
@@ -50,8 +52,7 @@ _CPUS = re.compile(r"\d{1,4}(-\d{1,4})?$")
 """What follows a comma within ``RUN:cpus:0-3,8``: no run has so short a name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(Struct, frozen=True):
     """One side as it was given: its runs, its name if it has one, and how it was written."""
 
     name: str

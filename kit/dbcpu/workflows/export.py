@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbcpu import __version__
 from dbcpu.config.drafts import is_descriptor
@@ -19,8 +20,7 @@ from dbcpu.workflows.readable_runs import say_left_out
 TRACES = (".pftrace", ".trace.json", ".trace.json.gz")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Runs of the store, as ``dbcpu list`` selects them: all, or those of a target and a host; the newest ``limit``."""
 
     every: bool = False
@@ -32,8 +32,7 @@ class Selection:
         return self.every or self.target is not None or self.host is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """A run whose rounds are read one by one, from the start at each call of ``rounds``."""
 
     header: Header

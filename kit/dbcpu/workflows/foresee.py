@@ -1,8 +1,7 @@
 """``--dry-run``: what would be measured, and for how long. Nothing is connected to, started or kept."""
 
-from dataclasses import dataclass
-
 import click
+from msgspec import Struct
 
 from dbcpu import plan
 from dbcpu.config.targets import Request
@@ -33,8 +32,7 @@ def say(request: Request, choices: Choices, pool: ExperimentShape | None = None)
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """What a run would be. ``total_s`` and ``rounds`` are upper limits where ``most`` is ``at most ``."""
 
     workload: str

@@ -1,7 +1,8 @@
 """vCPUs and cores that the user gives for hosts that could not be looked at, such as a managed database's."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.errors import UnknownName, UsageError

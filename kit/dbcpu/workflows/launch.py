@@ -1,9 +1,11 @@
 """From the options of a measuring command to a finished run: stored, explained, shown, with its exit code."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.config.targets import Request, resolve
 from dbcpu.errors import UsageError
@@ -19,8 +21,7 @@ from dbcpu.workflows.progress import ProgressWatcher
 Confirm = Callable[[str, bool], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """Where a run is kept and shown, and whether questions are asked and progress is printed meanwhile."""
 
     store: str | None
@@ -64,7 +65,7 @@ def split_options(**given: Any) -> tuple[Choices, Delivery]:
     Raises:
         TypeError: an option that neither of the two knows, or one that is missing: a fault of the command.
     """
-    delivery = Delivery(**{each.name: given.pop(each.name) for each in fields(Delivery) if each.name in given})
+    delivery = Delivery(**{name: given.pop(name) for name in Delivery.__struct_fields__ if name in given})
     return Choices(**given), delivery
 
 

@@ -7,9 +7,11 @@ import os
 import random
 import uuid
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu import __version__, plan
 from dbcpu.config.settings import settings
@@ -56,8 +58,7 @@ BUSY_TIMES = 5
 """On a busy host the first check waits this many times longer than a round does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Struct, frozen=True):
     """The user's options; None means the default. At most one of executions, seconds and for_s is set."""
 
     sessions: str = "auto"
@@ -199,8 +200,7 @@ def _begin(choices: Choices, watcher: Watcher) -> int:
     return choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
+class _Opened(Struct, frozen=True):
     """What is measured: the target, its work, and the sampled host. ``quiet``: how busy it was before."""
 
     request: Request
@@ -216,8 +216,7 @@ class _Opened:
         return self.chosen.host
 
 
-@dataclass(frozen=True, slots=True)
-class _Planned:
+class _Planned(Struct, frozen=True):
     """The plan. ``solo_s``: seconds per execution of a single session; ``adaptive``: rounds follow from results."""
 
     solo_s: float
@@ -250,7 +249,7 @@ def _open(
     make_room_for_files(most)
     requested, patience = _requested_access(choices, request), patience_s()
     workloads.check_size(request.kind, choices.workload, choices.size)
-    request = replace(request, options={**request.options, "sessions": str(most)})
+    request = request.with_options(sessions=str(most))
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
     target = stack.enter_context(experiment.open(request, guard))
     if isinstance(target, TakesTurns) and (other := target.take_turn()):

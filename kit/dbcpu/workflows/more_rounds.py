@@ -6,7 +6,8 @@ rounds of another hour have a baseline of that hour. Rounds of anything else tha
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
 
 from dbcpu import plan
 from dbcpu.analysis.adaptive_plan import adaptive
@@ -25,8 +26,7 @@ from dbcpu.workflows.launch import Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices, run
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """``rounds`` of each of the levels ``sessions``; by default what would decide. ``host``: as for ``dbcpu run``."""
 
     rounds: int | None = None
@@ -34,8 +34,7 @@ class Asked:
     host: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Addition:
+class Addition(Struct, frozen=True):
     """The rounds to add: in their order, or, of an adaptive run that goes on, at most, chosen by ``planner``."""
 
     specs: tuple[RoundSpec, ...]
@@ -82,7 +81,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
 
 def _request(header: Header, target: str | None) -> Request:
     """Under the name that the run has: what differs is found out by looking, not by the name."""
-    return replace(resolve(target or header.plan.target), name=header.plan.target)
+    return resolve(target or header.plan.target).named(header.plan.target)
 
 
 def choices_of(record: RunRecord, host: str | None) -> Choices:

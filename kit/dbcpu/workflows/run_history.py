@@ -1,9 +1,10 @@
 """The earlier runs of a target, for a comparison with one run a side: by how much do its figures differ?"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import islice
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import MIN_HISTORY
 from dbcpu.analysis.comparison.measured_run import MeasuredSide

@@ -1,7 +1,8 @@
 """Whether rounds can join a stored run: only of the same host, database and work; and the run's header then."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu import __version__
 from dbcpu.errors import UsageError

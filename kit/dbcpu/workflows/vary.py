@@ -1,8 +1,9 @@
 """What ``dbcpu vary`` does: measure under variants, and show the comparison."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError

@@ -1,7 +1,8 @@
 """Campaigns of simulated hosts in a store, as a fleet leaves them: real records and figures, but no process each."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.simulator import simulate
 from dbcpu.simulator.presets import host_with

@@ -1,8 +1,7 @@
 """Runs that differ by what a test says, with seeded noise between rounds; no simulator, so they cost nothing."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.plan import AA
 from dbcpu.record import RunRecord

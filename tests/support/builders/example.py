@@ -1,6 +1,6 @@
 """Whole runs for tests of what is shown: small, of one mind, and the same every time."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dbcpu.record import CgroupUse, Foreign, Round, RunRecord
 from dbcpu.simulator import preset, simulate

@@ -1,9 +1,9 @@
 """Small builders of the records of soaks, pools and several targets: what a test says is what the record holds."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.record import (
     CpuSeries,
@@ -140,4 +140,4 @@ def record(rounds: Sequence[Round], **plan: object) -> RunRecord:
     """A record of these rounds on a host of two cores."""
     given = build.record(rounds)
     levels = tuple(sorted({each.level for each in rounds}))
-    return replace(given, header=replace(given.header, plan=replace(given.header.plan, levels=levels, **plan)))  # type: ignore[arg-type]
+    return replace(given, header=replace(given.header, plan=replace(given.header.plan, levels=levels, **plan)))

@@ -1,8 +1,7 @@
 """Runs with a luck of their own: the times of a record scaled by a factor per run, as an hour changes a cloud host."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate

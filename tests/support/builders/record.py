@@ -1,7 +1,8 @@
 """Small builders of records: what a test says is what the record holds, everything else is a quiet host."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.record import (
     CgroupUse,

@@ -1,10 +1,10 @@
 """The adaptive plan: it asks for what decides, repeats what is not known well, and ends."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, MAX_ROUNDS, MAX_TIMES_PLANNED, adaptive
 from dbcpu.analysis.explain import explain

@@ -1,9 +1,9 @@
 """Every reader of the table of causes handles every entry: one cause more is one entry, and these tests hold for it."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.checks.verdict import verdict

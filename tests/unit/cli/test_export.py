@@ -5,11 +5,11 @@ import gzip
 import json
 import os
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord

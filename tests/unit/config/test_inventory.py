@@ -1,12 +1,12 @@
 """Inventories of every form become the same targets; what is wrong is said with its place."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dbcpu.config.inventory import MAX_BYTES, Listed, as_toml, read_inventory, refuse_production, selected
 from dbcpu.errors import DbcpuError, UsageError

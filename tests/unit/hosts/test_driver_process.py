@@ -1,9 +1,9 @@
-import dataclasses
 import platform
 import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.hosts import driver_process
 from dbcpu.hosts.local import LocalHost
@@ -19,7 +19,7 @@ def test_this_process_is_here_and_not_gone() -> None:
 def test_ended_and_unreaped_process_is_gone() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
         ticks = int(Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[19])
-        drove = dataclasses.replace(driver_process.this_process(), pid=child.pid, start_ticks=ticks)
+        drove = replace(driver_process.this_process(), pid=child.pid, start_ticks=ticks)
         assert not driver_process.is_gone(drove)
         child.kill()
         while Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
@@ -59,15 +59,15 @@ def test_driver_is_gone_when_pid_or_start_differ_within_its_boot_and_namespace(
     host: LocalHost, changed: dict[str, object], gone: bool
 ) -> None:
     drove = Driver(platform.node(), 50, 22, "3.11.7", "boot-1")
-    assert driver_process.is_gone(dataclasses.replace(drove, **changed), host) is gone  # type: ignore[arg-type]
+    assert driver_process.is_gone(replace(drove, **changed), host) is gone
 
 
 def test_a_machine_with_the_same_name_is_another_one(host: LocalHost) -> None:
     """Cloned machines, and containers with a host name of their own choice; so is this one before its restart."""
     drove = Driver(platform.node(), 50, 22, "3.11.7", "boot-1", driver_process.pid_namespace())
     assert driver_process.is_here(drove, host)
-    assert not driver_process.is_here(dataclasses.replace(drove, boot_id="boot-0"), host)
-    assert not driver_process.is_here(dataclasses.replace(drove, pid_namespace="pid:[1]"), host)
+    assert not driver_process.is_here(replace(drove, boot_id="boot-0"), host)
+    assert not driver_process.is_here(replace(drove, pid_namespace="pid:[1]"), host)
 
 
 MACHINE_ID = "0123456789abcdef0123456789abcdef"
@@ -83,7 +83,7 @@ def machine(host: LocalHost, monkeypatch: pytest.MonkeyPatch) -> LocalHost:
 
 
 def drove_there(host: LocalHost, **changed: object) -> Driver:
-    return dataclasses.replace(driver_process.this_process(host), pid=50, start_ticks=22, **changed)  # type: ignore[arg-type]
+    return replace(driver_process.this_process(host), pid=50, start_ticks=22, **changed)
 
 
 def test_a_restart_of_the_machine_cut_its_driver_off(machine: LocalHost) -> None:

@@ -1,9 +1,9 @@
 """What ``read_host`` needs is read in one go where each file would cost a round trip."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.hosts import recorded
 from dbcpu.hosts.base import Ahead

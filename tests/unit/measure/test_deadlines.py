@@ -1,10 +1,10 @@
 """How long a round may take follows from what the rounds before it took, not from the calibration alone."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.measure import rounds
 from dbcpu.measure.rounds import Setting, fair_execution_s, measure, timeout_of

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 from dbcpu.errors import HostError, MeasureError, UsageError
 from dbcpu.hosts.base import Host
@@ -34,8 +34,7 @@ class SqlTarget(FakeTarget):
         return (None, self._sql) if isinstance(self._sql, str) else (self._sql, "pg_read_binary_file")
 
 
-@dataclass
-class World:
+class World(Struct, dict=True):
     """On which hosts the server process is found, what ssh does, and which hosts were dialled."""
 
     found: list[str]

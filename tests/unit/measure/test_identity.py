@@ -1,9 +1,9 @@
 """Only a process that proves to be a session's own is believed."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.hosts.proc import Process, boot_time_s, look
 from dbcpu.measure import identity

@@ -1,6 +1,6 @@
 """CPU pressure in the section of the host."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dbcpu.record import CpuPressure, RunRecord
 from dbcpu.reports.documents.pressure import pressure_lines

@@ -1,10 +1,10 @@
 """A report as files."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import StoreError, UnknownName

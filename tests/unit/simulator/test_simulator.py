@@ -1,6 +1,5 @@
 """The simulator obeys the laws of CPU time, and shows the published picture from raw data."""
 
-import dataclasses
 import math
 import re
 from collections import Counter
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.plan import RoundSpec
@@ -255,7 +256,7 @@ def test_all_slow_leaves_no_spread() -> None:
 
 
 def run(name: str, **changes: Any) -> RunRecord:
-    return simulate(dataclasses.replace(preset(name), **changes), tuple(range(1, 18)), repeats=2, seed=3, size="seed")
+    return simulate(replace(preset(name), **changes), tuple(range(1, 18)), repeats=2, seed=3, size="seed")
 
 
 def rounds_of(record: RunRecord, level: int) -> list[Round]:
@@ -334,9 +335,9 @@ def test_each_preset_gives_plain_finite_values(name: str) -> None:
 
 def _assert_plain(value: object) -> None:
     """Only what JSON can hold: no NumPy scalar, no NaN."""
-    if dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            _assert_plain(getattr(value, field.name))
+    if isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            _assert_plain(getattr(value, name))
     elif isinstance(value, tuple):
         for each in value:
             _assert_plain(each)

@@ -1,9 +1,8 @@
 """Simulated CPUs that are slow by turns, and the pieces of the witness that sees it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.record import RunRecord, Witness
 from dbcpu.simulator import Clockwork, SimulatedHost, simulate

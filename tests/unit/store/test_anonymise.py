@@ -1,6 +1,5 @@
 """A run that is given away names nobody, and says the same."""
 
-import dataclasses
 import inspect
 import json
 from pathlib import Path
@@ -9,6 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu import record as record_module
 from dbcpu.analysis.explain import explain
@@ -30,26 +31,26 @@ def identifying(name: list[str]) -> RunRecord:
     header, first = whole.header, whole.rounds[0]
     assert header.host is not None
     host, driver, user, database, path, process, unit, profile, product, parameter = name
-    changed = dataclasses.replace(
+    changed = replace(
         header,
         label=f"{host} of {user}",
-        plan=dataclasses.replace(header.plan, target=f"postgresql://{user}@{host}/{database}",
+        plan=replace(header.plan, target=f"postgresql://{user}@{host}/{database}",
                                  vcpus_source=f"cpu.max of /{unit}/{path}", variants=(host, "together"),
-                                 parties=(dataclasses.replace(header.plan.parties[0], target=host),)),
-        host=dataclasses.replace(
+                                 parties=(replace(header.plan.parties[0], target=host),)),
+        host=replace(
             header.host, hostname=host, kernel=f"6.1.0-{profile}", facts={"tuned_profile": profile, "product": product},
-            limits=dataclasses.replace(header.host.limits, quota_source=f"cpu.max of /{unit}/{path}"),
+            limits=replace(header.host.limits, quota_source=f"cpu.max of /{unit}/{path}"),
         ),
-        database=dataclasses.replace(header.database, version=f"15.4 ({product} 15.4-1)",
+        database=replace(header.database, version=f"15.4 ({product} 15.4-1)",
                                      parameters={"data_directory": f"/{path}/{database}", "cluster_name": parameter}),
-        driver=dataclasses.replace(header.driver, hostname=driver, boot_id=unit),
+        driver=replace(header.driver, hostname=driver, boot_id=unit),
         notes=(f"smt: two threads on {host}", f"no code, {user}"),
     )  # fmt: skip
-    session = dataclasses.replace(
+    session = replace(
         first.sessions[0], error=f"ORA-01017: user {user} on {host}", cgroup=f"/{unit}/{path}",
-        server=dataclasses.replace(first.sessions[0].server, how=f"process 5 here is {process!r}"),
+        server=replace(first.sessions[0].server, how=f"process 5 here is {process!r}"),
     )  # fmt: skip
-    named = dataclasses.replace(
+    named = replace(
         first, variant=host, sessions=(session, *first.sessions[1:]), foreign=(Foreign(7, process, 1.25, (0,)),),
         error=f"lost {host}", not_sampled=f"ssh {user}@{host} was refused",
         cgroups=(CgroupUse(f"/{unit}/{path}", 2.0, 10, 3, 0.5),),
@@ -80,8 +81,9 @@ def test_no_name_is_left_and_no_number_is_changed(given_names: list[str]) -> Non
 
 def test_a_name_is_the_same_one_everywhere() -> None:
     run = identifying([f"Xname{letter}x" for letter in "abcdefghij"])
-    run = dataclasses.replace(
-        run, header=dataclasses.replace(run.header, driver=dataclasses.replace(run.header.driver, hostname="Xnameax"))
+    run = replace(
+        run,
+        header=replace(run.header, driver=replace(run.header.driver, hostname="Xnameax")),
     )
     given_away = anonymise.anonymised(run)
     assert given_away.header.host is not None
@@ -99,16 +101,16 @@ def test_what_names_nobody_stays() -> None:
     run = runs.full_record()
     host = run.header.host
     assert host is not None
-    run = dataclasses.replace(
+    run = replace(
         run,
-        header=dataclasses.replace(
+        header=replace(
             run.header,
-            plan=dataclasses.replace(run.header.plan, target="embedded"),
-            database=dataclasses.replace(
+            plan=replace(run.header.plan, target="embedded"),
+            database=replace(
                 run.header.database, parameters={"jit": "off", "work_mem": "4MB", "empty": "", "platform": "AIX"}
             ),
         ),
-        rounds=(dataclasses.replace(run.rounds[0], foreign=(Foreign(3, "kworker/0:1", 1.0), Foreign(4, "java", 1.0))),),
+        rounds=(replace(run.rounds[0], foreign=(Foreign(3, "kworker/0:1", 1.0), Foreign(4, "java", 1.0))),),
     )
     kept = anonymise.anonymised(run)
     assert kept.header.plan.target == "embedded"
@@ -130,7 +132,7 @@ def test_the_analysis_says_the_same(file: Path) -> None:
 
 
 def test_every_text_of_the_record_has_its_rule() -> None:
-    classes = [cls for _, cls in inspect.getmembers(record_module, inspect.isclass) if dataclasses.is_dataclass(cls)]
+    classes = [cls for _, cls in inspect.getmembers(record_module, inspect.isclass) if issubclass(cls, Struct)]
     assert RunRecord in classes
     for cls in classes:
         assert set(anonymise.texts_of(cls)) == set(anonymise.RULES.get(cls, {})), cls.__name__

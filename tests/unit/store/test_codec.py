@@ -1,14 +1,16 @@
-import dataclasses
 import json
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import SCHEMA, Execution, Header, Residency, Round, RunRecord
@@ -29,9 +31,8 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     }
     if hint in plain:
         return plain[hint]
-    if dataclasses.is_dataclass(hint):
-        hints = typing.get_type_hints(hint)
-        members = {each.name: values_of(hints[each.name]) for each in dataclasses.fields(hint)}
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        members = {each.name: values_of(each.type) for each in fields(hint)}
         if hint is Header:
             members["run_id"] = st.from_regex(codec.RUN_ID, fullmatch=True)
             members["status"] = st.sampled_from(codec.STATUSES)
@@ -66,7 +67,7 @@ def test_what_is_like_a_float_a_text_or_a_mapping_is_written_as_one() -> None:
         __slots__ = ()
 
     session = runs.round_of(1, 0).sessions[0]
-    given = dataclasses.replace(
+    given = replace(
         session, connect_s=2, cpu_s=np.float64(1.5), error=Text("x"), db=types.MappingProxyType({"a": np.float64(1.0)})
     )
     data = codec.encode(given)
@@ -77,7 +78,7 @@ def test_what_is_like_a_float_a_text_or_a_mapping_is_written_as_one() -> None:
 
 def test_an_object_that_json_has_no_form_for_is_not_written() -> None:
     with pytest.raises(RecordFormatError, match="Session cannot be kept: JSON has no form of object"):
-        codec.encode(dataclasses.replace(runs.round_of(1, 0).sessions[0], error=typing.cast(Any, object())))
+        codec.encode(replace(runs.round_of(1, 0).sessions[0], error=typing.cast(Any, object())))
 
 
 def test_data_and_pieces_are_the_same_json() -> None:
@@ -90,26 +91,26 @@ def test_data_and_pieces_are_the_same_json() -> None:
 def test_example_sets_every_field_to_something_else_than_its_default() -> None:
     missed = {
         f"{type(value).__name__}.{each.name}"
-        for value in _all_dataclasses(runs.full_record())
-        for each in dataclasses.fields(value)
-        if each.default is not dataclasses.MISSING and getattr(value, each.name) != each.default
+        for value in _all_parts(runs.full_record())
+        for each in fields(value)
+        if each.default is not msgspec.NODEFAULT and getattr(value, each.name) != each.default
     }
     wanted = {
         f"{type(value).__name__}.{each.name}"
-        for value in _all_dataclasses(runs.full_record())
-        for each in dataclasses.fields(value)
-        if each.default is not dataclasses.MISSING
+        for value in _all_parts(runs.full_record())
+        for each in fields(value)
+        if each.default is not msgspec.NODEFAULT
     }
     assert wanted - missed == {"Header.schema", "HostInfo.clock_ticks"}
 
 
-def _all_dataclasses(value: Any) -> list[Any]:
+def _all_parts(value: Any) -> list[Any]:
     if isinstance(value, tuple):
-        return [found for each in value for found in _all_dataclasses(each)]
-    if not dataclasses.is_dataclass(value):
+        return [found for each in value for found in _all_parts(each)]
+    if not isinstance(value, Struct):
         return []
-    members = tuple(getattr(value, each.name) for each in dataclasses.fields(value))
-    return [value, *_all_dataclasses(members)]
+    members = msgspec.structs.astuple(value)
+    return [value, *_all_parts(members)]
 
 
 def test_committed_file_of_schema_1_is_read_and_written_unchanged() -> None:
@@ -132,7 +133,7 @@ def test_fields_with_defaults_may_be_absent_and_unknown_ones_are_passed_over() -
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 def test_no_number_that_json_lacks_is_written(bad: float) -> None:
-    session = dataclasses.replace(runs.round_of(1, 0).sessions[0], cpu_s=bad)
+    session = replace(runs.round_of(1, 0).sessions[0], cpu_s=bad)
     with pytest.raises(RecordFormatError, match=r"Round\.sessions\[0\]\.cpu_s should be a finite number, but is -?\w+"):
         codec.encode(runs.round_of(1, 0, sessions=(session,)))
 
@@ -152,7 +153,7 @@ def test_no_number_that_json_lacks_is_written(bad: float) -> None:
 )
 def test_what_does_not_fit_its_hint_is_not_written(changed: dict[str, Any], reason: str) -> None:
     with pytest.raises(RecordFormatError, match=reason):
-        codec.encode(dataclasses.replace(runs.round_of(1, 0), **changed))
+        codec.encode(replace(runs.round_of(1, 0), **changed))
 
 
 @pytest.mark.parametrize(

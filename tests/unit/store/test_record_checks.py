@@ -3,11 +3,11 @@
 import json
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import update
 
 from dbcpu.cli import main

@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.config.targets import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError

@@ -3,11 +3,11 @@
 import os
 import signal
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import HostError, UsageError
 from dbcpu.hosts.interrupts import Interrupts, affinity_file, interrupt_of, read_interrupts

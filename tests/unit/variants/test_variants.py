@@ -1,9 +1,9 @@
 """Planners on recorded hosts: which CPUs, in which order, and what cannot be had where."""
 
 import os
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu import registry
 from dbcpu.errors import UnknownName, UsageError
@@ -33,7 +33,7 @@ def host(name: str) -> HostInfo:
 
 
 def context(name: str, **named: object) -> VariantContext:
-    return replace(VariantContext(host(name), POSTGRES), **named)  # type: ignore[arg-type]
+    return replace(VariantContext(host(name), POSTGRES), **named)
 
 
 def one(text: str) -> SelectedVariant:

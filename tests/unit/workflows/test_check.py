@@ -1,9 +1,9 @@
 """dbcpu check and dbcpu delete --like on a store with a history."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.history.limits import Violation
 from dbcpu.analysis.history.strangers import explained

@@ -1,8 +1,7 @@
 """vCPUs and cores that the user gives for hosts that could not be looked at."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.errors import UsageError

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import Interrupted, MeasureError, ServerError, StoreError
 from dbcpu.record import Round

@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +116,7 @@ def test_an_option_has_a_place_of_its_own(name: str) -> None:
     own = {parameter for parameter in inspect.signature(command.callback).parameters if parameter != "given"}
     launches: dict[str, Callable[..., Any]] = {"run": launch_run, "pool": launch_pool}
     own |= set(inspect.signature(launches[name]).parameters) if name in launches else set()
-    places = own | {field.name for kind in (Choices, Delivery) for field in fields(kind)}
+    places = own | {name for kind in (Choices, Delivery) for name in kind.__struct_fields__}
     assert options <= places
 
 

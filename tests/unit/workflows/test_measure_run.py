@@ -2,12 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.config.targets import Request
@@ -203,7 +203,7 @@ def test_an_unknown_size_or_workload_is_refused_before_the_target_is_opened(
 ) -> None:
     monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda _: pytest.fail("it was opened"))
     with pytest.raises(UnknownName, match=r"is called '(huge|nothing)'; there are: "):
-        measure_run.run(Request("fake", kind), replace(CHOICES, **wrong), store, Ear())  # type: ignore[arg-type]
+        measure_run.run(Request("fake", kind), replace(CHOICES, **wrong), store, Ear())
 
 
 # --- how it ends early

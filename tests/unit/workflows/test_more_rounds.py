@@ -1,8 +1,7 @@
 """Rounds are added to a stored run: which ones, by which options, and never to a run of anything else."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
 from dbcpu.plan import rounds as planned_rounds

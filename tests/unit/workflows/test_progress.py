@@ -1,10 +1,10 @@
 """What a run says while it goes: what is left, figures of each round, and a log with the time."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
 from dbcpu.measure import workloads

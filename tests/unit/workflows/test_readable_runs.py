@@ -3,10 +3,10 @@
 import contextlib
 import shutil
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import update
 
 from dbcpu.cli import main

@@ -14,25 +14,24 @@ All sessions of a run are gone through at once, as columns (``Sessions``); words
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
 from dbcpu.analysis.causes.over_fastest import At, Lost, Named
 from dbcpu.analysis.causes.sessions import Sessions, WatchedRun
 from dbcpu.analysis.causes.shares import AT, CAUSES, RowShare, Share, Shares
-from dbcpu.analysis.frozen_rows import made
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import SessionView
+from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round
@@ -56,7 +55,7 @@ def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun |
     columns["paced_slowdown"] = _paced_slowdowns(context, columns["reference_s"])
     keys = [each.key for each in of.timed]
     columns["group"] = [groups.get(key, "") for key in keys]
-    return dict(zip(keys, made(SessionView, columns, len(keys)), strict=True))
+    return dict(zip(keys, map(SessionView, *(columns[name] for name in SessionView.__struct_fields__)), strict=True))
 
 
 def _paced_slowdowns(context: RunContext, alone_s: Sequence[float | None]) -> list[float | None]:
@@ -68,8 +67,7 @@ def _paced_slowdowns(context: RunContext, alone_s: Sequence[float | None]) -> li
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Explained:
+class _Explained(Struct, frozen=True):
     """The losses of all sessions, and their causes.
 
     ``split``: against one alone; ``known``: where there is one to compare with. ``quiet`` are those within noise, and
@@ -107,7 +105,7 @@ class _Explained:
             "gap_s": _or_none(split.gap_s),
             "reference_s": _or_none(alone_s),
             "cause": _causes(first),
-            "evidence": [partial(self.words, row) for row in range(len(of))],
+            "words": [Words(partial(self.words, row)) for row in range(len(of))],
             "second_cause": _causes(self.causes.second),
             "parts": self._parts(),
             "valid": of.valid.tolist(),

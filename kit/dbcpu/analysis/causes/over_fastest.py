@@ -7,11 +7,11 @@ Where the fastest shared no core, what it needed of CPU time beyond one alone is
 did: factors multiply, so their logarithms are shared out.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.causes.shares import AT, Share, Shares
 from dbcpu.analysis.levels.answers import EQUAL
@@ -41,8 +41,7 @@ class Named(NamedTuple):
     second: At
 
 
-@dataclass(slots=True)
-class Lost:
+class Lost(Struct):
     """The losses of sessions against one alone, which takes ``alone_s``, and their parts; one row each.
 
     ``round_at``: of which round. ``known``: its loss is known, and it counts. ``weighed``: it has parts, of a loss

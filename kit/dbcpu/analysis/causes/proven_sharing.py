@@ -10,8 +10,9 @@ the same proof says what it lost to.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isnan
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.sessions import WatchedRun
@@ -25,7 +26,7 @@ from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import SharedCore
-from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.results.run import LevelView, Reference, SessionView, Words
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, times
 
@@ -88,7 +89,7 @@ def _named(view: SessionView, known: Reference, met: Evidence, row: int, costs: 
         shared = f"shared its core for {part} of its run, which costs {times(least)} here at least"
         return f"{times(slowdown)}: {shared}; {own}"
 
-    return replace(view, cause=Cause.SHARED_CORE, evidence=words, avoidable_s=None if isnan(idle_s) else idle_s)
+    return replace(view, cause=Cause.SHARED_CORE, words=Words(words), avoidable_s=None if isnan(idle_s) else idle_s)
 
 
 def _costs(shared: SharedCore | None) -> dict[int, float]:

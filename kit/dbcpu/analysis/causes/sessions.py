@@ -4,13 +4,14 @@ NaN: not known. The rows are those of the run as delivered, in the order of its 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.loss import Alone
 from dbcpu.analysis.levels.run_context import RunContext
@@ -31,8 +32,7 @@ Partners = Sequence[tuple[int, int, float]]
 """(ordinal, CPU of the asking session, seconds together), longest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedRun:
+class WatchedRun(Struct, frozen=True):
     """What was seen of each session of a run, and who was near it in its round: ``row`` is that of its key.
 
     ``round_at``: by row, the index of its round.
@@ -74,8 +74,7 @@ def cores_of(record: RunRecord) -> Cores:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """What the host counted of sessions' losses beyond what one loses alone, in seconds.
 
     ``steal_s`` and ``irq_s``: taken from its CPUs; ``slow_clock_s``: more CPU time than at the frequency it has
@@ -97,8 +96,7 @@ class Counted:
         return replace(self, steal_s=self.steal_s * left, irq_s=self.irq_s * left)
 
 
-@dataclass(frozen=True, slots=True)
-class Paces:
+class Paces(Struct, frozen=True):
     """Of the CPUs of those sessions of which the witness knows it: see ``SessionPace``. ``known``: which these are."""
 
     known: Mask
@@ -233,8 +231,7 @@ def _quotas(round_: Round, ordinal: int) -> list[float]:
     return [group.quota_cpus for group in round_.cgroups if ordinal in group.sessions and group.quota_cpus is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Single:
+class _Single(Struct, frozen=True):
     """Time that a single session loses per execution, and its CPU frequency."""
 
     steal_s: float = 0.0

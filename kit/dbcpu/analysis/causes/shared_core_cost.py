@@ -14,10 +14,11 @@ The cross table counts shared and slow sessions, without a model.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.sessions import WatchedRun, cores_of
@@ -40,8 +41,7 @@ CONFIDENCE = 0.95
 FALSE_ALARM = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """One row per session: its round, speed, shares of CPU time by other busy threads (n, k + 1), other busy cores."""
 
     rounds: npt.NDArray[np.int64]
@@ -52,7 +52,7 @@ class _Table:
 
     def without(self, left_out: int) -> "_Table":
         kept = np.asarray(self.rounds != left_out)
-        return _Table(*(getattr(self, name)[kept] for name in _Table.__slots__))
+        return _Table(*(getattr(self, name)[kept] for name in _Table.__struct_fields__))
 
 
 def shared_core(

@@ -5,10 +5,10 @@ counted, a trace of the kernel) is divided for each of them alone.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
@@ -49,8 +49,7 @@ class RowShare(NamedTuple):
     words: Callable[[], str]
 
 
-@dataclass(slots=True)
-class Shares:
+class Shares(Struct):
     """All parts of the losses of ``count`` sessions."""
 
     count: int

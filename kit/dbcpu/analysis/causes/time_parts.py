@@ -4,9 +4,8 @@ The gap is divided by the evidence that its cause is derived from: stolen time f
 neither covers stays "off-CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Bounds, stretches
@@ -29,8 +28,7 @@ PART_WORDS = {
 """The parts in the order in which they are stacked."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeParts:
+class TimeParts(Struct, frozen=True):
     """Seconds of one session; none is negative. ``view`` holds the exact parts, which may be below zero."""
 
     view: SessionView

@@ -15,8 +15,10 @@ Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT, V$OSSTAT.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.causes.shares import RowShare
@@ -43,8 +45,7 @@ OTHERS = 0.05
 """Of it: more than background work."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(Struct, frozen=True):
     """Medians over the sessions of a level that lost more than the tolerance, as shares of their loss.
 
     ``off_s``: seconds of all of them in a round that were neither CPU time nor a wait; None where not known.

@@ -1,8 +1,9 @@
 """What every check is given."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
@@ -12,8 +13,7 @@ from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
 
 
-@dataclass(frozen=True)
-class CheckInput:
+class CheckInput(Struct, frozen=True, dict=True):
     """A record, and what has been made of it so far."""
 
     record: RunRecord

@@ -1,7 +1,8 @@
 """What else was on the host while it was measured?"""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift

@@ -4,7 +4,7 @@ The question is: does every session get the same CPU, and if not, how large is t
 what would fix it?
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dbcpu.analysis.checks.refusal import WORDS, refusal
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, lost_words, unreliable
@@ -34,8 +34,7 @@ TWO_KINDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(Struct, frozen=True):
     """``kind`` is good, partly (short only beyond the vCPUs), bad or unknown. ``remedy`` is '' if there is none."""
 
     kind: str

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds

@@ -5,7 +5,8 @@ simulated or imported run, and what the database user or the driver may not see 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.placement.host_counters import others_share
@@ -21,8 +22,7 @@ INVISIBLE = "no data"
 ORACLE = "oracle"
 
 
-@dataclass(frozen=True, slots=True)
-class Assurance:
+class Assurance(Struct, frozen=True):
     """One check. ``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known.
 
     Not ``checked``: nothing was examined, and ``seen`` says why.

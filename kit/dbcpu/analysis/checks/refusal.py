@@ -1,6 +1,6 @@
 """A run whose work was not done answers nothing, whatever its figures say."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.outcome import UNKNOWN
 from dbcpu.analysis.results.answer import Answer

@@ -1,7 +1,8 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places

@@ -6,8 +6,10 @@ Levels are detail and are not tested, so there is no family of tests to correct 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.comparability import differences, other_work, refuse_mixed_side
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
@@ -35,8 +37,7 @@ from dbcpu.formatting import listed, plural, work_words
 from dbcpu.record import ROWS_UNIT, RunRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A run to compare: its name in the tables, and which variant of it (None: the first)."""
 
     name: str

@@ -3,7 +3,7 @@
 An hour is 1/8760 of a year, a month 1/12 of one.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dbcpu.analysis.comparison.sizing import Need
 
@@ -11,8 +11,7 @@ PER_YEAR = {"hour": 8760.0, "day": 365.0, "month": 12.0, "year": 1.0}
 """How often each period of a price is in a year."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """Money of one currency. ``once`` buys licences; ``per_year`` is the host and the support of licences.
 
     ``without`` names what no rule has a price for.
@@ -48,8 +47,7 @@ def cost(need: Need) -> Cost | None:
     return Cost(currencies.pop(), once, per_year, tuple(without)) if len(currencies) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class BreakEven:
+class BreakEven(Struct, frozen=True):
     """``per_licence``: money of one licence in a year at which two needs cost the same; 0 or less: there is none."""
 
     per_licence: float

@@ -6,10 +6,10 @@ first step on which a CPU adds less than half of what one alone does. Source: th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.comparison.measured_run import Measured
 from dbcpu.analysis.comparison.variants import measured_variants
@@ -21,8 +21,7 @@ LINEAR = 0.9
 FLAT = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """Mrows/s by makespan, the median over rounds, with the least and most of them. Seconds per execution.
 
     ``times``: over the throughput of one CPU, as the smallest count gives it. ``tried``: (sessions per CPU, Mrows/s) of
@@ -54,8 +53,7 @@ class Point:
         return self.times / self.cpus
 
 
-@dataclass(frozen=True, slots=True)
-class ByCpus:
+class ByCpus(Struct, frozen=True):
     """``linear_to``: CPUs. ``flat_from``: CPUs from which on one more adds little; None where that was not seen.
 
     ``per_cpu``: sessions per CPU, of several (``tried``) the most.

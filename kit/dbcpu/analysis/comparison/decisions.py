@@ -7,7 +7,8 @@ is said of these runs only. Variants that took turns within one run are compared
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.host_state import with_host_state
 from dbcpu.analysis.comparison.measured_run import (

@@ -9,7 +9,9 @@ only.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
 from dbcpu.analysis.levels.drift import drift
@@ -26,8 +28,7 @@ MAX_HIT = 0.5
 """Of one session's CPU: the scheduler shares it with a stranger."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostState:
+class HostState(Struct, frozen=True):
     """Of one side at its levels: shares of all CPU time, medians over rounds and then means over runs."""
 
     name: str

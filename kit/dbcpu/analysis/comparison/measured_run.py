@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
@@ -15,8 +16,7 @@ from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """One variant of a run with what was made of it.
 
     ``rounds`` are as delivered. ``full_pace``: those that a witness saw, at the full pace of their CPUs, as far as
@@ -74,8 +74,7 @@ def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:
     return found, error
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredSide:
+class MeasuredSide(Struct, frozen=True):
     """One side of a comparison: one run, or several of the same target and work.
 
     ``history``: the rounds of earlier comparable runs of its target, for a side of one run.

@@ -7,8 +7,9 @@ factor of ``MIN_FACTOR``, one stands out. A component that takes a growing share
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from dbcpu.analysis.comparison.published import Normalised, is_rate
 from dbcpu.analysis.statistics.robust import log_deviation
@@ -21,8 +22,7 @@ MIN_PERCENT = 0.5
 _SHARE = "percent"
 
 
-@dataclass(frozen=True, slots=True)
-class Outlier:
+class Outlier(Struct, frozen=True):
     """A component whose ``ratio`` at ``count`` is not that of the others, which is ``usual`` (their median)."""
 
     label: str

@@ -13,8 +13,9 @@ import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from io import StringIO
+
+from msgspec import Struct
 
 from dbcpu.errors import UsageError
 
@@ -41,8 +42,7 @@ FORM = "label,configuration,n,cpus,metric,value (n or cpus may be left out; doub
 OF_BASELINE = "its baseline is doubted"
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """One published number. ``n`` is sessions at once, ``cpus`` what they could use; None where not published.
 
     ``doubt``: why it is not believed, such as a misprint; '' for all others.
@@ -62,8 +62,7 @@ class Measurement:
         return self.n if self.n is not None else self.cpus
 
 
-@dataclass(frozen=True, slots=True)
-class Normalised:
+class Normalised(Struct, frozen=True):
     """A measurement over the baseline of its label and metric; ``linear`` is what linear scaling would give.
 
     None without two counts, or for a metric that cannot grow so (``may_grow``). ``doubt``: why the ratio is not to be
@@ -76,8 +75,7 @@ class Normalised:
     doubt: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """A file of them, with its notes."""
 
     title: str

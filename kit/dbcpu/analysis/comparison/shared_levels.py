@@ -6,7 +6,8 @@ are below, at or above their number of cores (and vCPUs): there one session more
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.comparison.measured_run import MeasuredSide, same_sitting
 from dbcpu.analysis.results.comparison import PER_CORE, PER_SESSION, PER_VCPU
@@ -17,8 +18,7 @@ SAME_LOAD = 0.10
 Pairs = Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadLevels:
+class SpreadLevels(Struct, frozen=True):
     """Where max/min is compared: (N of one, N of the other), and the N of the other that are left out.
 
     Left out is where one side has more sessions than vCPUs and the other has not.

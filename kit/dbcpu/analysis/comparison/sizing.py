@@ -8,7 +8,9 @@ of the same kind is taken to be worth as much per vCPU.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
@@ -24,8 +26,7 @@ FAIR = EQUAL
 """Largest max/min at which a level counts for sizing, if the user gives no other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
 
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
@@ -65,8 +66,7 @@ class Kind:
         return self.vcpus / self.cores if self.cores else None
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """What of one kind of host the old work takes; None without a rule (licences, price), or if cores are unknown."""
 
     kind: Kind
@@ -76,8 +76,7 @@ class Need:
     price: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A host in the ranking: fair sessions per counted thing; None without a rule, or if cores are unknown."""
 
     kind: Kind
@@ -87,8 +86,7 @@ class Ranked:
     per_money: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sizing:
+class Sizing(Struct, frozen=True):
     """The answer in one sentence, in numbers, and the rules it rests on. ``busy`` None: a ranking only.
 
     ``idle`` are rules that somebody chose and that fit none of the hosts. ``unknown`` says what was left out, and why.

@@ -6,9 +6,9 @@ same N in all variants; figures at one level are detail.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide

@@ -1,7 +1,8 @@
 """What an experiment adds to the explanation of a run, and its verdict in a sentence."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.pool import pool
 from dbcpu.analysis.experiments.soak import Course

@@ -1,7 +1,8 @@
 """A target of a run of several as a run of its own: alone, and beside the others, so that it can be compared."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.variant_host import host_of_variant

@@ -6,10 +6,10 @@ that is late takes in several answers at one moment.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from dbcpu.analysis.placement.host_time import stolen_share
 from dbcpu.analysis.placement.work_done import undone_in

@@ -3,8 +3,9 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from statistics import median
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key

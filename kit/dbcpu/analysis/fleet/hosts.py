@@ -5,9 +5,9 @@ A host has one run or several. Speeds are compared as logarithms: a ratio is the
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
@@ -28,8 +28,7 @@ FIGURES = (
 """Of a run, that ``host_run`` and ``shape`` need."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(Struct, frozen=True):
     """``rate`` in the workload's unit; ``error``: standard error of its logarithm by the run's own rounds.
 
     ``error`` None: not known. ``level``: number of sessions. ``losses``: shares of time by the name of what took them.
@@ -45,8 +44,7 @@ class Speed:
         return math.log(self.rate)
 
 
-@dataclass(frozen=True, slots=True)
-class HostRun:
+class HostRun(Struct, frozen=True):
     """One run of a host: its speeds by ``ALONE`` and ``LOADED``, as far as they were measured.
 
     ``disturbed``: what else took CPU meanwhile, in words.
@@ -62,8 +60,7 @@ class HostRun:
     disturbed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """A measured target. ``settings`` do not make twins, and may explain why two of them differ.
 
     ``work``: unit, workload and size; only hosts with the same are compared.
@@ -110,8 +107,7 @@ class Host:
         return math.exp(float(np.mean([each.log for each in found]))) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A target without a whole run: its ``state`` (refused, partial, unknown, cancelled ...) and why."""
 
     name: str
@@ -121,8 +117,7 @@ class Failure:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """What the campaign says of a target: ``runs`` are its header and figures, the oldest first."""
 
     name: str

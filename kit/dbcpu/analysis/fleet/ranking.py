@@ -4,7 +4,9 @@ Where a host has no rule or no known cores it has no such figure: the report say
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
 from dbcpu.analysis.fleet.scatter import Spread, effect_of, spread
@@ -20,8 +22,7 @@ MIN_IN_TAG = 2
 """A tag's value that one host alone has is no group."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """``alone``: rate of a single session; ``loaded`` at ``level``: of all together, which the others are shares of."""
 
     host: Host
@@ -35,8 +36,7 @@ class Ranked:
     currency: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """The fastest alone first, per unit of work. ``unknown``: what was left out, and of how many hosts."""
 
     rows: tuple[Ranked, ...]
@@ -44,8 +44,7 @@ class Ranking:
     unknown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Hosts with the same value of a tag (or instance type), of one work and unit; ``spreads`` by metric."""
 
     key: str

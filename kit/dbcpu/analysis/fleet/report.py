@@ -1,7 +1,8 @@
 """Everything that the report of a campaign says. Pure: from kept figures and run facts, no record is decoded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.fleet.hosts import Failure, Host, Member, host_of
 from dbcpu.analysis.fleet.ranking import Group, Ranking, groups, ranking
@@ -10,8 +11,7 @@ from dbcpu.analysis.fleet.twins import Twins, twins
 from dbcpu.config.rules import SizingRules
 
 
-@dataclass(frozen=True, slots=True)
-class FleetReport:
+class FleetReport(Struct, frozen=True):
     """``campaign``: its name. ``failures``: targets without a whole run, in the order of the inventory.
 
     ``sizing``: None where no new shape was given.

@@ -8,9 +8,9 @@ Statistics & Data Analysis 50, 2006; Searle, Casella and McCulloch, "Variance Co
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.fleet.hosts import Host
 from dbcpu.analysis.results.answer import Answer
@@ -26,8 +26,7 @@ MIN_FREEDOM = 3
 """A run effect by fewer degrees of freedom is not used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """CV of hosts as measured, and without what their own runs differ by (``between``), with intervals (95 %).
 
     ``between`` None: no run effect is known, so that hosts and hours cannot be separated. ``answer``: is this kind a

@@ -4,7 +4,8 @@ The busy cores of a host are those of its tag ``busy``, else all of its cores: m
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.sizing import FAIR, Need, size
@@ -22,8 +23,7 @@ Measured = tuple[str, Header, RunFigures]
 """Name, header and figures of a run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Struct, frozen=True):
     """What the work of ``busy`` cores of a host takes of each shape; ``assumed``: all of its cores, for no tag says."""
 
     host: str
@@ -32,8 +32,7 @@ class Sized:
     needs: tuple[Need, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """Over all hosts that were sized, on one shape. None where some of them have no rule.
 
     ``per_year`` and ``once`` in ``currency``: None where a price lacks.
@@ -49,8 +48,7 @@ class Total:
     currency: str
 
 
-@dataclass(frozen=True, slots=True)
-class FleetSizing:
+class FleetSizing(Struct, frozen=True):
     """``left_out``: (host, why)."""
 
     rows: tuple[Sized, ...]

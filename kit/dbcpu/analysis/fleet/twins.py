@@ -15,9 +15,10 @@ Journal of Statistics 6, 1979 (weighted Bonferroni); Rousseeuw and Croux, JASA 8
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
 from dbcpu.analysis.fleet.scatter import effect_of, own_error
@@ -44,8 +45,7 @@ MIN_LOSS = 0.01
 """A cause takes at least this share of time more than it takes from the twins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What twins have in common. ``level``: sessions of the speed that is compared."""
 
     metric: str
@@ -58,8 +58,7 @@ class Kind:
     work: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A host against its twins: ``ratio`` of its speed to their median, with a 95 % interval; ``rank`` 1 is fastest.
 
     ``p`` is two-sided; ``unlike``: named, false discoveries controlled over all hosts. ``runs`` of this host.
@@ -93,16 +92,14 @@ class Compared:
         return self.ratio < 1
 
 
-@dataclass(frozen=True, slots=True)
-class TooFew:
+class TooFew(Struct, frozen=True):
     """A group of which nothing can be said."""
 
     kind: Kind
     hosts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Twins:
+class Twins(Struct, frozen=True):
     """Every comparison, those of hosts that are unlike first, the slowest first; and groups that are too small.
 
     ``detectable``: by metric the relative difference that would typically have been seen, with a power of 80 %.

@@ -5,7 +5,8 @@ sentence says how large a loss would have been seen: not having seen one shows n
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.history.limits import (
     RATES,
@@ -41,8 +42,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AgainstHistory:
+class AgainstHistory(Struct, frozen=True):
     """A run beside the ``runs`` of its target before it: ``change`` is worse, better, or not shown.
 
     ``sentence`` says so. ``strangers``: what others took of the host meanwhile, where that may be all of what is worse.

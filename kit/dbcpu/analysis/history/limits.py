@@ -8,9 +8,10 @@ run after it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+
+from msgspec import Struct
 
 from dbcpu.analysis.comparison.comparability import MUST_AGREE
 from dbcpu.config.rules import CheckLimits
@@ -39,8 +40,7 @@ METRICS = {
 RATES = tuple(metric for metric, (_, _, worse) in METRICS.items() if not worse)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """One metric of one run at one level (0: of the run). ``shown`` False: it may be noise of this run."""
 
     metric: str
@@ -49,8 +49,7 @@ class Value:
     shown: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """What a run contributes to the history of its target."""
 
     run_id: str
@@ -62,8 +61,7 @@ class Point:
         return next((each.value for each in self.values if (each.metric, each.level) == (metric, level)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """What is usual: from ``runs`` earlier runs."""
 
     median: float
@@ -72,8 +70,7 @@ class Band:
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class LastingChange:
+class LastingChange(Struct, frozen=True):
     """A sustained change: ``since`` and ``at`` are date and index of the first run after it.
 
     ``before`` and ``after`` are medians since the change before it and until the next one; ``ratio`` is after over
@@ -90,8 +87,7 @@ class LastingChange:
         return self.after / self.before
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One limit that was exceeded, as one line. ``inconclusive``: the figure is, but within the noise of the run.
 
     ``lasting``: it is beyond what is usual since several runs, the first of which is of the date ``since``.
@@ -282,8 +278,7 @@ def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """A figure and what is usual of it; ``limit``: from there on it is unusual, on the bad side."""
 
     value: Value

@@ -8,9 +8,11 @@ differ from the run before are marks of their own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.comparability import differences
 from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
@@ -30,8 +32,7 @@ FIGURES = ("variant", "vcpus", "solo_mrows_per_s", "throughput_mrows_per_s", "ma
 GAP_MARK, CHANGED, LASTING = "gap", "changed", "lasting"
 
 
-@dataclass(frozen=True, slots=True)
-class PastRun:
+class PastRun(Struct, frozen=True):
     """What a run gives to the trend: Mrows/s alone, and by level (Mrows/s together, max/min)."""
 
     header: Header
@@ -40,8 +41,7 @@ class PastRun:
     levels: tuple[tuple[int, float | None, float | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Something at the run with this index: ``kind`` is gap, changed or lasting; ``metric`` only of the last."""
 
     index: int
@@ -50,8 +50,7 @@ class Mark:
     metric: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One figure over the runs, None where it was not measured. ``levels`` are the N it is of (() for alone).
 
     ``changes``: sustained ones, the oldest first, by the index of the run. ``usual`` is the band of ``history`` over
@@ -73,8 +72,7 @@ class Series:
         return newest > self.usual.high if self.metric == SPREAD else newest < self.usual.low
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks."""
 
     target: str

@@ -11,10 +11,10 @@ vCPUs nothing runs at full speed. All else is ``undecided``: not having found a 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
 from dbcpu.analysis.pace.by_level import PaceRatio
@@ -41,8 +41,7 @@ MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """What the kernel counted at a level; medians over rounds.
 
     ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
@@ -55,8 +54,7 @@ class Counted:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What was measured at a level. ``ratios``: slowest over fastest of each round; () for one session.
 
     ``medians``: of each round, over the single-session time. ``split``: in most rounds some sessions have a cause of a
@@ -95,8 +93,7 @@ class Seen:
         return median(self.medians)
 
 
-@dataclass(frozen=True, slots=True)
-class PaceSeen:
+class PaceSeen(Struct, frozen=True):
     """The pace of the CPUs at a level against that with at most one session, by the witness.
 
     ``limit``: of this level and all larger ones, where its times are at one pace; None where they are as delivered.
@@ -121,8 +118,7 @@ class PaceSeen:
         return self.limit is None and self.alike and not self.falls and rest is not None and rest <= EQUAL
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """Both answers of a level.
 
     ``even_bound``: the true slowest over fastest is below it with 95 % confidence. ``slowdown_low`` and ``_high``: 95 %

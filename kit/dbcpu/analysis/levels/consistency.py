@@ -7,10 +7,10 @@ fail on two groups of similar size. Two sessions can form two groups of one; one
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from statistics import median_high, median_low
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import (
     CONFIDENCE,

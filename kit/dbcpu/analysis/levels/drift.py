@@ -11,9 +11,9 @@ pair of thirds is a t-test, with a chance of FALSE_ALARM over all pairs (Bonferr
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.levels.noise import within_rounds
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
@@ -31,8 +31,7 @@ EXPECTED = Chance(0.02, 4)
 """Executions of one session alone differ by 1 to 2 % (standard deviation) on a host that is left alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """Seconds per execution of one session alone: the two parts of the run that differ most, in order of time."""
 
     earlier_s: float

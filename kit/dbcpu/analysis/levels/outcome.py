@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
@@ -22,8 +23,7 @@ def is_loss(level: LevelView) -> bool:
     return Answer.NO in (level.even, level.full_speed)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The measured levels of one variant, in order; one session alone is among them only where it lost something.
 
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are

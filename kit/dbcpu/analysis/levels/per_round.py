@@ -1,7 +1,9 @@
 """One value per round: what comparisons and histories resample. Nothing is averaged over rounds here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.consistency import gate, median_of_known, round_figures
 from dbcpu.analysis.levels.measured_rounds import by_round, usable
@@ -14,8 +16,7 @@ from dbcpu.plan import AA
 from dbcpu.record import BASELINE, RunRecord
 
 
-@dataclass(frozen=True, slots=True)
-class RoundFigures:
+class RoundFigures(Struct, frozen=True):
     """One valid round. Rates in Mrows/s; ``max_over_min`` is None for a single session and where only the
     total rate of the round is known."""
 

@@ -1,9 +1,11 @@
 """Which rounds are drawn: of each variant the one that shows best what happened at the same level."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import log
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.errors import UsageError
@@ -13,8 +15,7 @@ SAME = 0.02
 """Levels whose figures differ by less than this count as equal: the smaller one is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
+class Telling(Struct, frozen=True):
     """A round to be drawn, by its ``order`` within the run."""
 
     variant: str

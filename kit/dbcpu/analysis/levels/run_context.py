@@ -2,7 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.solo_reference import reference, scatter, solo, stolen_alone
 from dbcpu.analysis.levels.throughput import RoundWork
@@ -20,8 +23,7 @@ SAME_PACE = 1.10
 """A level is looked at with all sessions at one pace if its CPUs are shown to be slower by less than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
+class RunContext(Struct, frozen=True, dict=True):
     """A record with its sessions and their reference; ``core_by_cpu``, ``vcpus`` and ``cores`` that they may use.
 
     ``sessions`` are at one pace where the witness allows it (see ``levels_at_one_pace``), else as ``delivered``;
@@ -44,10 +46,16 @@ class RunContext:
     at_one_pace: tuple[Timed, ...] = ()
     alone: Chance | None = None
     delivered_alone: Chance | None = None
-    scatter_of_rounds: dict[str, Chance | None] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """By variant, kept once it is known."""
-    works: dict[int, RoundWork] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """By the order of a usable round, kept once it is known."""
+
+    @cached_property
+    def scatter_of_rounds(self) -> dict[str, Chance | None]:
+        """By variant, kept once it is known."""
+        return {}
+
+    @cached_property
+    def works(self) -> dict[int, RoundWork]:
+        """By the order of a usable round, kept once it is known."""
+        return {}
 
     @property
     def rows(self) -> int:

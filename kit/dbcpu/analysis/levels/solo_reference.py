@@ -5,9 +5,9 @@ With several variants the plan's first one is the reference, so that variants ca
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares

@@ -9,9 +9,9 @@ leaves running sessions alone, 0 where they take turns.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.consistency import split
 from dbcpu.analysis.results.run import LevelView

@@ -6,18 +6,17 @@ the straighter curve shows which was at work (``scaling``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.statistics.cumulative import Floats
 
 
-@dataclass(frozen=True, slots=True)
-class RoundWork:
+class RoundWork(Struct, frozen=True):
     """When the sessions of a round ran, ``starts_s`` to ``ends_s``, and their executions, ``from_s`` to ``to_s``.
 
     ``per_execution_s``: of each session, with the jobs it held that only waited.

@@ -1,7 +1,8 @@
 """The host as the sessions of one variant had it: without CPUs that were offline, or that they might not use."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.record import Cpu, Header, Round
 

@@ -7,9 +7,9 @@ and pieces within a stretch are not independent. What a stretch scatters about i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.pace.pieces import Stretch
 from dbcpu.analysis.statistics.chance import Chance
@@ -22,8 +22,7 @@ FAST = 0.10
 ALIKE = 1.10
 
 
-@dataclass(frozen=True, slots=True)
-class PaceRatio:
+class PaceRatio(Struct, frozen=True):
     """How many times slower the CPUs are at a level than with at most one session, as a logarithm with its error."""
 
     log: float
@@ -65,8 +64,7 @@ def pace_ratio(stretches: Sequence[Stretch], levels: Sequence[int], exponent: fl
     return PaceRatio(float((weight * logs).sum()), Chance(error, float(freedom)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """Mean speeds of stretches and their numbers of pieces."""
 
     values: np.ndarray[tuple[int], np.dtype[np.float64]]

@@ -6,9 +6,9 @@ among sessions that have nothing to share, with a prior of 0.75 from 19 runs of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.chance import pooled_robust_spreads
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -20,8 +20,7 @@ FLOOR = 0.005
 """Relative deviation of CPU times that not even a constant pace would go below."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exponent:
+class Exponent(Struct, frozen=True):
     """Its value and standard error, from so many ``sessions``."""
 
     value: float = USUAL

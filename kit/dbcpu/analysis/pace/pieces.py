@@ -6,9 +6,10 @@ on a sibling CPU that the host shows are left out: they would divide away what s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
 from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
@@ -19,8 +20,7 @@ FEWEST = 15
 """Beside one session; with fewer its pace is less certain than its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True, dict=True):
     """Pieces on one CPU in one round: CPU time in ns by piece. ``sessions`` at work: 0 before the release."""
 
     order: int
@@ -28,7 +28,10 @@ class Stretch:
     cpu: int
     sessions: int
     ns: Floats
-    _speeds: dict[float, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _speeds(self) -> dict[float, float]:
+        return {}
 
     def speed(self, exponent: float) -> float:
         """Mean of the pieces' speeds; several levels ask for it."""
@@ -37,8 +40,7 @@ class Stretch:
         return self._speeds[exponent]
 
 
-@dataclass(frozen=True, slots=True)
-class RoundPieces:
+class RoundPieces(Struct, frozen=True):
     """Of one round: ``beside`` each session (index); by CPU: ``busy`` with sessions, ``idle`` before the release."""
 
     beside: Mapping[int, Floats]

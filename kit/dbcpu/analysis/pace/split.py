@@ -9,10 +9,11 @@ is explained by itself, and a level uses the rest only where its pace does not f
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.pace.by_level import PaceRatio, alike, full_ns, pace_ratio
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
@@ -25,8 +26,7 @@ from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import RunRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """By what paces are compared: the exponent, a piece at full speed, and the median speed of the single sessions."""
 
     exponent: Exponent
@@ -34,8 +34,7 @@ class Scale:
     alone: float
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPace:
+class SessionPace(Struct, frozen=True):
     """``speed`` of its CPUs while it was there (1: full), ``slower`` than single sessions usually are, ``pieces``.
 
     ``error``: standard error of the logarithm of ``slower`` that the exponent's leaves.
@@ -47,8 +46,7 @@ class SessionPace:
     error: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """The paces of one variant's sessions. ``alike``: its CPUs are equally fast at their best."""
 
     scale: Scale

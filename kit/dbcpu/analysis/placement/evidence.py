@@ -7,12 +7,12 @@ search per question finds the ends of all stretches of all rounds.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
 from dbcpu.analysis.placement.occupancy import Occupancy
@@ -27,8 +27,7 @@ MAX_OTHERS = 7
 SHARED = tuple(f"shared_{others}" for others in range(MAX_OTHERS + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Cores:
+class Cores(Struct, frozen=True):
     """What the record has of the host's CPUs, by CPU: ``siblings`` (itself included), ``core`` and ``node``."""
 
     siblings: Mapping[int, tuple[int, ...]]
@@ -40,8 +39,7 @@ class Cores:
         return len(set(self.siblings.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What sessions met, in seconds, one row each; NaN where the host did not count it.
 
     ``known``: it was watched; else its row has zeros. ``watched_s`` of its span it was watched, in ``polls``;
@@ -79,7 +77,7 @@ class Evidence:
     @classmethod
     def joined(cls, parts: Sequence["Evidence"]) -> "Evidence":
         """The rows of all of them."""
-        columns = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
+        columns = {name: [getattr(part, name) for part in parts] for name in cls.__struct_fields__}
         cpus = tuple(chain.from_iterable(columns.pop("cpus")))
         return cls(cpus=cpus, **{name: np.concatenate(values) for name, values in columns.items()})
 

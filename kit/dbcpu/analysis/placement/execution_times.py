@@ -1,20 +1,19 @@
 """When the executions of many sessions began and ended, as columns: by the driver's clock and by the server's."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, Session
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionTimes:
+class ExecutionTimes(Struct, frozen=True):
     """Of the sessions of some rounds that have executions: a row for each execution, in their order; in seconds.
 
     ``sessions``, each with the index of its round in ``round_at``; ``ends``: by session, the row after its last one.

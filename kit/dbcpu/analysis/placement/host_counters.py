@@ -7,8 +7,9 @@ that is refreshed too seldom, or that counts for other CPUs than it names, shows
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from dbcpu.analysis.placement.valid_sessions import database_cpu_s
 from dbcpu.formatting import percent
@@ -18,8 +19,7 @@ COVERED = (0.9, 1.1)
 """Of the CPU time that there was between the two readings."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostUse:
+class HostUse(Struct, frozen=True):
     """Medians over rounds, as shares of all CPU time of the host. ``others`` and ``queue_s`` (run-queue wait of all
     processes, seconds in a round) are None where they are not counted.
     """

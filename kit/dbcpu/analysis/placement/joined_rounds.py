@@ -5,12 +5,12 @@ there, and what CPUs did and processes used does not grow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
@@ -23,8 +23,7 @@ PIECE_WHOLE = 1.4
 """CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedRound:
+class WatchedRound(Struct, frozen=True):
     """A round with the ``bounds`` of its sessions, and its ``stretches``, which begin and end with these."""
 
     round: Round

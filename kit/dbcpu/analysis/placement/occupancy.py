@@ -6,12 +6,12 @@ cumulative curves, to be read for any stretch of time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats
@@ -21,16 +21,14 @@ Counts = npt.NDArray[np.int32]
 Interval = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """For sessions that may use the same CPUs: how many of those cores and CPUs were idle at each moment."""
 
     cores: Counts
     cpus: Counts
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCounts:
+class SessionCounts(Struct, frozen=True):
     """Sessions at each moment, by what they do; their sum is all runnable sessions.
 
     ``misplaced``: on a shared core while an allowed core was idle, or in a queue while an allowed CPU was. An idle

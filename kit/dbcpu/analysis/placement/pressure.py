@@ -5,14 +5,14 @@ kept it waiting. Sessions that queue behind each other are "some", and never "fu
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import median
+
+from msgspec import Struct
 
 from dbcpu.record import CpuPressure, Round
 
 
-@dataclass(frozen=True, slots=True)
-class PressureShares:
+class PressureShares(Struct, frozen=True):
     """Of the time, 0 to 1. ``path``: the control group, '' for the host; ``full``: None where it is not counted."""
 
     path: str

@@ -6,10 +6,10 @@ a queue while an allowed CPU was), sharing a core because there was no better pl
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
@@ -82,8 +82,7 @@ def regime(level: int, cores: int | None, vcpus: int | None) -> str:
     return WITHIN_CORES if level <= cores else SHARING_CORES
 
 
-@dataclass(frozen=True, slots=True)
-class RegimeSeconds:
+class RegimeSeconds(Struct, frozen=True):
     """Session-seconds of one round, while all of its sessions ran; their sum is all runnable time that is known.
 
     ``tail_misplaced_s`` is what was misplaced after the first session had ended: fixed work ends ragged,

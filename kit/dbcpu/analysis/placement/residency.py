@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round
@@ -47,8 +47,7 @@ class Bounds(NamedTuple):
         return Bounds(np.where(self.known, self.starts_s, -np.inf), np.where(self.known, self.ends_s, np.inf))
 
 
-@dataclass(frozen=True, slots=True)
-class Stretches:
+class Stretches(Struct, frozen=True):
     """One row per stretch, in the order of sessions. ``session`` indexes them; ``cpu_s`` is NaN where not counted."""
 
     session: npt.NDArray[np.int64]

@@ -7,7 +7,8 @@ Source: IBM AIX documentation, CPU utilization accounting in simultaneous multit
 """
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.record import Header, Round, RunRecord
 

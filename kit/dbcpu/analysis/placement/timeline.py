@@ -5,11 +5,11 @@ time is computed from these moments, it is right to about one moment. Pure; the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import usable_cores
@@ -46,8 +46,7 @@ USE_WORDS = {
 States = npt.NDArray[np.int8]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Consecutive moments of the same ``state`` (and CPU); ``cpu`` is -1 where there is none."""
 
     state: int
@@ -56,8 +55,7 @@ class Run:
     to_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """One round. M moments, S sessions in the order of ``ordinals``, C CPUs sorted by socket, node and core.
 
     ``edges_s`` (M + 1) bounds the moments, in seconds from the release. ``doing`` and ``where`` (S, M) are a

@@ -7,12 +7,12 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
-from dbcpu.analysis.frozen_rows import made
 from dbcpu.analysis.placement.execution_times import ExecutionTimes
 from dbcpu.analysis.placement.residency import Bounds
 from dbcpu.analysis.placement.undone_sessions import undone_of
@@ -34,8 +34,7 @@ SERVER_CLOCK = "server"
 """``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds.
 
     ``idle_s``: what jobs took meanwhile that only waited, and where callers wait for each answer the time in which no
@@ -66,8 +65,7 @@ class Span:
         return Span(executions, self.start_s, moved(self.end_s), self.idle_s * factor)
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(Struct, frozen=True):
     """A session in its round, with its span. ``why`` says why it is left out of verdicts; '' if it counts.
 
     ``undone``: its answer is right, and its work was not done (see ``work_done``). ``remote``: it mostly ran on
@@ -154,7 +152,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
         "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for _, session in members],
         "key": keys,
     }
-    found = tuple(made(Timed, columns, len(members)))
+    found = tuple(map(Timed, *(columns[name] for name in Timed.__struct_fields__)))
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
 
 
@@ -234,7 +232,7 @@ def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
         "end_s": ends_s,
         "idle_s": idle_s,
     }
-    return made(Span, columns, len(starts_s))
+    return list(map(Span, *(columns[name] for name in Span.__struct_fields__)))
 
 
 def _idle_s(session: Session, first_s: float, last_s: float, in_turn: bool) -> float:

@@ -1,6 +1,6 @@
 """What a comparison says: the answers of ``compare``, as data for every format. None: not known."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
@@ -34,8 +34,7 @@ RUNS, HISTORY, SITTING, NOT_KNOWN = "runs", "history", "one sitting", "not known
 knowledge where they are variants measured in turns within one run. Otherwise it is not known, and left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A fact that is not the same in both runs."""
 
     fact: str
@@ -43,8 +42,7 @@ class Difference:
     other: str
 
 
-@dataclass(frozen=True, slots=True)
-class Floor:
+class Floor(Struct, frozen=True):
     """The least relative difference that is detectable on this host, for level and for spread, and where it is from."""
 
     level: float
@@ -52,8 +50,7 @@ class Floor:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One metric of one side: of a run the median over its rounds, of several the (geometric) mean of theirs.
 
     ``ratio`` is over the baseline's value ``base`` at the same levels, with its 95 % interval. Those of the two
@@ -69,8 +66,7 @@ class Figure:
     base: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What one of the two summaries says of a side against the baseline.
 
     ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
@@ -113,8 +109,7 @@ class Decision:
         return self.outcome == NOT_SHOWN and known and not self.low <= 1 <= self.high  # type: ignore[operator]
 
 
-@dataclass(frozen=True, slots=True)
-class LevelFigures:
+class LevelFigures(Struct, frozen=True):
     """Detail of one level of one run: medians over rounds."""
 
     level: int
@@ -125,8 +120,7 @@ class LevelFigures:
     slowdown_median: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """A session for the picture: seconds per execution and what took its loss."""
 
     level: int
@@ -134,8 +128,7 @@ class Point:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class SideRun:
+class SideRun(Struct, frozen=True):
     """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min)."""
 
     run_id: str
@@ -147,8 +140,7 @@ class SideRun:
     spread: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One side: a run (or one variant of it), or several of the same target and work; the first is the baseline.
 
     ``findings`` are those of its runs from a warning on, each code once. ``mixed``: facts in which its runs differ.
@@ -181,8 +173,7 @@ class Side:
         return next(each for each in self.figures if each.metric == metric)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Sides against the first. ``verdict`` has one sentence per side; ``floor`` is what no claim goes below.
 
     ``levels_per``: what decides is compared at the same N (PER_SESSION), or the same N PER_CORE or PER_VCPU.
@@ -218,8 +209,7 @@ class Comparison:
         return self.sides[0]
 
 
-@dataclass(frozen=True, slots=True)
-class VariantRow:
+class VariantRow(Struct, frozen=True):
     """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
 
     ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level. ``moves_per_s``:
@@ -244,8 +234,7 @@ class VariantRow:
     p95_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VariantResult:
+class VariantResult(Struct, frozen=True):
     """One variant: its rows, the CPUs its sessions had, and what is decided of it (() for the first)."""
 
     name: str
@@ -258,8 +247,7 @@ class VariantResult:
         return next((each for each in self.rows if each.level == level), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Variants:
+class Variants(Struct, frozen=True):
     """``telling``: the level at which the first variant is most uneven, of those that all have; None if there is none.
 
     ``penalties``: (N, seconds packed over seconds spread) where both were measured and no thread stood in a queue.

@@ -1,6 +1,6 @@
 """What is reported of a soak, a pool and several targets at once, beyond the levels; ``None`` is "not known"."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dbcpu.analysis.results.answer import Answer
 
@@ -8,16 +8,14 @@ DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled"
 """By finding: what else takes CPU, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(Struct, frozen=True):
     """What an experiment other than a sweep found, in a headline. ``tone``: good, partly, bad or unknown."""
 
     headline: str
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """One segment of a soak. ``at_s`` counts from the first; times of executions are per execution.
 
     ``fast_s`` and ``slow_s``: 5 % and 95 % of its executions are faster. ``second``: share of executions at the
@@ -36,8 +34,7 @@ class Segment:
     cut: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """A time in which nothing ran, and what ended the sessions before it."""
 
     from_s: float
@@ -45,8 +42,7 @@ class Gap:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class SecondValue:
+class SecondValue(Struct, frozen=True):
     """Two preferred values of the time of one execution (see ``two_modes``).
 
     ``share`` of the executions is at ``second_s``. ``sessions`` are there nearly always, and only some are;
@@ -67,16 +63,14 @@ class SecondValue:
         return self.second_s / self.first_s
 
 
-@dataclass(frozen=True, slots=True)
-class SoakTrend:
+class SoakTrend(Struct, frozen=True):
     """``change`` of the segments' medians from the start to the end, as a share; ``p``: how likely by chance."""
 
     change: float
     p: float
 
 
-@dataclass(frozen=True, slots=True)
-class SizeView:
+class SizeView(Struct, frozen=True):
     """One size of several. ``x_alone``: mean against that of one session alone; ``slow_over_fast``: 95 % over 5 %."""
 
     size: str
@@ -90,8 +84,7 @@ class SizeView:
     second: SecondValue | None
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
+class Heat(Struct, frozen=True):
     """Mean time of an execution by session and time, ``values[session][bin]``; None where none ran."""
 
     ordinals: tuple[int, ...]
@@ -99,16 +92,14 @@ class Heat:
     values: tuple[tuple[float | None, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
+class Histogram(Struct, frozen=True):
     """Executions by their time: ``edges_s`` has one value more than ``counts``; edges rise by equal ratios."""
 
     edges_s: tuple[float, ...]
     counts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Soak:
+class Soak(Struct, frozen=True):
     """A soak as a whole. ``worst``: index of the segment with the slowest median. ``lasted_s`` includes gaps."""
 
     sessions: int
@@ -126,8 +117,7 @@ class Soak:
     histogram: Histogram | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallTime:
+class CallTime(Struct, frozen=True):
     """One of the times of a call (``part``), over all calls that were answered, ``calls`` of them.
 
     connect: to open its connection; send: from the caller to the pool; wait: for a session; work: in the session;
@@ -142,8 +132,7 @@ class CallTime:
     max_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSize:
+class PoolSize(Struct, frozen=True):
     """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round.
 
     ``enough``: no when it is too small, yes when no other size is faster by a tenth or more, else undecided. Times of
@@ -172,8 +161,7 @@ class PoolSize:
     calls: tuple[CallTime, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Struct, frozen=True):
     """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise.
 
     ``blocking`` of the pieces only wait, ``block_s`` each. ``connections``: over which they were called,
@@ -198,8 +186,7 @@ class Pool:
         return next(each for each in self.sizes if each.active == active)
 
 
-@dataclass(frozen=True, slots=True)
-class PartyView:
+class PartyView(Struct, frozen=True):
     """One of several targets: seconds per execution and Mrows/s alone and beside the others, medians over rounds.
 
     ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: significant (``gate``).
@@ -220,8 +207,7 @@ class PartyView:
     cpus_seen: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """Several targets at once; ``apart``: no two of them could use the same CPU."""
 
     parties: tuple[PartyView, ...]

@@ -1,10 +1,9 @@
 """One figure of an answer, as it stands in large letters."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: of a cause, its public name."""
 
     name: str

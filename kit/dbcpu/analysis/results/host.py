@@ -1,6 +1,6 @@
 """The answers about the host: its cores by the throughput curve, what sharing one costs, what it can do at most."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.statistics.interval import Interval
@@ -9,8 +9,7 @@ STEEP = 0.5
 """A session that adds more than this of one with a core to itself may have a core, too: turbo bends curves as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopologyCheck:
+class TopologyCheck(Struct, frozen=True):
     """The curve against the cores that the kernel shows (see ``topology_check``).
 
     ``verdict``: agrees, like_full_cores, fewer_cores, ``told`` (none were shown) or unclear. ``cores`` and ``vcpus`` as
@@ -31,8 +30,7 @@ class TopologyCheck:
     grouped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LicenceNeed:
+class LicenceNeed(Struct, frozen=True):
     """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""
 
     rule: str
@@ -44,8 +42,7 @@ class LicenceNeed:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evenness:
+class Evenness(Struct, frozen=True):
     """Fastest over slowest session at the least even level up to the vCPUs: 1 is even (see ``levels.evenness``).
 
     ``even``: whether all these levels are equal; no: at ``level`` it is shown that they are not. ``interval``: 95 %.
@@ -57,8 +54,7 @@ class Evenness:
     even: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
 
     ``at_least``: that is the highest level measured, so that there may be more. ``even_again``: a larger level at which
@@ -82,8 +78,7 @@ class Capacity:
     evenness: Evenness | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
+class Scaling(Struct, frozen=True):
     """The throughput curve in a few numbers; None and () until enough levels were measured.
 
     ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone,
@@ -119,8 +114,7 @@ class Scaling:
         return self.further is not None and self.further > STEEP
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSpeed:
+class ThreadSpeed(Struct, frozen=True):
     """Speed of a session while ``threads`` threads of its core run sessions, over that alone there; 95 % interval.
 
     ``costs``: it is below 1 by more than chance explains (once in a thousand runs).
@@ -133,8 +127,7 @@ class ThreadSpeed:
     costs: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CrossTable:
+class CrossTable(Struct, frozen=True):
     """Sessions by whether they shared their core (for half of their CPU time) and whether they lost anything."""
 
     shared_slow: int
@@ -143,8 +136,7 @@ class CrossTable:
     alone_fine: int
 
 
-@dataclass(frozen=True, slots=True)
-class SharedCore:
+class SharedCore(Struct, frozen=True):
     """What sharing a core costs, over ``sessions`` sessions of ``rounds`` rounds; ``speeds`` () if too few shared."""
 
     sessions: int

@@ -1,10 +1,9 @@
 """The answers about the pace of the CPUs, by the witness."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """By what the witness compares paces, and how sure that is.
 
     ``exponent`` with its standard error: the workload slows down by this power of what a piece does. ``full_ns``: a
@@ -20,8 +19,7 @@ class Pace:
     tolerance: float
 
 
-@dataclass(frozen=True, slots=True)
-class TwoSpeeds:
+class TwoSpeeds(Struct, frozen=True):
     """CPUs that are fast and slow by turns, while at most one session is at work.
 
     ``slow_share`` of the time a piece takes ``factor`` times as long; ``by_cpu``: the share over the whole run, by CPU

@@ -1,8 +1,9 @@
 """The answers that analysis gives of a record; ``None`` always means "not known from this record"."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -23,8 +24,7 @@ REGIME_SHARE = 0.05
 """Share of the sessions' time from which a regime is reported: polls place a move up to half their distance wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """What one session takes alone: medians over the valid solo sessions (level 1), per execution.
 
     ``spread`` is the robust relative standard deviation of sessions that share nothing (see ``noise``); ``tolerance``
@@ -74,31 +74,36 @@ class Reference:
         return NoiseRange(self.noise_low, self.noise_high)
 
 
-class _Said:
-    """A text of a dataclass that may be given as what makes it, and is made when it is first read.
+class Words:
+    """A text that may be given as what makes it, and is made when it is first read; equal to any with the same text.
 
     Of a large run few sessions are shown; the words of all others, and with whom they ran, need not be found.
-    ``slot``: where an instance has it, known only once the class is made.
     """
 
-    def __init__(self, slot: Any = None) -> None:
-        self._slot = slot
+    __slots__ = ("_text",)
 
-    def __get__(self, view: object | None, owner: type) -> str:
-        if view is None:
-            raise AttributeError  # no default
-        text: str | Callable[[], str] = self._slot.__get__(view, owner)
-        if not isinstance(text, str):
-            text = text()
-            self._slot.__set__(view, text)
-        return text
+    def __init__(self, text: str | Callable[[], str] = "") -> None:
+        self._text = text
 
-    def __set__(self, view: object, text: str | Callable[[], str]) -> None:
-        self._slot.__set__(view, text)
+    def __str__(self) -> str:
+        if not isinstance(self._text, str):
+            self._text = self._text()
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Words) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[type["Words"], tuple[str]]:
+        return Words, (str(self),)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionView:
+class SessionView(Struct, frozen=True):
     """One session explained. Seconds are per session over all its executions.
 
     ``elapsed_s`` runs from the first start to the last end. ``slowdown`` is elapsed over the reference for
@@ -135,7 +140,7 @@ class SessionView:
     gap_s: float | None
     reference_s: float | None
     cause: str
-    evidence: _Said = _Said()
+    words: Words = field(default_factory=Words, name="evidence")
     second_cause: str = "none"
     parts: tuple[tuple[str, float], ...] = ()
     group: str = ""
@@ -152,6 +157,11 @@ class SessionView:
     pace_only: bool = False
     paced_slowdown: float | None = None
 
+    @property
+    def evidence(self) -> str:
+        """By which figures its cause was found, in words."""
+        return str(self.words)
+
     def at_one_pace(self) -> "SessionView":
         """The same without what the pace of its CPUs explains of its slowdown, and of its cause."""
         if self.paced_slowdown is None:
@@ -159,11 +169,7 @@ class SessionView:
         return replace(self, slowdown=self.paced_slowdown, cause=Cause.NONE if self.pace_only else self.cause)
 
 
-setattr(SessionView, "evidence", _Said(vars(SessionView)["evidence"]))  # noqa: B010 - assigning is of another type
-
-
-@dataclass(frozen=True, slots=True)
-class LevelDetails:
+class LevelDetails(Struct, frozen=True):
     """Percentiles of single executions over all sessions and rounds of a level, in seconds; None for too few of them.
 
     ``utilisation``: busy share of all vCPUs (median over rounds), other processes included. ``moves_per_s``: of one
@@ -178,8 +184,7 @@ class LevelDetails:
     moves_per_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LevelView:
+class LevelView(Struct, frozen=True):
     """All rounds of one level and variant: medians over rounds (a round is the independent unit).
 
     ``rounds`` and ``sessions`` are those that the figures rest on: rounds without a failed session, or, if
@@ -267,8 +272,7 @@ class LevelView:
         return (part_s or 0.0) / whole_s if whole_s > 0 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseFloor:
+class NoiseFloor(Struct, frozen=True):
     """What two runs of the same thing differ by here, from two interleaved halves (see ``noise_floor``).
 
     ``level_ratio`` and ``spread_ratio``: the least ratio of throughput, and of max/min, that this run could have
@@ -283,8 +287,7 @@ class NoiseFloor:
     spread_seen: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class MoreRounds:
+class MoreRounds(Struct, frozen=True):
     """What would probably decide a run: so many rounds ``added`` of each of these levels, as (level, rounds).
 
     One session alone is among them as often as the level with the most. ``rounds``: of each undecided level in all
@@ -297,8 +300,7 @@ class MoreRounds:
     about_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """Everything the reports show.
 
     ``vcpus`` and ``cores`` are those the sessions may use. ``telling_order`` is the ``order`` of the round

@@ -6,9 +6,10 @@ On the makespan a knee lies wrong where placement is sticky: it is only compared
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.outcome import lasting_throughput
@@ -39,8 +40,7 @@ NEAR = 0.15
 _KNOWN = Chance(0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Solo:
+class _Solo(Struct, frozen=True):
     """One session alone: its rate, and the ``levels`` whose times are at its usual pace, by the witness.
 
     Those of the other levels are as delivered, all higher or all lower by what the few single sessions had of fast and
@@ -52,8 +52,7 @@ class _Solo:
     unknown: Chance = _KNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
+class _Measured(Struct, frozen=True):
     """Rate sums in solo rates: medians per level, and their relative standard errors with the degrees of freedom."""
 
     levels: tuple[int, ...]
@@ -62,8 +61,7 @@ class _Measured:
     freedom: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Curve:
+class _Curve(Struct, frozen=True):
     """A fitted curve, and to what it was fitted. ``early``: its first knee is a step of turbo, its second the cores."""
 
     hinge: Hinge

@@ -5,7 +5,8 @@ The rules are configuration (``rulebook``), so that another policy or another ye
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.analysis.results.host import LicenceNeed
 from dbcpu.config.rules import OCPU_ACCOUNTS, OCPU_SIZES, Licence, OcpuSize, Price, Rule
@@ -16,8 +17,7 @@ _CLOUDS = ("Amazon EC2", "Google Compute Engine")
 """Hypervisors by name that only a public cloud has."""
 
 
-@dataclass(frozen=True, slots=True)
-class LicenceFacts:
+class LicenceFacts(Struct, frozen=True):
     """What is counted; None where it is not known, and then rules that count it say nothing.
 
     ``edition`` is the database's full name, ``place`` one of ``rules.PLACES``; '' where they are not known.

@@ -5,9 +5,10 @@ those of this project's own fit to them (docs/accuracy.md).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
+
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis
 
@@ -19,8 +20,7 @@ CV_FULL = "CV, N = vCPUs"
 CV_OVER = "CV, more than vCPUs"
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedRange:
+class PublishedRange(Struct, frozen=True):
     """A figure (one of the names above, a share or a ratio) from ``low`` to ``high``; read on ``dated``."""
 
     figure: str
@@ -32,8 +32,7 @@ class PublishedRange:
     dated: date
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """A published range, and the same figure of the run: of several levels the largest."""
 
     own: float

@@ -7,10 +7,9 @@ least ``MIN_RATIO`` apart, the valley no higher than half of the lower, each wit
 Source: Hartigan and Hartigan, "The Dip Test of Unimodality", Annals of Statistics 13, 1985.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.robust import distinct
 
@@ -29,8 +28,7 @@ WIDTHS = (0.015, 0.025, 0.04, 0.06, 0.09)
 """Smoothing in units of the logarithm, finest first: the first that leaves no more than two humps is taken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Modes:
+class Modes(Struct, frozen=True):
     """Values of the two humps, lower first, the valley between them, the share above it, and the test's statistic."""
 
     low: float

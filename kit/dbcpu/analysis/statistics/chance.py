@@ -6,9 +6,9 @@ Sciences", 2nd ed., ch. 2 (the least difference that is seen).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, column_medians, median
@@ -22,8 +22,7 @@ STEPS, MANY_STEPS = 20, 40
 """Towards the bent variance: with the earlier bend each step is smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(Struct, frozen=True):
     """Standard deviation of a value that only chance moves, and the degrees of freedom with which it is known.
 
     Of times and rates it is relative, or that of their logarithms.

@@ -1,10 +1,10 @@
 """Piecewise linear cumulative curves over time, and how they are built from intervals."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.int64]
@@ -12,8 +12,7 @@ SHORTEST_S = 1e-9
 """An amount over less has no rate: the quotient can be beyond every number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """A cumulative quantity over time; flat before the first and after the last point."""
 
     times: Floats

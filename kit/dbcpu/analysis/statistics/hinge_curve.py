@@ -9,15 +9,14 @@ on. ``d`` is what each session beyond knee 1 adds; it may be below 0.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 
 
-@dataclass(frozen=True, slots=True)
-class CurveForm:
+class CurveForm(Struct, frozen=True):
     """Which parts the curve has. A curve that is not ``flat`` in the end goes on after its last knee.
 
     ``held``: turbo ends at a bend of its own, and the speed is held from there to the first knee.
@@ -42,8 +41,7 @@ class CurveForm:
         return self.coefficients + self.places
 
 
-@dataclass(frozen=True, slots=True)
-class Hinge:
+class Hinge(Struct, frozen=True):
     """A fitted curve, up to the level ``most``. ``error``: root mean square of the relative residuals.
 
     ``places``: the bend of a held form, then the knees.
@@ -89,8 +87,7 @@ class Hinge:
         return self.coefficients[-1] / (self.at(self.knees[0]) / self.knees[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(Struct, frozen=True):
     """Where the parts of curves end, each (G,); infinity where there is none."""
 
     bend: Floats

@@ -1,10 +1,9 @@
 """An interval of an estimate."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """95 % of what other rounds would have given."""
 
     low: float

@@ -5,12 +5,12 @@ better.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge, columns, edges, parts
@@ -47,8 +47,7 @@ FORMS = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """Curves with given knees: chi squared (G,), coefficients (G, p), inverse of the normal equations (G, p, p)."""
 
     chi2: Floats
@@ -59,8 +58,7 @@ class Solved:
         return Solved(self.chi2[which], self.coefficients[which], self.inverse[which])
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """Where a curve's bend and knees fit best so far, and its chi squared there."""
 
     places: tuple[float, ...]
@@ -101,8 +99,7 @@ def best(
     return _hinge(n, y, sigma, form, _moved(n, y, sigma, form, winner) if candidates[first].expected else winner)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A form with knees to be sought, or with the ``expected`` ones."""
 
     form: CurveForm
@@ -233,7 +230,7 @@ def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) ->
     some = max(1, IN_CACHE // n.size)
     if len(grid) > some:
         solved = [solve(n, y, sigma, form, grid[at : at + some]) for at in range(0, len(grid), some)]
-        return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__slots__))
+        return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__struct_fields__))
     weight = (sigma * y) ** -2
     terms = parts(n, form, edges(form, grid), int(n.max()))
     normal = np.empty((len(grid), len(terms), len(terms)))

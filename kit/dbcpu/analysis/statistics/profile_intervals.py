@@ -6,9 +6,9 @@ Sources: Venzon and Moolgavkar, Applied Statistics 37, 1988; of a ratio: Fieller
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.statistics import piecewise_linear
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -22,8 +22,7 @@ STEPS, PASSES = (0, 25, 25, 13), 4
 """Places per axis of a grid with one, two and three axes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
+class Intervals(Struct, frozen=True):
     """Of each knee; and of the curve at one level over that at another, minus 1, None where there are no two.
 
     Each holds the best value, for that is the value of a curve that fits.

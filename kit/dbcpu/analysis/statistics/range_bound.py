@@ -9,11 +9,11 @@ Sources: Berger and Boos, "P Values Maximized Over a Confidence Set for the Nuis
 and Nagaraja, "Order Statistics", 2003, section 2.1 (joint distribution of the extremes).
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.halving import halved
@@ -51,8 +51,7 @@ DRAWN = {
 and drawing takes a fifth of the time that explaining such a run does."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoiseRange:
+class NoiseRange(Struct, frozen=True):
     """Between which standard deviations (of logarithms) the noise of a session lies, but for ``NOISE_ERROR``."""
 
     low: float

@@ -10,9 +10,9 @@ Cochran, "Problems Arising in the Analysis of a Series of Similar Experiments", 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import Interval
@@ -22,8 +22,7 @@ Runs = Sequence[Sequence[float]]
 """Logarithms of one figure: a sequence per run, with a value per round."""
 
 
-@dataclass(frozen=True, slots=True)
-class BetweenRuns:
+class BetweenRuns(Struct, frozen=True):
     """Standard deviation of a figure from run to run, of logarithms; ``runs`` and ``freedom`` that it is known by."""
 
     spread: float
@@ -31,8 +30,7 @@ class BetweenRuns:
     freedom: int
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """``shift``: difference of two groups' means, of logarithms, with its standard error and degrees of freedom."""
 
     shift: float

@@ -5,7 +5,8 @@ the tightest counts. Sources: cgroup-v2.rst "CPU", "Cpuset", "Memory"; sched-bwc
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.processors import online_cpus
@@ -16,8 +17,7 @@ _UNLIMITED_BYTES = 1 << 60
 """cgroup v1 writes "no limit" as the largest page-aligned 64-bit number."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuGroup:
+class CpuGroup(Struct, frozen=True):
     """A control group with a CPU controller. ``path`` as in /proc/PID/cgroup, ``folder`` where its files are.
 
     ``cpu.stat`` in ``folder`` counts throttled time under ``throttled_key``, ``throttled_unit_s``
@@ -45,8 +45,7 @@ class CpuGroup:
         return 1e-9 if self.version == 1 else 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class _Mount:
+class _Mount(Struct, frozen=True):
     """A mounted cgroup hierarchy; ``root`` is the group that shows at ``point`` (not / within a container)."""
 
     version: int

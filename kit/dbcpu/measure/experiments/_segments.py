@@ -7,8 +7,10 @@ gate pauses (the sessions do not), the sampler is read, and the round is handed 
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.quiesce import Quiet
@@ -67,8 +69,7 @@ class _Deliveries:
         return Outcome((), None) if session.ordinal in self._ended else session.outcome()
 
 
-@dataclass(slots=True)
-class Stretch:
+class Stretch(Struct):
     """``broken`` afterwards: a session failed, and the target may have to be opened anew."""
 
     setting: Setting

@@ -6,8 +6,9 @@ A member module offers what ``ExperimentModule`` asks for: ``sweep`` for ``dbcpu
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from dbcpu import plan, registry
 from dbcpu.config.targets import Request
@@ -34,8 +35,7 @@ def workload_info(target: Target, work: Work) -> WorkloadInfo:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMember:
+class GroupMember(Struct, frozen=True):
     """One of several targets that are measured together: its sessions, and the CPUs its processes are held on."""
 
     name: str
@@ -44,8 +44,7 @@ class GroupMember:
     cpus: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentOptions:
+class ExperimentOptions(Struct, frozen=True, kw_only=True):
     """What the commands ask of experiments beyond ``Choices``; each takes what concerns it."""
 
     for_s: float = 600.0

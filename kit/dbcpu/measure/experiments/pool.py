@@ -8,7 +8,9 @@ for its answer before it calls again: a closed loop.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from dbcpu import plan
 from dbcpu.errors import UsageError

@@ -8,7 +8,9 @@ sessions are opened anew as soon as the database lets them, and the time between
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from dbcpu.errors import MeasureError
 from dbcpu.formatting import listed

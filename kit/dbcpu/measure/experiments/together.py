@@ -6,9 +6,11 @@ CPUs of its own: two partitions of a host, or a noisy neighbour on purpose.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
+
+from msgspec.structs import replace
 
 from dbcpu.config.targets import Request
 from dbcpu.errors import UsageError
@@ -49,7 +51,7 @@ class TargetGroup:
         with ExitStack() as stack:
             for member in self._members:
                 request = member.request
-                request = replace(request, options={**request.options, "sessions": str(member.sessions)})
+                request = request.with_options(sessions=str(member.sessions))
                 opened = load_target(request.kind).open_target(request, self._guard)
                 self.targets.append(stack.enter_context(opened))
             self._stack = stack.pop_all()

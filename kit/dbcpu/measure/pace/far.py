@@ -9,10 +9,11 @@ import re
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
 from typing import Self
+
+from msgspec import Struct
 
 from dbcpu.errors import HostError, MeasureError
 from dbcpu.hosts.shell_connection import ShellConnection
@@ -32,16 +33,14 @@ _PROCESS, _DONE = re.compile(r"#(\d+)"), re.compile(r"\|(\d+) (\d+) (\d+) (\d+)"
 _LACKS = {"no-taskset": "it has no taskset", "no-awk": "it has no awk", "no-schedstat": "its kernel has no schedstat"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(Struct, frozen=True):
     """One of the works that all CPUs were told to do: its steps, and when on CLOCK_MONOTONIC."""
 
     steps: int
     at_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """One line of one CPU: its CPU time when the work ``number`` began, and what that work gave."""
 
     number: int
@@ -191,8 +190,7 @@ class FarWitness(Witness):
         return sorted(found, key=lambda each: each.at_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """CPU time of a piece, and of the shorter one before it."""
 
     cpu: int

@@ -5,9 +5,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Self
+
+from msgspec import Struct
 
 from dbcpu.errors import MeasureError
 from dbcpu.plan import MAX_PACE_HZ
@@ -29,8 +30,7 @@ LEAD_S = 0.6
 """Before each release the CPUs' pace without any session is seen for so long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Paced:
+class Paced(Struct, frozen=True):
     """What one round brought: the record's form but for the origin of time, which is CLOCK_MONOTONIC, and its cost."""
 
     hz: float

@@ -5,8 +5,9 @@ A member module offers what ``SamplerModule`` asks for; the user gives its name 
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.hosts.base import Host
@@ -24,8 +25,7 @@ from dbcpu.record import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """One verified server process (or thread) to watch."""
 
     ordinal: int
@@ -33,8 +33,7 @@ class Watched:
     tid: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What was seen of one session: exact counter differences, placement, and how it was configured."""
 
     ordinal: int
@@ -58,8 +57,7 @@ class Seen:
     node_memory: tuple[NodeMemory, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(Struct, frozen=True):
     """What one round of watching brought: times are absolute CLOCK_MONOTONIC seconds of this machine.
 
     ``clocks``: how another machine's clock was moved to it, and how well that is known.

@@ -6,8 +6,9 @@ processes are as procfs or ssh have them; their polls go on, and are what is kep
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost, is_over

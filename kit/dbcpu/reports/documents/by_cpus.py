@@ -1,6 +1,5 @@
 """Throughput by CPUs: normalised to one CPU, whether it is linear, where it flattens, and the advice."""
 
-from dataclasses import asdict
 from functools import partial
 
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
@@ -10,6 +9,7 @@ from dbcpu.formatting import bare, listed, number, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.plain_data import plain_data
 
 SECONDS = partial(number, digits=3)
 NAME = "Throughput by CPUs"
@@ -61,7 +61,7 @@ def document(found: ByCpus) -> Document:
             for each in found.points
         ],
         notes=notes,
-        data=lambda: asdict(found),
+        data=lambda: plain_data(found),
         front=Front(
             "How much does a further CPU add?",
             NAME,

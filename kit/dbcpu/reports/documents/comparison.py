@@ -1,9 +1,10 @@
 """A comparison of sides: figures, decisions, levels, differences, findings, and the sizing of each host."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.figures import ABSOLUTE, FULL_PACE, METRICS
 from dbcpu.analysis.comparison.second_threads import of_sides
@@ -32,6 +33,7 @@ from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.comparison_levels import by_load, charts_of, speedup
 from dbcpu.reports.documents.lines import Line, comparing, titled_table
+from dbcpu.reports.plain_data import plain_data
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "median_s": ("elapsed s", partial(number, digits=3)),
@@ -66,7 +68,7 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
         sections=sections,
         lines=_lines(comparison),
         notes=notes,
-        data=lambda: {**_data(comparison), **({"sizing": asdict(sizing)} if sizing else {})},
+        data=lambda: {**_data(comparison), **({"sizing": plain_data(sizing)} if sizing else {})},
         front=front(comparison, sizing, found),
         page=lambda: page_sections(comparison, sections, charts, notes, found),
         footer=f"dbcpu, {plural(len(_run_rows(comparison)), 'run')}: "
@@ -248,14 +250,14 @@ def _lines(comparison: Comparison) -> list[Line]:
 
 
 def _data(comparison: Comparison) -> Mapping[str, Any]:
-    data = asdict(comparison)
+    data = plain_data(comparison)
     data.pop("verdict")
     for side, plain in zip(comparison.sides, data["sides"], strict=True):
         plain.pop("points")
-        plain["findings"] = [{**asdict(each), "level": each.level.label} for each in side.findings]
+        plain["findings"] = [{**plain_data(each), "level": each.level.label} for each in side.findings]
         plain["decisions"] = [
             {
-                **asdict(each),
+                **plain_data(each),
                 "shown": each.shown,
                 "likely": each.likely,
                 "interval": UNIT_WORDS[each.between_run_source],

@@ -1,6 +1,6 @@
 """The levels of a comparison: those of the same load on hosts of different size, and the pictures."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.sentences import normalised
 from dbcpu.analysis.comparison.shared_levels import SAME_LOAD, units_of

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
@@ -17,6 +16,7 @@ from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
 from dbcpu.reports.documents import fleet_tables as tables
 from dbcpu.reports.documents.lines import pictured
+from dbcpu.reports.plain_data import plain_data
 
 MAX_SAID = 3
 """Hosts that the first screen names; the table has all."""
@@ -281,12 +281,12 @@ def _data(report: FleetReport) -> Mapping[str, Any]:
     return {
         "campaign": report.campaign,
         "hosts": [_host(each) for each in report.hosts],
-        "failures": [asdict(each) for each in report.failures],
-        "unlike": [asdict(each) for each in report.twins.unlike],
-        "compared": [asdict(each) for each in report.twins.compared],
-        "too_few": [asdict(each) for each in report.twins.too_few],
+        "failures": [plain_data(each) for each in report.failures],
+        "unlike": [plain_data(each) for each in report.twins.unlike],
+        "compared": [plain_data(each) for each in report.twins.compared],
+        "too_few": [plain_data(each) for each in report.twins.too_few],
         "detectable": dict(report.twins.detectable),
-        "groups": [asdict(each) for each in report.groups],
+        "groups": [plain_data(each) for each in report.groups],
         "ranking": [
             {"host": each.host.name, **{name: getattr(each, name) for name in tables.RANKED}}
             for each in report.ranking.rows
@@ -299,7 +299,7 @@ def _data(report: FleetReport) -> Mapping[str, Any]:
 
 def _host(host: Host) -> Mapping[str, Any]:
     found = {name: getattr(host, name) for name in HOST_FACTS}
-    runs = [{**asdict(each), "speeds": {name: asdict(one) for name, one in each.speeds.items()}} for each in host.runs]
+    runs = [plain_data(each) for each in host.runs]
     return {**found, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
 
 

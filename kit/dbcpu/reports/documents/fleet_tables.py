@@ -1,8 +1,9 @@
 """The tables of a campaign's report."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from dbcpu.analysis.fleet.hosts import ALONE, Host
 from dbcpu.analysis.fleet.ranking import Group, Ranked
@@ -14,6 +15,7 @@ from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
 from dbcpu.reports.document import Column
+from dbcpu.reports.plain_data import plain_data
 
 Row = TypeVar("Row")
 AT_EITHER_END = 20
@@ -186,7 +188,7 @@ def sizing_data(found: FleetSizing) -> Mapping[str, Any]:
              "price": each.price} for each in row.needs]}
         for row in found.rows
     ]  # fmt: skip
-    return {"rows": rows, "totals": [asdict(each) for each in found.totals], "left_out": found.left_out}
+    return {"rows": rows, "totals": [plain_data(each) for each in found.totals], "left_out": found.left_out}
 
 
 def kind_names(kinds: Sequence[Kind]) -> Mapping[Kind, str]:
@@ -222,8 +224,7 @@ def _money(amount: float | None, row: Total) -> str | None:
     return None if amount is None else f"{amount:,.0f} {row.currency}"
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A target for programs: one row, measured or not. Ratios are to the median of the twins."""
 
     target: str
@@ -257,7 +258,7 @@ class Record:
     why: str = ""
 
 
-RECORD = tuple(Column(each.name, each.name) for each in fields(Record))
+RECORD = tuple(Column(name, name) for name in Record.__struct_fields__)
 
 
 def records(report: FleetReport) -> Sequence[Record]:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from statistics import median
 from typing import Any
 
@@ -14,6 +13,7 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.plain_data import plain_data
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SIGNS = {GAP_MARK: "·", CHANGED: "|", LASTING: "»"}
@@ -50,7 +50,7 @@ NOTES = (
 def document(trend: Trend) -> Document:
     """Everything of one target. Its ``Trend`` has at least one run."""
     return _document(
-        f"History of {_title(trend)}", [trend], (_figures(trend), _runs(trend)), {"history": asdict(trend)}
+        f"History of {_title(trend)}", [trend], (_figures(trend), _runs(trend)), {"history": plain_data(trend)}
     )
 
 
@@ -61,7 +61,7 @@ def overview(trends: Sequence[Trend]) -> Document:
         for at, each in enumerate(trends, 1)
     )
     title = f"History of {plural(len(trends), 'target')}"
-    return _document(title, trends, sections, {"histories": [asdict(each) for each in trends]})
+    return _document(title, trends, sections, {"histories": [plain_data(each) for each in trends]})
 
 
 def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...], data: Mapping[str, Any]) -> Document:

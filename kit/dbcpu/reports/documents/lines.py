@@ -1,16 +1,18 @@
 """Shared by all documents that compare: rows for programs, and the names of their JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import bare, number
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
+from dbcpu.reports.plain_data import plain_data
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One number for programs: a row in the form of published measurements, with ratio and interval.
 
     ``doubt``: why a published number is not believed.
@@ -78,7 +80,7 @@ def with_findings(made: Document, found: Sequence[Finding], caveat: str) -> Docu
     limits = (*filter(None, [caveat]), f"Warnings of this run, not corrected for: {codes}.")
 
     def data() -> Mapping[str, Any]:
-        shown = [{**asdict(each), "level": each.level.label} for each in warned]
+        shown = [{**plain_data(each), "level": each.level.label} for each in warned]
         return {**made.data(), "verdict": verdict, "findings": shown}
 
     def page() -> tuple[Section, ...]:

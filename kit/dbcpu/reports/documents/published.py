@@ -1,7 +1,6 @@
 """Published measurements: values, ratios, bars, and curves where a metric grows with CPUs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from functools import partial
 from operator import attrgetter, itemgetter
 
@@ -11,6 +10,7 @@ from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.plain_data import plain_data
 
 SAME_SCALE = 2.0
 READING = "All figures are relative to the baseline of their label and metric = 1."
@@ -52,7 +52,7 @@ def document(published: Published, baseline: str | None = None) -> Document:
         notes=notes,
         data=lambda: {
             "measurements": [_line_data(each) for each in rows],
-            "outliers": [asdict(each) | {"is_bottleneck": each.is_bottleneck} for each in apart],
+            "outliers": [plain_data(each) | {"is_bottleneck": each.is_bottleneck} for each in apart],
         },
         front=Front("Published measurements on one scale", published.title, _headline(sound, apart), caveats=(caveat,)),
         page=lambda: (

@@ -1,7 +1,6 @@
 """One run as a document: the answer, what was measured, levels, slowed sessions, findings; and the page with charts."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from dbcpu.analysis.checks.headline import headline
@@ -17,6 +16,7 @@ from dbcpu.reports.documents.experiments import experiment_lines, experiment_tab
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
 from dbcpu.reports.documents.run_sessions import session_rows
 from dbcpu.reports.documents.run_summary import head
+from dbcpu.reports.plain_data import plain_data
 
 WIDTH = 120
 EVERY_SESSION = "Does every database session get the same CPU?"
@@ -107,7 +107,7 @@ def _data(record: RunRecord, analysis: Analysis, against: AgainstHistory | None)
             "headline": summary.headline,
             "remedy": remedy,
         },
-        "against_history": asdict(against) if against else None,
-        **{name: value for name, value in asdict(analysis).items() if name != "run_id"},
-        "findings": [{**asdict(finding), "level": finding.level.label} for finding in analysis.findings],
+        "against_history": plain_data(against) if against else None,
+        **{name: value for name, value in plain_data(analysis).items() if name != "run_id"},
+        "findings": [{**plain_data(finding), "level": finding.level.label} for finding in analysis.findings],
     }

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+
+from msgspec import Struct
 
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, listed, plural
 from dbcpu.reports.document import Column, Document, Front, Section, Table
+from dbcpu.reports.plain_data import plain_data
 
 VERDICTS = {
     "equal": "all sessions get the same CPU at full speed, up to the vCPUs and beyond",
@@ -22,8 +24,7 @@ NOTE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRun:
+class ListedRun(Struct, frozen=True):
     """A stored run in a list. ``started_at``: UTC, ISO 8601; ``levels`` like ``1-4,8``.
 
     ``verdict``: a key of ``VERDICTS``, or ''.
@@ -66,7 +67,7 @@ COLUMNS = (
     Column("rounds", "rounds", kind="figure"),
 )
 """What a screen has room for; ``RECORDS`` have all of it."""
-RECORDS = tuple(Column(each.name, each.name) for each in fields(ListedRun))
+RECORDS = tuple(Column(name, name) for name in ListedRun.__struct_fields__)
 
 
 def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
@@ -84,7 +85,7 @@ def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
         data=lambda: {
             "title": title,
             "verdict": verdict,
-            "runs": [asdict(each) for each in runs],
+            "runs": [plain_data(each) for each in runs],
             "all_shown": all_shown,
         },
         records=lambda: Table(title, RECORDS, runs),

@@ -1,9 +1,10 @@
 """One row per session and round of a run, measured and derived columns, for spreadsheets and statistics programs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
+
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.record import Header, Round, RunRecord, Session
@@ -12,8 +13,7 @@ from dbcpu.reports.document import Column, Table
 DECIMALS = ".6f"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     """The sources of one row."""
 
     header: Header

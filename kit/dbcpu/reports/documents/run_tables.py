@@ -3,11 +3,12 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.levels.representative_round import telling_rounds
@@ -183,8 +184,7 @@ def _without_slowdown(evidence: str) -> str:
     return re.sub(rf"^(?:[\d.]+x|{EXCLUDED}): ", "", evidence)
 
 
-@dataclass(frozen=True, slots=True)
-class CoreRow:
+class CoreRow(Struct, frozen=True):
     """One core of the host. ``allowed``: its CPUs that may be used."""
 
     socket: int
@@ -283,8 +283,7 @@ def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
     return _by_variant("Where the time of each session went", columns, stacked, "view.variant")
 
 
-@dataclass(frozen=True, slots=True)
-class CoreUse:
+class CoreUse(Struct, frozen=True):
     """The use of one core: ``shares`` of the round by use."""
 
     variant: str
@@ -313,8 +312,7 @@ def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
     return _by_variant("Use of each core, in shares of the round", columns, rows, note=_moments(lines[0][1]))
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """Where one session ran: ``shares`` of its own run by state; migrations as sampled and as counted by the kernel."""
 
     variant: str

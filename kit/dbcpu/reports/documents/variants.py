@@ -1,7 +1,6 @@
 """The variants of one run compared with its first: a sentence each, figures by level, decisions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -26,6 +25,7 @@ from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front,
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
+from dbcpu.reports.plain_data import plain_data
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 SECONDS = partial(number, digits=3)
@@ -177,9 +177,9 @@ def _lines(found: Variants) -> list[Line]:
 
 
 def _data(found: Variants) -> Mapping[str, Any]:
-    data = asdict(found)
+    data = plain_data(found)
     for under, plain in zip(found.variants, data["variants"], strict=True):
-        plain["decisions"] = [{**asdict(each), "shown": each.shown} for each in under.decisions]
+        plain["decisions"] = [{**plain_data(each), "shown": each.shown} for each in under.decisions]
     return {"summaries": {THROUGHPUT: "all work over the makespan at N = vCPUs", SPREAD: VARIANT_SPREAD}, **data}
 
 

@@ -7,8 +7,9 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from dbcpu.analysis.checks.headline import one_word
 from dbcpu.analysis.figures.of_run import run_figures
@@ -64,8 +65,7 @@ def _written(gauges: Iterable[Gauge]) -> str:
     return str(generate_latest(registry).decode("utf-8"))  # type: ignore[no-untyped-call]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Collector:
+class _Collector(Struct, frozen=True, eq=False):
     """What prometheus_client asks for the metrics of one result."""
 
     gauges: tuple[Gauge, ...]

@@ -1,8 +1,9 @@
 """The tables of whole runs: one row per run, and one per level and variant."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC
+
+from msgspec import Struct
 
 from dbcpu.analysis.checks.headline import headline, one_word
 from dbcpu.analysis.results.run import LevelView
@@ -12,8 +13,7 @@ from dbcpu.reports.tables.table import ExplainedRun, Table, Type, column
 TEXT, WHOLE, NUMBER, BOOLEAN = Type.TEXT, Type.WHOLE, Type.NUMBER, Type.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class _LevelRow:
+class _LevelRow(Struct, frozen=True):
     run: ExplainedRun
     view: LevelView
 

@@ -1,8 +1,9 @@
 """The tables of what was measured: one row per session and round, per execution, and per residency."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.record import Call, Cpu, Header, Round, Session
@@ -11,8 +12,7 @@ from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type, column
 TEXT, WHOLE, NUMBER, BOOLEAN = Type.TEXT, Type.WHOLE, Type.NUMBER, Type.BOOLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionRow:
+class _SessionRow(Struct, frozen=True):
     """A session in its round; ``view`` is None in the rounds of a long soak that are not explained one by one."""
 
     header: Header
@@ -21,8 +21,7 @@ class _SessionRow:
     view: SessionView | None
 
 
-@dataclass(frozen=True, slots=True)
-class _PartRow:
+class _PartRow(Struct, frozen=True):
     """The ``number``-th execution or residency of a session; ``place`` is where its CPU is."""
 
     header: Header
@@ -33,8 +32,7 @@ class _PartRow:
     place: Cpu | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _CallRow:
+class _CallRow(Struct, frozen=True):
     """The ``number``-th call of a round, in the order in which they arrived at the pool."""
 
     header: Header

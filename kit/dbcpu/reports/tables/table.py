@@ -1,11 +1,12 @@
 """What a table of exported data is: its columns with type, unit and meaning, and the rows that a run gives it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
+
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.record import Cpu, Header, Round
@@ -21,8 +22,7 @@ class Type(StrEnum):
     TIME = "timestamp"
 
 
-@dataclass(frozen=True)
-class ExplainedRun:
+class ExplainedRun(Struct, frozen=True, dict=True):
     """A run without its rounds, and what was made of it, by which version of dbcpu."""
 
     header: Header
@@ -41,8 +41,7 @@ class ExplainedRun:
         return {each.cpu: each for each in host.topology.cpus} if host else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """``value`` is taken of a row of the table; None is written as an empty cell, or null."""
 
     name: str
@@ -52,8 +51,7 @@ class Column:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """``of_run`` gives the rows of a run as a whole, ``of_round`` those of one of its rounds."""
 
     name: str

@@ -6,8 +6,9 @@ session's number names its track in every round. Times are nanoseconds from the 
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plain, plural, ranges, seconds
@@ -24,8 +25,7 @@ UNITS = {BUSY: "%", STEAL: "%", FREQUENCY: "MHz", PIECE: "us"}
 Details = Mapping[str, str | int | float]
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """Something that lasts, and what is said of it where it is selected."""
 
     name: str
@@ -34,16 +34,14 @@ class Slice:
     details: Details = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Something at one moment."""
 
     name: str
     at_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class CounterValue:
+class CounterValue(Struct, frozen=True):
     """From ``at_ns`` on a counter of a CPU has this value, in its unit."""
 
     counter: str
@@ -52,8 +50,7 @@ class CounterValue:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRound:
+class TracedRound(Struct, frozen=True):
     """One round on the axis. ``ends``: of executions, by session."""
 
     whole: Slice

@@ -1,9 +1,11 @@
 """Which session was on which CPU, and with whom: the slices of sessions and the lanes of CPUs, from residency alone."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.placement.residency import ASLEEP, RUNNABLE, STOPPED, stretches
 from dbcpu.formatting import listed
@@ -17,8 +19,7 @@ At = Callable[[float], int]
 """Nanoseconds on the axis of the trace, of an offset from the release in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Struct, frozen=True):
     """A session in one place, in one state (``kind`` of ``analysis.placement.residency``), among the same neighbours.
 
     ``in_turns``: other sessions that were ready to run on its CPU; ``beside``: on the other CPUs of its core. Where it
@@ -47,8 +48,7 @@ class Stay:
         return ", ".join(words)
 
 
-@dataclass(frozen=True, slots=True)
-class Occupied:
+class Occupied(Struct, frozen=True):
     """A CPU with the same sessions ready to run. Several take turns, in an order that polls do not show."""
 
     cpu: int

@@ -1,11 +1,11 @@
 """Records as rows of the store's tables: the columns that people query, and the JSON texts that hold all."""
 
 import zlib
-from dataclasses import dataclass, fields
 from datetime import UTC
 from itertools import takewhile
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Row
 
 from dbcpu.figures import Figure
@@ -17,8 +17,7 @@ from dbcpu.store.record_checks import round_inconsistency
 from dbcpu.store.schema.tables import run
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True):
     """What is shown of a run in a list. ``started_at`` is UTC, ISO 8601; ``levels`` like ``1-4,8``."""
 
     run_id: str
@@ -36,7 +35,7 @@ class RunSummary:
     tool_version: str
 
 
-_NAMES = tuple(column.name for column in fields(RunSummary))
+_NAMES = RunSummary.__struct_fields__
 SUMMARY_COLUMNS = (
     *(run.c[name] for name in _NAMES),
     run.c.driver_hostname,

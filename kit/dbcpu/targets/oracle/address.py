@@ -10,7 +10,8 @@ oracle                                                      TWO_TASK, as sqlplus
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from dbcpu.errors import UsageError
 
@@ -25,8 +26,7 @@ OPTIONS = tuple(sorted((*_TEXTS, *_NUMBERS, *_SWITCHES, *_OWN)))
 _MODES = ("default", "sysdba", "sysoper", "sysbackup", "sysdg", "syskm", "sysrac")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """How to connect. ``dsn`` is a connect string or alias; ``options`` are arguments of the driver's ConnectParams.
 
     ``wallet_password_env`` names the environment variable with the password of ewallet.pem.

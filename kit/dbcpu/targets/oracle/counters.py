@@ -6,8 +6,9 @@ STATISTICS_LEVEL.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from dbcpu.record import Wait
 
@@ -45,8 +46,7 @@ _CLIENT_WAITS = ("SQL*Net ",)
 Rows = Iterable[tuple[Any, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Counters by their name here, event -> (waits, seconds).
 
     ``at_s``: when they were read, by a clock of the driver, where the unit of the waits is not certain.

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from dbcpu.errors import ServerError
 from dbcpu.targets.oracle.driver import Connection, Views
@@ -28,8 +29,7 @@ _BEFORE_NOW_S = -60.0
 _NAMED = re.compile("aix|linux|win", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Plain values, so that what follows from them can be tested without a database.
 
     ``server``: how the control session is served, None if it may not be seen. ``ahead_s``: see ``identity.zone_s``.

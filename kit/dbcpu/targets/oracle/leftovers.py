@@ -8,10 +8,12 @@ cloned machines and containers share host names, and its sessions are left alone
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding, noted
@@ -25,8 +27,7 @@ _LONGEST_TAG = 64
 _LONGEST_SILENCE_S = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     """A session of another run of dbcpu. ``dead``: its driver ran here and is gone. ``instance``: of a cluster.
 
     ``age_s``: since its last call began. ``active``: that call still runs.

@@ -8,7 +8,8 @@ Oracle Autonomous Database Serverless, Database Service Names.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural

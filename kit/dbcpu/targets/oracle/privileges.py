@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.targets.oracle import statements

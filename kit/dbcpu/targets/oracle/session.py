@@ -9,8 +9,9 @@ ran before it was cancelled is read afterwards, so a cancelled session reports h
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from dbcpu.errors import ServerError
 from dbcpu.record import Execution, Wait
@@ -39,8 +40,7 @@ _EXISTS = "ORA-00955"
 _CANCELLED = "ORA-01013"
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """One execution by the server's clock: epoch seconds, seconds, answer as text."""
 
     start_s: float

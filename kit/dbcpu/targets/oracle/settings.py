@@ -7,7 +7,8 @@ Autonomous Database Serverless, Initialization Parameters.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from dbcpu.errors import ServerError
 from dbcpu.targets.oracle import statements
@@ -19,8 +20,7 @@ _UNKNOWN_HERE = frozenset({"ORA-02248", "ORA-00922"})
 PARALLEL = "parallel query"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSetting:
+class SessionSetting(Struct, frozen=True):
     """``statement`` of the catalogue sets ``name`` to ``wanted``."""
 
     statement: str
@@ -40,8 +40,7 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """``missing``: settings that do not hold, by name, with what was found. ``traced``: None where it is not known."""
 
     missing: Mapping[str, str]

@@ -2,8 +2,9 @@
 
 import platform
 import time
-from dataclasses import replace
 from typing import Self
+
+from msgspec.structs import replace
 
 from dbcpu.errors import ConnectError, DbcpuError, ServerError
 from dbcpu.findings import Finding

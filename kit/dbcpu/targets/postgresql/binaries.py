@@ -11,9 +11,10 @@ import shutil
 import stat
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbcpu.errors import MeasureError
 
@@ -27,8 +28,7 @@ _KEPT = Path("/var/tmp")  # noqa: S108 - ownership is checked
 _INSTEAD = "give a running server instead: dbcpu run postgresql://..."
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """An unprivileged user of this system."""
 
     name: str

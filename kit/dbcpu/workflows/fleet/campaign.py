@@ -3,10 +3,12 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dbcpu import __version__
 from dbcpu.config.inventory import Listed
@@ -33,8 +35,7 @@ _ALL_VCPUS = ("auto", "few")
 _IN_WORDS = {THERE: "by the dbcpu there", SHELL_KIT: "by the shell kit there"}
 
 
-@dataclass(frozen=True, slots=True)
-class Foresight:
+class Foresight(Struct, frozen=True):
     """What the whole campaign costs. ``lasts_s``: wall time of one target's measurement, by its name.
 
     ``same``: a sentence for each URL that several targets have. ``origins``: how many are measured from where.

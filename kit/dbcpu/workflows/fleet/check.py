@@ -8,10 +8,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.config.inventory import Listed, as_toml, read_inventory, selected
 from dbcpu.config.origins import HERE, ORIGINS
@@ -28,8 +29,7 @@ LIMIT_S = 300
 WARNING, PROBLEM = "warning", "problem"
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
+class _Checked(Struct, frozen=True):
     """``target``: as it can be measured. ``refused``: why it cannot, by origin, in the order they were tried."""
 
     target: Listed

@@ -7,8 +7,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.errors import MeasureError, StoreError
 from dbcpu.formatting import duration
@@ -31,8 +33,7 @@ _STOP, _CANCEL = "stop", "cancel"
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """What the user allows: targets at once, the share that may fail, and the hours of the day."""
 
     at_once: int
@@ -40,8 +41,7 @@ class Bounds:
     window: Window | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """How many targets are in which state, and why the campaign did not go on, '' if it did."""
 
     states: Mapping[str, int]

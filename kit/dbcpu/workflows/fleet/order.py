@@ -6,14 +6,15 @@ campaign may be wider: 1, 2, 4, ... at once, up to the limit. Targets of one gro
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.store.campaigns import DONE, FAILED, PLANNED, RUNNING
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What the order depends on. ``lasts_s``: the expected wall time of its measurement."""
 
     name: str
@@ -22,8 +23,7 @@ class Target:
     lasts_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """``failures``: the largest share of all targets that may fail, 0 to 1; the ``forgiven`` first ones do not count.
 
     ``left_s``: until the window closes; None: there is no window.
@@ -35,8 +35,7 @@ class Limits:
     left_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """What to start now. ``stop``: nothing more is started from now on, for this reason; '' while it goes on."""
 
     start: tuple[str, ...] = ()

@@ -1,9 +1,10 @@
 """What became of a target, from the run that is stored, the exit code of its process, and what it said."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from dbcpu.config.folders import state_folder
 from dbcpu.errors import Interrupted, UsageError
@@ -19,8 +20,7 @@ _OWN_CONFIGURATION = re.compile(r"\S*/(?:target-|dbcpu-check-)\w+/dbcpu\.toml, "
 """The file that a station writes for one process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """State of the item from now on, the run it has, and why it is not complete. ``spooled``: kept on the station."""
 
     state: str

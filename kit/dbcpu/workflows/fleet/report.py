@@ -1,8 +1,9 @@
 """From the store to the document of a campaign: kept figures and headers of its runs, never a decoded round."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import FIGURES, Failure, Member
 from dbcpu.analysis.fleet.report import fleet_report

@@ -12,9 +12,11 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from signal import SIGINT
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu import __version__
 from dbcpu.errors import DbcpuError, StoreError
@@ -35,8 +37,7 @@ _TAKEN_OVER = "it was begun already, by a station that was lost or another drive
 """Also where a cluster gives the task of a lost worker to another one, as many do: it is not measured twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What a station needs to know. ``table``: the target's, as dbcpu.toml has it. ``options``: those of ``run``."""
 
     campaign: str

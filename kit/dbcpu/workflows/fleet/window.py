@@ -1,16 +1,16 @@
 """The hours in which a campaign may start measurements: ``01:00-05:00`` in the local time of this machine."""
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+
+from msgspec import Struct
 
 from dbcpu.errors import UsageError
 
 _FORM = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """From ``begin`` to ``end`` of every day; over midnight where ``end`` is earlier."""
 
     begin: time

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.config.origins import HERE, check_origin
@@ -16,8 +17,7 @@ PROGRAMS = ("dbcpu", "~/.local/bin/dbcpu", "/usr/local/bin/dbcpu", "/opt/dbcpu/b
 _REFERENCES = ("url", "password_env", "password_file")
 
 
-@dataclass(frozen=True, slots=True)
-class FarTarget:
+class FarTarget(Struct, frozen=True):
     """``url``: as it is seen from there, '' or a bare kind for its defaults. ``table``: of a configured target.
 
     ``way``: to a shell there. ``route``: the same as the user writes it.

@@ -3,8 +3,9 @@
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from dbcpu.errors import UsageError
 from dbcpu.measure.workloads import usual
@@ -31,8 +32,7 @@ _KITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class KitOrders:
+class KitOrders(Struct, frozen=True):
     """``files`` of the project that are sent; ``lines`` of sh for shell/serve-run; ``notes`` for the record."""
 
     script: str

@@ -1,7 +1,8 @@
 """From the options of ``dbcpu run`` to a finished run that was measured from elsewhere."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.config.origins import THERE
 from dbcpu.errors import UsageError

@@ -5,8 +5,10 @@ and removed at the end. The host is described by shell/serve-host where it is Li
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.config.origins import NOTES, SHELL_KIT
 from dbcpu.errors import HostError, MeasureError, RecordFormatError, UsageError
@@ -72,8 +74,7 @@ def _levels(choices: Choices, info: HostInfo | None) -> tuple[int, ...]:
     return tuple(sweep.levels(wanted, vcpus or 1, usable_cores(info) if info else choices.cores))
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """The run in what the scripts print. ``info``: of the host that they run on."""
 
     program: FarProgram

@@ -5,9 +5,9 @@ It keeps nothing. Version and SQL files have to be the same there as here.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from dbcpu import __version__
 from dbcpu.config.origins import NOTES, THERE

@@ -1,7 +1,6 @@
 """``python -m support.doubles.oracle``: the double by hand; ends with Ctrl-C or when its standard input closes."""
 
 import argparse
-import dataclasses
 import signal
 import sys
 
@@ -20,7 +19,7 @@ def main() -> None:
     parser.add_argument("--user", default="dbcpu")
     parser.add_argument("--password", default="dbcpu", help="of a test double only; default: dbcpu")
     for name, kind in (("fault", Faults), ("instance", Instance)):
-        fields = ", ".join(field.name for field in dataclasses.fields(kind))
+        fields = ", ".join(kind.__struct_fields__)
         parser.add_argument(f"--{name}", action="append", default=[], metavar="NAME=VALUE", help=fields)
     given = parser.parse_args()
     with OracleDouble(

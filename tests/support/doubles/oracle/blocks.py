@@ -10,8 +10,9 @@ import itertools
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from support.doubles.oracle import workloads
 from support.doubles.oracle.catalogue import Kind, Statement, normal
@@ -30,8 +31,7 @@ _REVOCABLE = ("dbms_sql", "dbms_output")
 Values = Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """What a block does, and its binds that are not IN."""
 
     run: Callable[[Session, Values], dict[str, Value]]

@@ -1,6 +1,6 @@
 """Statements and cursors of one session: from a request to the bytes of its answer."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from support.doubles.oracle import commands, responses, workloads
 from support.doubles.oracle.blocks import Cursors, block_of, directions
@@ -12,8 +12,7 @@ from support.doubles.oracle.session import Session, sql_id
 from support.doubles.oracle.values import Column, Type, Value, encode
 
 
-@dataclass(slots=True)
-class Cursor:
+class Cursor(Struct):
     """A parsed statement and, for a query, the rows that are still to be fetched."""
 
     number: int

@@ -7,9 +7,10 @@ stand for any number. Everything else is rejected: ORA-00942 for a query, ORA-00
 import enum
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+
+from msgspec import Struct, field
 
 from dbcpu.measure import workloads as workload_files
 from support.doubles.oracle.errors import OracleError
@@ -46,8 +47,7 @@ class Kind(enum.Enum):
     COMMAND = enum.auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A recognised statement. ``name``: its file, or its text; ``numbers``: what stood for its marks."""
 
     name: str

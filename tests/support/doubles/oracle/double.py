@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import dataclasses
 import json
 import os
 import secrets
@@ -18,6 +17,9 @@ from types import TracebackType
 from typing import IO, Any, Self
 from urllib.parse import quote
 
+import msgspec
+from msgspec import Struct
+
 import dbcpu
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import PROFILES, Instance
@@ -26,8 +28,7 @@ from support.paths import TESTS
 END_LIMIT_S = 30.0
 
 
-@dataclasses.dataclass(slots=True)
-class _Listener:
+class _Listener(Struct):
     """A listener's pipes; ``process`` where it is this process's own child."""
 
     questions: IO[bytes]
@@ -133,8 +134,8 @@ class OracleDouble:
         self.instance = instance or Instance()
         self._config = {
             "profile": profile,
-            "faults": dataclasses.asdict(faults or Faults()),
-            "instance": dataclasses.asdict(self.instance),
+            "faults": msgspec.structs.asdict(faults or Faults()),
+            "instance": msgspec.structs.asdict(self.instance),
             "verifier": verifier,
             "sdu": sdu,
             "users": {user: self.password, **(users or {})},
@@ -210,7 +211,7 @@ class OracleDouble:
 
     def change(self, faults: Faults) -> None:
         """Other faults for the connections to come."""
-        self._exchange({"ask": "faults", "faults": dataclasses.asdict(faults)})
+        self._exchange({"ask": "faults", "faults": msgspec.structs.asdict(faults)})
 
     def _exchange(self, question: Mapping[str, Any]) -> Any:
         listener = self._listener

@@ -9,9 +9,10 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+
+from msgspec import Struct
 
 from support.doubles.oracle.errors import OracleError
 from support.doubles.oracle.profiles import Instance
@@ -48,8 +49,7 @@ _TIMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A result: its columns and all its rows."""
 
     columns: tuple[Column, ...]

@@ -1,9 +1,10 @@
 """What can be made to go wrong. Everything is off by default: the double is then a well-behaved server."""
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
+
+from msgspec import Struct
 
 
 def settings(pairs: Iterable[str]) -> dict[str, Any]:
@@ -18,8 +19,7 @@ def settings(pairs: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Faults:
+class Faults(Struct, frozen=True):
     """Fault switches; each has a test of its own.
 
     Connections are counted from 0 in the order they were accepted; ``from_connection`` is the first that the four

@@ -17,6 +17,8 @@ import threading
 import time
 from typing import Any, NoReturn
 
+from msgspec.structs import replace
+
 from support.doubles.oracle.catalogue import Catalogue
 from support.doubles.oracle.conversation import serve
 from support.doubles.oracle.faults import Faults
@@ -161,8 +163,7 @@ class Listener:
 
 
 def _with_faults(server: Server, faults: Faults) -> Server:
-    values = {name: getattr(server, name) for name in Server.__slots__}
-    return Server(**{**values, "faults": faults})
+    return replace(server, faults=faults)
 
 
 def _detach() -> None:

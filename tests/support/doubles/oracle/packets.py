@@ -6,7 +6,8 @@ Up to and including ACCEPT a packet's length has 16 bits, afterwards 32.
 import re
 import select
 import socket
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from support.doubles.oracle.errors import Break, ClientGone
 from support.doubles.oracle.profiles import Profile
@@ -22,8 +23,7 @@ _NATIVE_ENCRYPTION_DISABLED = 0x04
 _ITEM = re.compile(r"\(\s*(SERVICE_NAME|SID|SERVER|INSTANCE_NAME)\s*=\s*([^()\s]*)\s*\)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectData:
+class ConnectData(Struct, frozen=True):
     """What the client asks the listener for; '' where it does not say."""
 
     version: int

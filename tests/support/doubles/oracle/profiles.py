@@ -1,8 +1,9 @@
 """What the double plays: the generations of servers whose conversations differ, and one database's properties."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Self
+
+from msgspec import Struct, field
 
 from support.doubles.oracle.faults import settings
 
@@ -10,8 +11,7 @@ _FAST_AUTH, _END_OF_RESPONSE = 0x10000000, 0x02000000
 _NEW = _FAST_AUTH | _END_OF_RESPONSE
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """One generation. ``accept_flags`` and ``field_version`` decide which fields the messages have."""
 
     name: str
@@ -50,8 +50,7 @@ PROFILES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """What the database says of itself. ``parameters`` override v$parameter; ``osstat`` overrides v$osstat.
 
     ``plan`` is the active resource manager plan ('' for none), ``cpu_managed`` and ``instance_caging`` its columns

@@ -1,7 +1,8 @@
 """What the client asks: TTC functions and the piggybacks before them, taken off the wire."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from support.doubles.oracle.errors import OracleError
 from support.doubles.oracle.values import Type, Value, decode
@@ -21,8 +22,7 @@ _TOKEN_FROM = 18
 OUT, IN, IN_OUT = 16, 32, 48
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Struct, frozen=True):
     """How the client declares one bind."""
 
     type: int
@@ -32,8 +32,7 @@ class Bind:
 BindRow = list[Value]
 
 
-@dataclass(slots=True)
-class Auth:
+class Auth(Struct):
     """One phase of a logon. ``user`` is as typed."""
 
     phase: int
@@ -42,8 +41,7 @@ class Auth:
     parameters: dict[str, str]
 
 
-@dataclass(slots=True)
-class Execute:
+class Execute(Struct):
     """A statement to parse (``sql``), or one already parsed (``cursor_id``), and what to do with it."""
 
     cursor_id: int
@@ -55,8 +53,7 @@ class Execute:
     rows: list[BindRow] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Reexecute:
+class Reexecute(Struct):
     """An open cursor again; pure OUT binds are left out of ``rows``."""
 
     cursor_id: int
@@ -64,14 +61,12 @@ class Reexecute:
     rows: list[BindRow]
 
 
-@dataclass(slots=True)
-class Fetch:
+class Fetch(Struct):
     cursor_id: int
     count: int
 
 
-@dataclass(slots=True)
-class Simple:
+class Simple(Struct):
     """A function without a body: COMMIT, ROLLBACK, PING, LOGOFF."""
 
     function: int
@@ -80,8 +75,7 @@ class Simple:
 Request = Auth | Execute | Reexecute | Fetch | Simple
 
 
-@dataclass(slots=True)
-class Aside:
+class Aside(Struct):
     """What piggybacks said before the function: cursors to close, attributes to set."""
 
     closed: list[int] = field(default_factory=list)

@@ -10,9 +10,10 @@ import threading
 import time
 import zlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
 
 from support.doubles.oracle.catalogue import Catalogue, Statement
 from support.doubles.oracle.errors import Break, ClientGone, OracleError
@@ -29,8 +30,7 @@ GRANTED_TO_PUBLIC = frozenset({"v$rsrc_plan", "v$rsrc_session_info"})
 _SQL_ID_DIGITS = "0123456789abcdfghjkmnpqrstuvwxyz"
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """What all sessions of one double share."""
 
     profile: Profile

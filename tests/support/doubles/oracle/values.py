@@ -2,9 +2,10 @@
 
 import enum
 import struct
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, localcontext
+
+from msgspec import Struct
 
 Value = None | int | float | Decimal | str | bytes | datetime
 
@@ -33,8 +34,7 @@ _TIMES = (Type.DATE, Type.TIMESTAMP, Type.TIMESTAMP_TZ)
 _BYTES = {Type.NUMBER: 22, Type.DATE: 7, Type.TIMESTAMP: 11, Type.TIMESTAMP_TZ: 13, Type.BINARY_DOUBLE: 8}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a result. ``size``: bytes of the longest value (character types and RAW only)."""
 
     name: str

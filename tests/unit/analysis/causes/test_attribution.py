@@ -1,8 +1,7 @@
 """Each cause, as it was measured on a live host, is named; nothing is named that the evidence does not carry."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain

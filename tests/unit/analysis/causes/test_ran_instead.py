@@ -1,6 +1,6 @@
 """Whom a session waited for, where the kernel's trace names it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import UNLISTED, RanInstead, Session, Trace, WakeUps

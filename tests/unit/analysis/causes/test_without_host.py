@@ -1,9 +1,9 @@
 """With nothing seen of the host: what groups, curve and counters point to, said with lower confidence."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
@@ -133,7 +133,7 @@ def with_host(round_: Round, busy: float, **changed: float | None) -> Round:
     window_s = max(each.start_s + each.elapsed_s for one in sessions for each in one.executions)
     there_s = window_s * HOST_CPUS
     given = HostCounters("V$OSSTAT", window_s, HOST_CPUS, busy * there_s, (1 - busy) * there_s)
-    return replace(round_, not_sampled=REASON, host_counters=replace(given, **changed))  # type: ignore[arg-type]
+    return replace(round_, not_sampled=REASON, host_counters=replace(given, **changed))
 
 
 def seen_by_sql(busy: float, cpu_s: float, sessions: int = 2, vcpus: int = 4, **changed: float | None) -> RunRecord:

@@ -1,11 +1,11 @@
 """Each finding appears when its reason is there, and a clean run has none."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import Finding, Level

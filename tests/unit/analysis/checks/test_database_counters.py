@@ -1,9 +1,9 @@
 """What the database itself counts, where no host can be read; and what it counts that spoils a CPU test."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import SessionView

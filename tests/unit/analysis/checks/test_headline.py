@@ -1,8 +1,7 @@
 """The first screen: yes or no, how much, to what, and what helps."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import Headline, headline, one_word, whose
 from dbcpu.analysis.explain import explain

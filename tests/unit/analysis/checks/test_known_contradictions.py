@@ -6,11 +6,12 @@ against each other by ``support/contradictions.py`` in each case; what stands he
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.checks.passed_checks import assurances
@@ -78,8 +79,7 @@ def interrupted() -> RunRecord:
     return RunRecord(replace(whole.header, status="interrupted"), whole.rounds[:4])
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """``said`` and ``unsaid``: (part, pattern) that is found there, and that is not."""
 
     what: str

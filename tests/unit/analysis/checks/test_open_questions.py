@@ -1,9 +1,9 @@
 """What would decide is said once, and fits what the host is."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.open_questions import would_decide
 from dbcpu.analysis.explain import explain

@@ -2,7 +2,8 @@
 
 import ast
 import inspect
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks import database_counters, disturbance, passed_checks, validity
 from dbcpu.analysis.checks.passed_checks import assurances

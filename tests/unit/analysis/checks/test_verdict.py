@@ -1,8 +1,7 @@
 """The one sentence, for runs of every kind."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain

@@ -1,10 +1,10 @@
 """A right answer is no proof of work: rows per second, CPU time and the plan have to allow it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain

@@ -1,10 +1,10 @@
 """Runs against a baseline: what is refused, what decides, and what is never claimed."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.comparability import differences, other_work
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side

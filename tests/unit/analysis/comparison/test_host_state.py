@@ -1,8 +1,7 @@
 """A difference that strangers or drift may have made is not claimed; a larger one is, with them in its interval."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.results.comparison import BELOW_FLOOR, HOST_STATE, LESS, MORE, NOT_SHOWN, Comparison

@@ -1,10 +1,10 @@
 """Several runs a side, the history of a target, and what one run a side never claims."""
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide, measured

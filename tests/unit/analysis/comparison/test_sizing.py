@@ -1,9 +1,9 @@
 """So many busy cores there are so many vCPUs here, with licences and price by dated rules."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.sizing import Sizing, cores_behind, fair_level, size

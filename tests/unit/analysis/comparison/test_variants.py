@@ -1,9 +1,9 @@
 """The variants of a run held against its first, on simulated hosts whose truth is known."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis import single_run
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus

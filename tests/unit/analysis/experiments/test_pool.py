@@ -1,9 +1,9 @@
 """How many active sessions are enough, and that it agrees with what was published of a thread pool."""
 
 import csv
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.valid_sessions import timed

@@ -1,9 +1,8 @@
 """The course of a soak: who is slow, since when, and what was lost."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.experiments import MAX_KEPT, thinned
 from dbcpu.analysis.experiments.soak import _heat

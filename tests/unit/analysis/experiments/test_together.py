@@ -1,10 +1,10 @@
 """What targets lose beside each other, and what may be asked for."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.experiments.party_runs import party_runs

@@ -1,8 +1,7 @@
 """The figures of a run are those that its analysis says, and a history reads from them what it read from the record."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures

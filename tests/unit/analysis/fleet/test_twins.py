@@ -1,11 +1,11 @@
 """Hosts that are unlike their twins are found, others rarely are, and an hour's luck does not make a slow host."""
 
 import math
-from dataclasses import replace
 from statistics import mean
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, benjamini_hochberg, twins

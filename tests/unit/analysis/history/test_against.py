@@ -1,10 +1,10 @@
 """A run beside those of its target before it, in one sentence; never that nothing has changed."""
 
-from dataclasses import replace
 from functools import cache
 from json import loads
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures

@@ -1,10 +1,10 @@
 """One run against limits and the history of its target."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures

@@ -1,10 +1,10 @@
 """Equal, and at full speed: yes and no are shown, all else is undecided."""
 
 import json
-from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers, may_stand_apart
@@ -12,6 +12,7 @@ from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.reports.plain_data import plain_data
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import three_on_two
 from support.builders.record import record, round_of, session, workload
@@ -132,7 +133,7 @@ def test_a_wait_longer_than_the_session_and_no_knowledge_of_noise_give_no_infini
     alone = [round_of([session(0, run_s)], repeat=at, order=at) for at, run_s in enumerate((1e-3, 9.0))]
     rounds = [*alone, *(round_of(waiting, repeat=at, order=5 + at) for at in range(2))]
     analysis = explain(record(rounds, work=workload(rows=10_000)))
-    assert json.dumps(asdict(analysis), allow_nan=False)
+    assert json.dumps(plain_data(analysis), allow_nan=False)
     assert analysis.levels[-1].full_speed is NO
 
 

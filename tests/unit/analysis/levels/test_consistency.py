@@ -1,9 +1,9 @@
 """The figures of a level, held against values worked out by hand."""
 
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.consistency import split

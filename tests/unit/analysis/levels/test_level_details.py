@@ -1,8 +1,7 @@
 """Percentiles, CPU utilisation and moves of a level."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_details import utilisation

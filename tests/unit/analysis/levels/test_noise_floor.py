@@ -1,9 +1,8 @@
 """A/A: what two halves of the same thing differ by, and the least difference that is more than chance."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import NoiseFloor

@@ -1,10 +1,10 @@
 """What one session takes alone."""
 
-from dataclasses import replace
 from math import log
 from statistics import stdev
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer

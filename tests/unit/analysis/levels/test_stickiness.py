@@ -1,8 +1,7 @@
 """How many are slow, and how uneven, if nobody is ever moved."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.stickiness import core_speeds, expected_slow, frozen
@@ -53,7 +52,7 @@ def test_what_was_not_measured_is_not_made_up(threads: tuple[int, ...], throughp
 
 
 def index(scheduler: str, rebalance_s: float, **changes: object) -> float | None:
-    host = replace(SimulatedHost(scheduler=scheduler, rebalance_s=rebalance_s), **changes)  # type: ignore[arg-type]
+    host = replace(SimulatedHost(scheduler=scheduler, rebalance_s=rebalance_s), **changes)
     levels = (1, 2, 4, 6, 7, 8, 9, 11, 13, 15, 16, 17, 20)
     return explain(simulate(host, levels, repeats=2, seed=2, size="short", seconds=1.5)).scaling.stickiness
 

@@ -1,11 +1,11 @@
 """The pace of the CPUs, on simulated hosts whose truth is known."""
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal
 from dbcpu.analysis.comparison.compare import Candidate, compare

@@ -1,12 +1,12 @@
 """Every second of a runnable session is alone, misplaced, sharing or oversubscribed, and exactly one of them."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core

@@ -1,7 +1,8 @@
 """The residency of a round is converted once while a run is explained, and not kept after that."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.placement.residency import stretches, stretches_kept
 from support.builders.comparison import noisy_run

@@ -1,10 +1,10 @@
 """Where sessions were at each moment: who shared, which cores stood free meanwhile, and when somebody moved."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.timeline import (

@@ -1,8 +1,7 @@
 """Which part of what was counted belongs to a session's executions."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.sessions import watch
 from dbcpu.analysis.levels.run_context import run_context

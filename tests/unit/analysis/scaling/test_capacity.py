@@ -1,9 +1,9 @@
 """How many sessions are served evenly, per vCPU and core, and what licences that takes by rules that can be edited."""
 
-from dataclasses import replace
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.host import Capacity

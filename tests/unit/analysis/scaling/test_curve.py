@@ -1,9 +1,8 @@
 """Throughput in a few numbers: knees, yield, effective cores; from records, and from simulated hosts of every shape."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis

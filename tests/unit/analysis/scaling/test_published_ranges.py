@@ -1,8 +1,7 @@
 """Published figures stand beside those of a run that has them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis

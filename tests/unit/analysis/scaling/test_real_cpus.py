@@ -4,9 +4,9 @@ The kit's simulator loses turbo linearly. What other shapes there are was found 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context

@@ -1,9 +1,8 @@
 """The curve against the topology, in both directions, and silence where something else can have bent it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context

@@ -1,7 +1,8 @@
 """Segments of a soak: nothing that a session delivers is lost, however long the slowest takes."""
 
-from dataclasses import dataclass, field
 from typing import Any, cast
+
+from msgspec import Struct, field
 
 from dbcpu.measure.experiments._segments import _Deliveries
 from dbcpu.measure.gate import Gate
@@ -11,8 +12,7 @@ from dbcpu.targets.base import Outcome, Session
 SEGMENT_S, END_S = 10.0, 100.0
 
 
-@dataclass
-class LoopingSession:
+class LoopingSession(Struct, dict=True):
     """One execution each time it is started; its outcome is that until the next start, as a real session's is."""
 
     ordinal: int
@@ -31,8 +31,7 @@ class LoopingSession:
         return Outcome((Execution(self.started * SEGMENT_S, SEGMENT_S),), answer_ok=True, db={"cpu": 1.0})
 
 
-@dataclass
-class PausingGate:
+class PausingGate(Struct, dict=True):
     members: list[object]
     paused: int = 0
     running: list[object] = field(default_factory=list)

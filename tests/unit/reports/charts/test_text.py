@@ -1,9 +1,9 @@
 """Text in pictures is text: it can be searched and copied, and has a font on every machine."""
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.reports import charts

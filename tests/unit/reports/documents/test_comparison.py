@@ -4,11 +4,11 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.published import parse

@@ -1,8 +1,7 @@
 """Pictures of the histories of many targets are named after their targets, and no two are one file."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures

@@ -1,8 +1,7 @@
 """The head of a run says what did the work, and calls only a database one."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.formatting import percent, times

@@ -1,6 +1,6 @@
 """The page says under which policy the server processes had their memory, and on which nodes it was."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dbcpu.record import NodeMemory, RunRecord, Session
 from dbcpu.reports.documents.environment import environment

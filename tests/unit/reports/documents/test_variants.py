@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from csv import DictReader
-from dataclasses import replace
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 from matplotlib.figure import Figure
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.explain import explain

@@ -4,11 +4,11 @@ import csv
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from dbcpu.analysis.explain import explain

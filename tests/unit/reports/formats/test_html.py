@@ -4,11 +4,11 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.time_parts import time_parts
 from dbcpu.analysis.checks.headline import headline

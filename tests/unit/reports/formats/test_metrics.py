@@ -1,9 +1,9 @@
 """OpenMetrics text: taken by the official parsers, in both formats."""
 
 import importlib
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord

@@ -1,10 +1,9 @@
 """Who was where, and with whom: every moment of the record's residency is in exactly one stay."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dbcpu.record import Residency, Session
 from dbcpu.reports.trace.placement import CROWD, Occupied, Stay, places

@@ -4,11 +4,11 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 from dbcpu.errors import UsageError

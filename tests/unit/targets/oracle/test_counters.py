@@ -1,8 +1,7 @@
 """Counters before and after become differences with their units; waits for the driver are no waits."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.record import Wait
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot

@@ -1,10 +1,10 @@
 """Whatever targets, groups, limits and results: the order keeps its limits, and every target has its turn."""
 
 import random
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dbcpu.store.campaigns import DONE, PLANNED, REFUSED, RUNNING, STATES
 from dbcpu.workflows.fleet.order import Limits, Step, Target, lasts_s, next_step

@@ -4,12 +4,12 @@ import csv
 import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from dbcpu.cli import main
 from dbcpu.store.campaigns import PARTIAL, REFUSED, Item
@@ -35,8 +35,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return file
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True, dict=True):
     exit_code: int
     output: str
 

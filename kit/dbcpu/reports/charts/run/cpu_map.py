@@ -1,13 +1,13 @@
 """CPU x time of the representative rounds, cores grouped: shared cores beside idle ones are visible."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from msgspec import Struct
 
 from dbcpu.analysis.levels.representative_round import telling_rounds
 from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
@@ -25,8 +25,7 @@ _PIXELS = 6
 """Of the image per row; a gap between cores takes some of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """What is drawn of a round: ``rows`` of CPUs or cores, the core of each, their names; ``counted`` if too many."""
 
     line: Timeline

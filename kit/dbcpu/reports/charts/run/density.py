@@ -1,16 +1,15 @@
 """So many slowdowns that dots would overlap: sessions and main cause per field of a grid."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import CAUSES, LevelView, SessionView
 
 
-@dataclass(frozen=True, slots=True)
-class Density:
+class Density(Struct, frozen=True):
     """A grid of C columns (neighbouring levels together) and R rows (slowdown, equal steps of its logarithm).
 
     ``levels`` are the levels of each column; ``edges`` (R + 1) slowdowns; ``share`` (R, C) the part of the column's

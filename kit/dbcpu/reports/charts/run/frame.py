@@ -1,12 +1,12 @@
 """The frame of a picture: its title, what was measured, and a panel for each variant, with shared axes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import plain, plural
@@ -26,8 +26,7 @@ def framed(width: float, height: float, record: RunRecord, analysis: Analysis, t
     return frame.figure, frame.panels[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """A figure with a panel per variant, ``beside`` of them in a row, the axes shared."""
 
     figure: Figure

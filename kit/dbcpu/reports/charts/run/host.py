@@ -1,12 +1,12 @@
 """The host: sockets, memory nodes, cores and the hardware threads in them, and what of it may be used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
+from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import gibibytes, plain
@@ -23,8 +23,7 @@ USABLE, DENIED = "#8ec8ea", "#e9ecef"
 CORE_EDGE = "#4a545e"
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """One memory node within a socket, laid out: ``columns`` cores beside each other."""
 
     socket: int

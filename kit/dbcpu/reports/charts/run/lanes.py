@@ -1,13 +1,13 @@
 """A lane per session of the representative round: its CPU, where it shared one, and its migrations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from msgspec import Struct
 
 from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
 from dbcpu.analysis.pace.by_level import FAST
@@ -52,8 +52,7 @@ STATE_COLOURS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """A round with (ordinal, row of the timeline) of the sessions that are drawn, ``of`` so many."""
 
     variant: str
