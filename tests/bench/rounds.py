@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads

@@ -14,7 +14,7 @@ from typing import Self
 
 import psycopg
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.postgresql.binaries import binaries_for, server_account
 

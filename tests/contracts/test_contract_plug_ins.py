@@ -21,7 +21,7 @@ from support.paths import ROOT
 PACKAGE = {
     "dbcpu_plugindb/__init__.py": "",
     "dbcpu_plugindb/target.py": """
-        from dbcpu.config.targets import Request
+        from dbcpu.config.request import Request
         from dbcpu.hosts.cleanup_guard import Guard
         from dbcpu.targets.base import Target
         from dbcpu.targets.sqlite import SqliteTarget

@@ -13,7 +13,7 @@ import pytest
 
 import dbcpu
 from dbcpu import registry
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape

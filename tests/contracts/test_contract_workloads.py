@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dbcpu import registry
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.targets.base import load_target

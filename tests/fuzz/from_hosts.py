@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import DbcpuError, HostError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import RecordedHost

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.measure.experiments.base import ExperimentShape, GroupMember
 from dbcpu.measure.experiments.pool import PoolShape

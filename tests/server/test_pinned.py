@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.store.database import open_store
 from dbcpu.targets.postgresql.connection import dial
 from dbcpu.targets.postgresql.session import LibpqSession

@@ -166,7 +166,7 @@ def _unexpected(error: BaseException) -> str:
 
 
 class _Stopped(KeyboardInterrupt):
-    """Of its own class: KeyboardInterrupt itself out of an exec of text (which makes each dataclass) would have
+    """Of its own class: KeyboardInterrupt itself out of an exec of text, as libraries make classes, would have
     Python end by SIGINT, whatever exit code is given. Source: CPython, Python/pythonrun.c, run_eval_code_obj."""
 
 

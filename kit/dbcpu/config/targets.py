@@ -15,7 +15,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -27,6 +26,7 @@ from dbcpu import registry
 from dbcpu.config.folders import config_folder
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.passwords import asked_for, password_from
+from dbcpu.config.request import Request
 from dbcpu.config.toml_checks import only
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import UnknownName, UsageError
@@ -55,28 +55,6 @@ _NO_FILE = frozenset({"oracle", "postgresql"})
 """Kinds whose URLs have no path, in which there may be an @."""
 _OTHER_SECRETS = frozenset({"passwd", "sslpassword", "oauth_client_secret", "wallet_password", "access_token"})
 _WAYS = 'use password_env = "VARIABLE", password_file = "FILE" or password = "prompt"'
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What the user asked to measure: a configured name or URL, resolved.
-
-    ``url`` is a SQLAlchemy URL without password, or ''. ``password`` never leaves this process; its repr is hidden.
-    """
-
-    name: str
-    kind: str
-    url: str = ""
-    password: str | None = field(default=None, repr=False)
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def named(self, name: str) -> "Request":
-        """The same target under another name."""
-        return Request(name, self.kind, self.url, self.password, self.options)
-
-    def with_options(self, **more: str) -> "Request":
-        """The same target with these options, too."""
-        return Request(self.name, self.kind, self.url, self.password, {**self.options, **more})
 
 
 class Named(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu import plan
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plural

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu import plan
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.hosts.base import READ_ONLY, Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct, field
 
 from dbcpu import registry
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard

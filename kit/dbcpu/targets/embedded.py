@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import Target
 from dbcpu.targets.postgresql.embedded_server import EmbeddedServer

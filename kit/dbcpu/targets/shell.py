@@ -16,7 +16,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from types import TracebackType
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host

@@ -4,7 +4,7 @@ import click
 from msgspec import Struct
 
 from dbcpu import plan
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.formatting import duration, percent, plural, short_ranges
 from dbcpu.hosts.local import LocalHost

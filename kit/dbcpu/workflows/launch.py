@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.config.targets import Request, resolve
+from dbcpu.config.request import Request
+from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dbcpu.config.targets import Request, resolve
+from dbcpu.config.request import Request
+from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.store.run_stream import PLACE
 from dbcpu.workflows.launch import Confirm, adaptive, launch, launch_to_stdout, launch_together, split_options

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu import __version__, plan
+from dbcpu.config.request import Request
 from dbcpu.config.settings import settings
-from dbcpu.config.targets import Request
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain

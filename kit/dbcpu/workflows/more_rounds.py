@@ -15,7 +15,8 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.config.targets import Request, resolve
+from dbcpu.config.request import Request
+from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.measure.experiments.sweep import SweepShape

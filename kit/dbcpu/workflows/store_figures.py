@@ -85,8 +85,13 @@ class _Making:
         processes = min(len(os.sched_getaffinity(0)), len(self._run_ids))
         if processes < 2 or len(self._run_ids) <= FEW:
             return map(_maker(self._store), self._run_ids)
-        # Forked children would share connections and locks of this process.
-        pool = multiprocessing.get_context("spawn").Pool(processes, _begin, (self._url,))
+        # Forked children would share connections and locks of this process. What is blocked here stays blocked there:
+        # Ctrl-C goes to them, too, perhaps before they can say that it is not for them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            pool = multiprocessing.get_context("spawn").Pool(processes, _begin, (self._url,))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._stack.callback(pool.join)
         self._stack.callback(pool.terminate)
         return pool.imap_unordered(_made, self._run_ids)
@@ -124,7 +129,6 @@ _make: Callable[[str], Made]
 
 def _begin(url: str | None) -> None:
     global _make
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the one that started this one ends it
     _make = _maker(open_store(url, create=False))
 
 

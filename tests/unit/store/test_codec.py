@@ -31,6 +31,8 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     }
     if hint in plain:
         return plain[hint]
+    if typing.get_origin(hint) is typing.Annotated:
+        return values_of(typing.get_args(hint)[0])
     if isinstance(hint, type) and issubclass(hint, Struct):
         members = {each.name: values_of(each.type) for each in fields(hint)}
         if hint is Header:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import ServerError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads

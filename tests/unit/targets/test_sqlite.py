@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.workloads import load

@@ -10,7 +10,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.cli import main
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.adaptive_plan import adaptive
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import (
     BusyHost,
     ConnectError,

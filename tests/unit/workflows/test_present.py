@@ -9,7 +9,7 @@ from dbcpu.analysis import explain, single_run
 from dbcpu.analysis.comparison import decisions, measured_run
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.cli import main
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.store.database import Store, open_store

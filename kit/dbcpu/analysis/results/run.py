@@ -82,7 +82,7 @@ class Words:
 
     __slots__ = ("_text",)
 
-    def __init__(self, text: str | Callable[[], str] = "") -> None:
+    def __init__(self, text: str | Callable[[], str]) -> None:
         self._text = text
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class SessionView(Struct, frozen=True):
     gap_s: float | None
     reference_s: float | None
     cause: str
-    words: Words = field(default_factory=Words, name="evidence")
+    words: Words = field(name="evidence")
     second_cause: str = "none"
     parts: tuple[tuple[str, float], ...] = ()
     group: str = ""

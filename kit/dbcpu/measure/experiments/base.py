@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from dbcpu import plan, registry
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting

@@ -12,7 +12,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import ranges

@@ -31,7 +31,7 @@ class Line(Struct, frozen=True):
 
 
 _DOUBT = Column("doubt", "doubt")
-COLUMNS = tuple(Column(name, name) for name in Line.__dataclass_fields__ if name != _DOUBT.key)
+COLUMNS = tuple(Column(name, name) for name in Line.__struct_fields__ if name != _DOUBT.key)
 
 
 def comparing(

@@ -1,6 +1,6 @@
 """An Oracle database, from a SQLAlchemy URL (oracle+oracledb://...) or TWO_TASK: python-oracledb, thin by default."""
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import Target
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.targets.base import Target

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host

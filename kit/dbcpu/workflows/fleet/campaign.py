@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dbcpu import __version__
 from dbcpu.config.inventory import Listed
 from dbcpu.config.origins import HERE, ORIGINS, SHELL_KIT, THERE
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import duration, listed, plural
 from dbcpu.hosts.shell_routes import transport_of

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
-from dbcpu.config.targets import Request
+from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
