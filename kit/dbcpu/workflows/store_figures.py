@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
+from multiprocessing import resource_tracker
 
 import click
 
@@ -86,7 +87,8 @@ class _Making:
         if processes < 2 or len(self._run_ids) <= FEW:
             return map(_maker(self._store), self._run_ids)
         # Forked children would share connections and locks of this process. What is blocked here stays blocked there:
-        # Ctrl-C goes to them, too, perhaps before they can say that it is not for them.
+        # Ctrl-C goes to them, too, perhaps before they can say that it is not for them. The tracker unblocks it.
+        resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             pool = multiprocessing.get_context("spawn").Pool(processes, _begin, (self._url,))
