@@ -54,6 +54,14 @@ def test_what_was_skipped_for_other_work_runs_with_those_that_run_alone(
     assert (code, "1 failed, 2 deselected" in out, "it measures wrongly" in out) == (1, True, True), out
 
 
+def test_a_file_without_a_test_to_run_by_itself_is_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text("raise AssertionError('it was loaded')")
+    (tmp_path / "test_y.py").write_text("import pytest\n\n@pytest.mark.alone\ndef test_it_measures(): pass\n")
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    code, out = run(tmp_path, "alone", DBCPU_TEST_DEFERRED=tmp_path / "deferred-tests")
+    assert (code, "1 passed" in out, "deselected" in out) == (0, True, False), out
+
+
 def test_nothing_deferred_leaves_an_empty_list(tmp_path: Path) -> None:
     (tmp_path / "test_x.py").write_text("def test_it_computes():\n    pass\n")
     (tmp_path / "pytest.ini").write_text(MARKS)
