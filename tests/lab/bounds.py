@@ -10,7 +10,7 @@ import numpy as np
 
 from dbcpu.analysis.statistics.apart_bound import upper_bound
 from dbcpu.analysis.statistics.chance import pooled
-from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
+from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_allows, scatter_bound
 
 LIMIT = float(np.log(1.10))
 SEEN = float(np.log(1.15))
@@ -32,7 +32,7 @@ def scatter_misses(sessions: int, rounds: int, alone: int, noise: float, runs: i
     missed = 0
     for each in _drawn(sessions, rounds, noise, runs, seed):
         logs = each + rng.permuted(np.tile(apart, (rounds, 1)), axis=1)
-        missed += scatter_bound(logs, pooled([rng.normal(0.0, noise, alone)])) < LIMIT
+        missed += not scatter_allows(logs, pooled([rng.normal(0.0, noise, alone)]))(LIMIT)
     return missed
 
 

@@ -67,12 +67,12 @@ def measured(double: OracleDouble, store: Path, choices: Choices) -> RunRecord:
 
 
 def test_two_of_three_are_slow_by_the_run_queue(tmp_path: Path, cpus: tuple[int, int]) -> None:
-    choices = Choices(sessions="1-4", size="short", executions=2, repeats=2, seed=1)
+    choices = Choices(sessions="1,3", size="short", executions=2, repeats=2, seed=1)
     with OracleDouble(faults=Faults(cpus=(cpus[0], cpus[0], cpus[1]), ahead=True)) as double:
         tried = []
         for _ in range(TRIES):
             record = measured(double, tmp_path / "runs.db", choices)
-            assert {each.level for each in record.rounds} == {1, 2, 3, 4}
+            assert {each.level for each in record.rounds} == {1, 3}
             assert all(session.server.verified for each in record.rounds for session in each.sessions)
             tried.append(complaints(explain(record), record, cpus))
             if not tried[-1]:

@@ -24,7 +24,7 @@ from support.servers.postgresql import DebianServer
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
-CHOICES = Choices(sessions="1,3", size="short", executions=1, repeats=3, seed=1)
+CHOICES = Choices(sessions="1,3", size="short", executions=1, repeats=2, seed=1)
 TRIES = 4
 """Other work on the machine, and strangers on its cores, can blur the picture, and cannot paint it."""
 

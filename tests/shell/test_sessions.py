@@ -128,7 +128,7 @@ def test_sessions_end_by_themselves_when_the_script_is_killed(script: str, work:
 
 def test_rounds_that_have_ended_are_in_the_file_when_the_script_is_killed(kit: Kit, tmp_path: Path) -> None:
     result = tmp_path / "result"
-    with kit.start("increment", "-S", kit.shell, "-o", str(result), "-r", "100", "2", "1") as process:
+    with kit.start("increment", "-S", kit.shell, "-o", str(result), "-r", "100", "1", "1") as process:
         kit.await_lines(process, "\nround order=2 ")
         process.kill()
         process.communicate(timeout=60)

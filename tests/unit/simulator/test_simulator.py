@@ -73,32 +73,29 @@ def elapsed(made: Round) -> list[float]:
 # --- laws ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(hosts, st.integers(1, 12), seeds, st.integers(1, 3))
 @pytest.mark.slow
-def test_every_session_does_all_of_its_work(host: SimulatedHost, sessions: int, seed: int, executions: int) -> None:
+def test_every_session_does_all_of_its_work_in_the_time_there_is(
+    host: SimulatedHost, sessions: int, seed: int, executions: int
+) -> None:
     done = trace(host, sessions, seed, executions)
     assert done.work_s[-1] == pytest.approx(np.full(sessions, float(executions)))
     assert [len(each) for each in done.executions] == [executions] * sessions
     for each in done.executions:
         assert all(before[1] == after[0] for before, after in pairwise(each))
+    _assert_elapsed_is_run_and_delay_and_what_was_lost(done)
+    _assert_no_cpu_does_more_than_time_allows(host, done)
 
 
-@settings(max_examples=30, deadline=None)
-@given(hosts, st.integers(1, 12), seeds)
-def test_elapsed_is_run_and_delay_and_what_was_lost(host: SimulatedHost, sessions: int, seed: int) -> None:
-    done = trace(host, sessions, seed)
+def _assert_elapsed_is_run_and_delay_and_what_was_lost(done: Trace) -> None:
     ended = np.array([each[-1][1] for each in done.executions])
     assert done.run_s[-1] + done.delay_s[-1] + done.lost_s[-1] == pytest.approx(ended)
     for total in (done.run_s, done.delay_s, done.lost_s, done.work_s):
         assert (np.diff(total, axis=0) >= -1e-12).all()
 
 
-@settings(max_examples=30, deadline=None)
-@given(hosts, st.integers(1, 12), seeds)
-@pytest.mark.slow
-def test_no_cpu_does_more_than_time_allows(host: SimulatedHost, sessions: int, seed: int) -> None:
-    done = trace(host, sessions, seed)
+def _assert_no_cpu_does_more_than_time_allows(host: SimulatedHost, done: Trace) -> None:
     lasted = np.diff(done.times_s)[:, None]
     assert (np.diff(done.busy_s + done.steal_s + done.irq_s, axis=0) <= lasted + 1e-9).all()
     assert done.busy_s[-1].sum() == pytest.approx(done.run_s[-1].sum() + done.foreign_s[-1])

@@ -14,6 +14,8 @@ Sources: Tsui and Weerahandi, "Generalized p-Values in Significance Testing of H
 Parameters", JASA 84, 1989; Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions 2", 1995, ch. 29.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dbcpu.analysis.statistics.chance import Chance
@@ -52,6 +54,23 @@ def scatter_bound(logs: Floats, alone: Chance, least: float = 0.0) -> float:
     ``logs``: at least 2 sessions; ``alone`` needs a degree of freedom. Infinite where every difference is possible.
     ``least``: known to be possible, so that nothing smaller is looked for.
     """
+    possible = scatter_allows(logs, alone)
+    if least > 0.0 and not possible(least):
+        return least
+    # From below: the further apart, the longer its chance takes to reckon.
+    low, high, halvings = 0.0, MOST * 0.5**EARLY, STEPS - EARLY
+    while possible(high):
+        if high >= MOST:
+            return float("inf")
+        low, high, halvings = high, 2 * high, halvings + (low > 0.0)
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if possible(middle) else (low, middle)
+    return high
+
+
+def scatter_allows(logs: Floats, alone: Chance) -> Callable[[float], bool]:
+    """Whether 95 % confidence leaves it possible that sessions differ by so much, as ``scatter_bound`` looks for it."""
     from dbcpu.analysis.statistics.special_functions import chdtri, chndtr  # loads slowly
 
     rounds, sessions = logs.shape
@@ -66,18 +85,7 @@ def scatter_bound(logs: Floats, alone: Chance, least: float = 0.0) -> float:
     def possible(apart: float) -> bool:
         return float(chndtr(seen, within.freedom, squares * apart**2 / variances).mean()) > error
 
-    if least > 0.0 and not possible(least):
-        return least
-    # From below: the further apart, the longer its chance takes to reckon.
-    low, high, halvings = 0.0, MOST * 0.5**EARLY, STEPS - EARLY
-    while possible(high):
-        if high >= MOST:
-            return float("inf")
-        low, high, halvings = high, 2 * high, halvings + (low > 0.0)
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if possible(middle) else (low, middle)
-    return high
+    return possible
 
 
 def _within(centred: Floats) -> Chance:
