@@ -37,5 +37,4 @@ def saved(figure: Figure, forms: Sequence[str]) -> dict[str, bytes]:
         figure.savefig(out, format=form, dpi=PNG_DPI, metadata=_WITHOUT_DATE[form])
         made[form] = with_titles(out.getvalue()) if form == "svg" else out.getvalue()
     # Its parts refer to each other: a drawing of 1,000 sessions would stay until some later collection.
-    figure.clear()
     return made

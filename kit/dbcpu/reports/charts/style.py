@@ -52,6 +52,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.titlesize": 11.0,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,
     "axes.axisbelow": True,
     "grid.color": "#e3e6e9",
     "grid.linewidth": 0.7,
