@@ -1,9 +1,10 @@
 """How numbers, times, lists and foreign text are written, so that every sentence and every format agrees."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 
 from dbcpu.record import WorkloadInfo
 
@@ -156,3 +157,17 @@ def printable(text: str) -> str:
 def encodable(text: str) -> str:
     """``text`` with ``?`` for what UTF-8 has no form of: bytes of a name that were no text (surrogates)."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def builtin(value: Any) -> Any:
+    """What msgspec takes no subclass of, as it takes it: a figure of NumPy's, a text of a driver's, a mapping.
+
+    Raises:
+        TypeError: JSON has no form of it.
+    """
+    for kind in (str, float, int):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"JSON has no form of {type(value).__name__}")

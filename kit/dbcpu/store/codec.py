@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from dbcpu.errors import RecordFormatError
+from dbcpu.formatting import builtin
 from dbcpu.record import SCHEMA, Header, Round, RunRecord
 from dbcpu.store.record_checks import header_inconsistency, inconsistency
 
@@ -166,7 +167,7 @@ def encode(value: object) -> Any:
     """Any part of a record as plain data, as it is read again. Raises RecordFormatError as ``to_data``."""
     cls = type(value)
     try:
-        data = msgspec.to_builtins(value, enc_hook=_builtin)
+        data = msgspec.to_builtins(value, enc_hook=builtin)
     except TypeError as error:
         raise RecordFormatError(f"{cls.__name__} cannot be kept: {error}") from None
     try:
@@ -175,16 +176,6 @@ def encode(value: object) -> Any:
     except _MISFITS:
         path, reason = _misfit(cls, data)
         raise RecordFormatError(f"{cls.__name__} cannot be kept: {cls.__name__}{path} {reason}") from None
-
-
-def _builtin(value: Any) -> Any:
-    """For what msgspec takes no subclass of: a figure of NumPy's, a text of a driver's. Raises TypeError."""
-    for kind in (str, float, int):
-        if isinstance(value, kind):
-            return kind(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"JSON has no form of {type(value).__name__}")
 
 
 def decode(cls: type[T], data: object, source: str, path: str = "") -> T:

@@ -15,7 +15,7 @@ SAME = 0.02
 """Levels whose figures differ by less than this count as equal: the smaller one is taken."""
 
 
-class Telling(Struct, frozen=True):
+class RepresentativeRound(Struct, frozen=True):
     """A round to be drawn, by its ``order`` within the run."""
 
     variant: str
@@ -82,7 +82,7 @@ def with_round(analysis: Analysis, wanted: str) -> Analysis:
     return replace(analysis, telling_order=order)
 
 
-def telling_rounds(analysis: Analysis) -> tuple[Telling, ...]:
+def representative_rounds(analysis: Analysis) -> tuple[RepresentativeRound, ...]:
     """The representative round first, and of every other variant the usual one at that level, if measured."""
     by_order = {each.order: each for each in analysis.sessions}
     if analysis.telling_order is None or analysis.telling_order not in by_order:
@@ -91,4 +91,4 @@ def telling_rounds(analysis: Analysis) -> tuple[Telling, ...]:
     others = [each for each in analysis.levels if each.level == first.level and each.variant != first.variant]
     orders = [first.order, *(usual_order(each, analysis.sessions) for each in others)]
     chosen = [by_order[order] for order in orders if order is not None]
-    return tuple(Telling(each.variant, each.level, each.repeat, each.order) for each in chosen)
+    return tuple(RepresentativeRound(each.variant, each.level, each.repeat, each.order) for each in chosen)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dbcpu.analysis.checks.passed_checks import assurances
-from dbcpu.analysis.levels.representative_round import telling_rounds
+from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, plain, plural, seconds
@@ -101,7 +101,7 @@ SOURCE = (
 def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     """In the order of the page; with several variants charts and tables show each of them."""
     levels = analysis.levels
-    lines = [(each.variant, timeline(record, each.order)) for each in telling_rounds(analysis)]
+    lines = [(each.variant, timeline(record, each.order)) for each in representative_rounds(analysis)]
     watched = [(variant, line) for variant, line in lines if line is not None]
     host = record.header.host
     none_valid = "No valid session of this run can be compared with the single-session time."

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
-from dbcpu.analysis.levels.representative_round import telling_rounds
+from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import (
     ABSENT,
     ALONE,
@@ -271,7 +271,7 @@ def variants_table(found: Variants) -> Table:
 
 def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
     """The parts of the stacked bars that occur."""
-    stacked = [part for each in telling_rounds(analysis) for part in time_parts(record, analysis, each.order)]
+    stacked = [part for each in representative_rounds(analysis) for part in time_parts(record, analysis, each.order)]
     present = [name for name in PART_WORDS if any(_part(each, name) > 0.000_05 for each in stacked)]
     columns = (
         Column("ordinal", "session", value=attrgetter("view.ordinal")),
@@ -327,7 +327,7 @@ def lanes_table(record: RunRecord, analysis: Analysis) -> Table:
     """Placement of each session, in shares of its own run."""
     rows: list[Lane] = []
     note = ""
-    for each in telling_rounds(analysis):
+    for each in representative_rounds(analysis):
         line = timeline(record, each.order)
         if line is not None:
             rows += _lanes(record, analysis, line, each.variant, each.order)

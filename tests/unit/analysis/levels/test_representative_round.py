@@ -3,7 +3,7 @@
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.representative_round import telling_rounds, with_round
+from dbcpu.analysis.levels.representative_round import representative_rounds, with_round
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import UsageError
 from dbcpu.simulator import preset, simulate
@@ -17,7 +17,7 @@ def analysis() -> Analysis:
 
 def drawn(analysis: Analysis) -> tuple[int, int]:
     """Sessions and round, counted from 1."""
-    (telling,) = telling_rounds(analysis)
+    (telling,) = representative_rounds(analysis)
     return telling.level, telling.repeat + 1
 
 
@@ -50,5 +50,5 @@ def test_the_usual_round_is_usual_in_its_median_too() -> None:
     ]
     found = explain(record([*solos(), *rounds]))
     drawn = with_round(found, "2")
-    (telling,) = telling_rounds(drawn)
+    (telling,) = representative_rounds(drawn)
     assert telling.repeat == 1

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant
-from dbcpu.analysis.levels.representative_round import telling_rounds
+from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import count, number, percent
 from dbcpu.record import RunRecord
@@ -85,7 +85,7 @@ def test_crowded_panels_are_counted_on_grids_of_the_same_axes(monkeypatch: pytes
 
 def test_every_variant_is_drawn_at_the_level_of_the_most_telling_round() -> None:
     run, analysis = explained()
-    told = telling_rounds(analysis)
+    told = representative_rounds(analysis)
     assert [each.variant for each in told] == NAMES
     assert {each.level for each in told} == {9}
     assert told[0].order == analysis.telling_order

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from msgspec import Struct
 
-from dbcpu.analysis.levels.representative_round import telling_rounds
+from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
@@ -46,7 +46,7 @@ class _Rows(Struct, frozen=True):
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None where no session of the round was sampled."""
-    rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
+    rounds = [(each, timeline(record, each.order)) for each in representative_rounds(analysis)]
     found = [(each, _rows(line)) for each, line in rounds if line is not None]
     if not found:
         return None

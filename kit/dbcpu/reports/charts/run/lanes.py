@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from msgspec import Struct
 
-from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
+from dbcpu.analysis.levels.representative_round import RepresentativeRound, representative_rounds
 from dbcpu.analysis.pace.by_level import FAST
 from dbcpu.analysis.placement.timeline import (
     ABSENT,
@@ -74,7 +74,7 @@ class _Shown(Struct, frozen=True):
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None where no session of the round was sampled."""
-    rounds = [(each, timeline(record, each.order)) for each in telling_rounds(analysis)]
+    rounds = [(each, timeline(record, each.order)) for each in representative_rounds(analysis)]
     found = [_shown(each, line, analysis, record) for each, line in rounds if line is not None]
     if not found:
         return None
@@ -112,7 +112,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     return frame.figure
 
 
-def _shown(each: Telling, line: Timeline, analysis: Analysis, record: RunRecord) -> _Shown:
+def _shown(each: RepresentativeRound, line: Timeline, analysis: Analysis, record: RunRecord) -> _Shown:
     place = {ordinal: at for at, ordinal in enumerate(line.ordinals)}
     order = [(one.ordinal, place[one.ordinal]) for one in sessions_of_round(analysis, each.order)]
     witness = next((one.witness for one in record.rounds if one.order == each.order), None)

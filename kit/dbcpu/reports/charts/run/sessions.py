@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
-from dbcpu.analysis.levels.representative_round import Telling, telling_rounds
+from dbcpu.analysis.levels.representative_round import RepresentativeRound, representative_rounds
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES, Analysis, SessionView
 from dbcpu.formatting import plural, seconds, times
@@ -25,7 +25,7 @@ LABELLED_SESSIONS = 32
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     """One figure, or None when no session can be compared with a single-session round."""
-    rounds = [(each, time_parts(record, analysis, each.order)) for each in telling_rounds(analysis)]
+    rounds = [(each, time_parts(record, analysis, each.order)) for each in representative_rounds(analysis)]
     rounds = [(each, stacked) for each, stacked in rounds if stacked]
     if not rounds:
         return None
@@ -88,7 +88,7 @@ def _words(axes: Axes, views: Sequence[SessionView]) -> None:
         )
 
 
-def _longest_s(rounds: Sequence[tuple[Telling, Sequence[TimeParts]]], labelled: bool) -> float:
+def _longest_s(rounds: Sequence[tuple[RepresentativeRound, Sequence[TimeParts]]], labelled: bool) -> float:
     """Where the axis ends: beyond the longest bar, with room for the words beside it."""
     parts = [each for _, stacked in rounds for each in stacked]
     ends_s = [sum(float(getattr(each, name)) for name in PART_WORDS) for each in parts]
