@@ -64,7 +64,7 @@ class Sshd:
             # Without the login files of whoever runs the tests, which may take longer than the command itself.
             f"KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nSetEnv HOME={self.home}\n"
         )
-        self._entries = ""
+        self._entries: dict[str, str] = {}
         self.knows("dbhost")
         ssh = shutil.which("ssh")
         wrapper = self.path / "ssh"
@@ -72,7 +72,7 @@ class Sshd:
         wrapper.chmod(0o755)
 
     def knows(self, name: str, **settings: str) -> None:
-        """Let ssh know this server by another name, with other settings of ssh_config(5)."""
+        """Let ssh know this server by another name, with other settings of ssh_config(5). The last of a name counts."""
         given = {
             "HostName": "127.0.0.1",
             "Port": str(self.port),
@@ -84,8 +84,8 @@ class Sshd:
             # The one that resists quantum computers takes a tenth of a second of CPU for each connection.
             "KexAlgorithms": "curve25519-sha256",
         } | settings
-        self._entries += f"Host {name}\n" + "".join(f"    {key} {value}\n" for key, value in given.items())
-        (self.folder / "config").write_text(self._entries)
+        self._entries[name] = f"Host {name}\n" + "".join(f"    {key} {value}\n" for key, value in given.items())
+        (self.folder / "config").write_text("".join(self._entries.values()))
 
     def forces(self, name: str, command: str) -> None:
         """The host ``name`` runs ``command`` whatever it is asked to, with that in SSH_ORIGINAL_COMMAND."""
