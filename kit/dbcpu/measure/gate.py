@@ -8,7 +8,7 @@ import contextlib
 import gc
 import selectors
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Protocol, Self
 
@@ -17,12 +17,11 @@ from msgspec.structs import replace
 
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.formatting import plural
-from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.hosts.proc import Process, boot_time_s
+from dbcpu.hosts.base import Host
 from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realtime
 from dbcpu.measure.driver_memory import give_back, one_heap
-from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse
 from dbcpu.measure.interruptible_pool import AbandonablePool
+from dbcpu.measure.verification import Member, verify
 from dbcpu.record import TOO_LATE, Server
 from dbcpu.targets.base import Arms, Outcome, ServerClaim, Session, Target, Work
 
@@ -31,10 +30,6 @@ BATCH = 8
 CONNECT_TIMEOUT_S = 20.0
 CANCEL_S = 5.0
 CANCEL_AGAIN_S = 0.2
-IDLE_LOOK_S = 0.02
-IDLE_LOOKS = 100
-"""Two seconds: with 50 % steal a process can take that long until it sleeps."""
-WARM_UPS = 4
 
 
 class Released(Struct, frozen=True):
@@ -47,15 +42,6 @@ class Released(Struct, frozen=True):
     realtime: bool
     window_s: float
     driver_cpu_s: float
-
-
-class Member(Struct):
-    """One session at the gate."""
-
-    session: Session
-    connect_s: float
-    claim: ServerClaim
-    server: Server
 
 
 class Incoming(Protocol):
@@ -130,58 +116,16 @@ class Gate:
             raise GateError(f"{len(self.members)} of {plural(level, 'session')} connected: {reason}")
         if pool.error is not None:
             raise pool.error
-        self._each(lambda member: _prepare(member, work))
-        self._verify()
+        self._each(self.members, lambda member: _prepare(member, work))
 
-    def _verify(self) -> None:
-        """All sessions are idle for a moment, then all warm up: their processes must do the same."""
-        where = f"on {self._host.name}" if isinstance(self._host, RemoteHost) else "here"
-        if self._host is not None:
-            claims = on_host([member.claim for member in self.members], self._host, self._ticks, where)
-            for member, claim in zip(self.members, claims, strict=True):
-                member.claim = claim
-        first = self._look()
-        boot_s = boot_time_s(self._host) if self._host else None
-        refusals = [
-            refuse(member.claim, process, boot_s, self._ticks, where)
-            for member, process in zip(self.members, first, strict=True)
-        ]
-        # A session's own process may not sleep yet; the CPU time until then is not used as evidence.
-        for _ in range(IDLE_LOOKS):
-            if not any(process and process.runnable and not why for process, why in zip(first, refusals, strict=True)):
-                break
-            time.sleep(IDLE_LOOK_S)
-            first = self._look()
-        time.sleep(IDLE_LOOK_S)
-        second = self._look()
-        self._each(lambda member: member.session.warm())
-        warmed = self._look()
-        for _ in range(WARM_UPS):
-            if all(why or _moved(before, after) for why, before, after in zip(refusals, second, warmed, strict=True)):
-                break
-            self._each(lambda member: member.session.warm())
-            warmed = self._look()
-        rows = zip(self.members, first, second, warmed, refusals, strict=True)
-        for member, one, two, three, why in rows:
-            member.server = judge(member.claim, (one, two), three, why)
-        self._refuse_shared_processes()
+        def warm(members: Sequence[Member]) -> None:
+            self._each(members, lambda member: member.session.warm())
 
-    def _refuse_shared_processes(self) -> None:
-        """Two sessions in one process (a shared server, a pooler) cannot be sampled separately."""
-        seen: dict[tuple[int | None, int | None], int] = {}
-        for member in self.members:
-            key = (member.server.pid, member.server.tid)
-            if member.server.verified and seen.setdefault(key, member.session.ordinal) != member.session.ordinal:
-                why = f"process {key[0]} already serves session {seen[key]}: sessions share server processes"
-                member.server = Server(key[0], key[1], None, verified=False, how=why)
+        verify(self.members, self._host, self._ticks, warm)
 
-    def _look(self) -> list[Process | None]:
-        claims = [member.claim for member in self.members]
-        return [None for _ in claims] if self._host is None else look_at_all(self._host, claims, self._ticks)
-
-    def _each(self, action: Callable[[Member], None]) -> None:
+    def _each(self, members: Sequence[Member], action: Callable[[Member], None]) -> None:
         pool = AbandonablePool(action, self._batch)
-        pool.work(self.members)
+        pool.work(members)
         if pool.error is not None:
             raise pool.error
 
@@ -374,10 +318,6 @@ def _undisturbed() -> Iterator[None]:
 def _prepare(member: Member, work: Work) -> None:
     member.claim = member.session.identify()
     member.session.prepare(work)
-
-
-def _moved(before: Process | None, after: Process | None) -> bool:
-    return before is not None and after is not None and after.cpu_s - before.cpu_s >= MIN_WORK_S
 
 
 def _late(why: str, outcome: Outcome) -> str:

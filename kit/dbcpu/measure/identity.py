@@ -90,6 +90,14 @@ def refuse(
     return ""
 
 
+def was_busy(first: Process, second: Process, warmed: Process) -> bool:
+    """Whether it worked between the first two looks, when its session did nothing; the third is after a warm-up.
+
+    On an overloaded host a busy process may get no CPU between two looks, but it is in the run queue.
+    """
+    return second.runnable or second.cpu_s - first.cpu_s > IDLE_WORK_S + 0.1 * (warmed.cpu_s - second.cpu_s)
+
+
 def judge(claim: ServerClaim, idle: tuple[Process | None, Process | None], warmed: Process | None, why: str) -> Server:
     """The verdict after the warm-up.
 
@@ -102,8 +110,7 @@ def judge(claim: ServerClaim, idle: tuple[Process | None, Process | None], warme
     if why or first is None or second is None or warmed is None:
         return Server(claim.pid, claim.tid, None, verified=False, how=why)
     work_s = warmed.cpu_s - second.cpu_s
-    # On an overloaded host a busy process may get no CPU between two looks, but it is in the run queue.
-    if second.runnable or second.cpu_s - first.cpu_s > IDLE_WORK_S + 0.1 * work_s:
+    if was_busy(first, second, warmed):
         why = f"process {claim.pid} was busy while its session was idle"
     elif work_s < MIN_WORK_S:
         why = f"process {claim.pid} used no CPU during its session's warm-up"

@@ -18,10 +18,11 @@ from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Patience, Quiet
 from dbcpu.hosts.topology import limits_of
 from dbcpu.measure import host_counters
-from dbcpu.measure.gate import Gate, Member, Released
+from dbcpu.measure.gate import Gate, Released
 from dbcpu.measure.pace import Paced, Witness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.measure.unseen_load import UnseenLoad
+from dbcpu.measure.verification import Member
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, Execution, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
 from dbcpu.record import Gate as GateRecord

@@ -15,9 +15,9 @@ from dbcpu.measure.callers import Callers
 from dbcpu.measure.gate import Gate
 from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.measure.shared_jobs import Jobs
-from dbcpu.targets.base import ServerClaim, Session
+from dbcpu.targets.base import Session
 from support.doubles.proc_folder import TICKS, FakeProc
-from support.doubles.target import FIRST_PID, WORK, FakeSession, FakeTarget, open_descriptors
+from support.doubles.target import WORK, FakeSession, FakeTarget, open_descriptors
 
 PATIENCE_S = 60.0
 both_kinds = pytest.mark.parametrize("threaded", [False, True], ids=["descriptor", "thread"])
@@ -201,73 +201,6 @@ def test_refused_warm_up_closes_all() -> None:
     with pytest.raises(ServerError, match="out of memory"), Gate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
     assert [session.log[-1] for session in target.opened] == ["close"] * 3
-
-
-# --- identity
-
-
-def test_own_processes_are_verified(proc: FakeProc) -> None:
-    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc))
-    with Gate(target, proc.host, TICKS) as gate:
-        gate.gather(4, WORK)
-    assert [member.server.pid for member in gate.members] == [FIRST_PID + ordinal for ordinal in range(4)]
-    assert all(member.server.verified for member in gate.members), gate.members[0].server.how
-
-
-def test_innocent_process_of_the_same_number_is_not_trusted(proc: FakeProc) -> None:
-    """It is called postgres too, and stands still while the session works."""
-    proc.process(77, schedstat=(5_000_000_000, 0))
-    target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(77, command="postgres")))
-    with Gate(target, proc.host, TICKS) as gate:
-        gate.gather(1, WORK)
-    (member,) = gate.members
-    assert not member.server.verified
-    assert "used no CPU during its session's warm-up" in member.server.how
-    assert target.opened[0].log.count("warm") == 1 + module.WARM_UPS, "a slow clock gets more chances"
-
-
-def test_a_process_that_waits_for_a_cpu_while_its_session_is_idle_is_not_trusted(proc: FakeProc) -> None:
-    """On a crowded host it gets none until the warm-up, and would look like the session's own."""
-    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
-    with Gate(target, proc.host, TICKS) as gate:
-        gate.gather(1, WORK)
-    assert "was busy while its session was idle" in gate.members[0].server.how
-
-
-def test_a_process_may_take_its_time_to_fall_asleep(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it does until then is not held against it: where time is stolen, CPU times grow by more than the work."""
-    target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
-    naps = iter(range(module.IDLE_LOOKS))
-
-    def nap(_: float) -> None:
-        if next(naps) == 2:
-            target.opened[0].state = "S"
-            target.opened[0].cpu_ns += 2_000_000
-            target.opened[0].show()
-
-    monkeypatch.setattr(time, "sleep", nap)
-    with Gate(target, proc.host, TICKS) as gate:
-        gate.gather(1, WORK)
-    assert gate.members[0].server.verified, gate.members[0].server.how
-    assert next(naps) == 4, "no look more than needed"
-
-
-def test_sessions_that_share_a_process_are_not_told_apart(proc: FakeProc) -> None:
-    shared = FakeSession(0, proc=proc)
-    second = FakeSession(1, claim=ServerClaim(FIRST_PID, command="postgres"))
-    with Gate(FakeTarget(lambda ordinal: (shared, second)[ordinal]), proc.host, TICKS) as gate:
-        gate.gather(2, WORK)
-    assert [member.server.verified for member in gate.members] == [True, False]
-    assert f"process {FIRST_PID} already serves session 0" in gate.members[1].server.how
-
-
-def test_without_a_host_nothing_is_verified_and_all_is_measured() -> None:
-    target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(FIRST_PID, command="postgres")))
-    with Gate(target, None, TICKS) as gate:
-        gate.gather(2, WORK)
-        gate.release(1, None, PATIENCE_S)
-        assert [outcome.error for outcome in gate.outcomes()] == [None, None]
-    assert not any(member.server.verified for member in gate.members)
 
 
 # --- deadlines and cancelling

@@ -82,7 +82,7 @@ def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
 @pytest.fixture
 def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunRecord]:
     """Run against a fake target; gives the stored run."""
-    monkeypatch.setattr("dbcpu.measure.gate.IDLE_LOOK_S", 0.0)
+    monkeypatch.setattr("dbcpu.measure.verification.IDLE_LOOK_S", 0.0)
 
     def run(target: FakeTarget, choices: Choices = CHOICES, watcher: Watcher | None = None, **named: Any) -> RunRecord:
         def open_target(request: Request, guard: Guard) -> FakeTarget:

@@ -20,9 +20,9 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, workload_info
-from dbcpu.measure.gate import Member
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.measure.verification import Member
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Clock, Database, Party, Plan, Round

@@ -25,7 +25,7 @@ class Counting(FakeSession):
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbcpu.measure.gate.IDLE_LOOK_S", 0.0)
+    monkeypatch.setattr("dbcpu.measure.verification.IDLE_LOOK_S", 0.0)
     Counting.most = Counting.now = 0
 
 
