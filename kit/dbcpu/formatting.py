@@ -133,7 +133,7 @@ def work_words(work: WorkloadInfo) -> str:
     """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known."""
     if work.n is None:
         return work.name
-    return f"{work.name}, size {work.size} (n = {work.n}, {work.rows / 1e6:.1f} {work.unit.removesuffix('/s')})"
+    return f"{work.name}, size {work.size} (n = {work.n}, {rate(work.rows / 1e6)} {work.unit.removesuffix('/s')})"
 
 
 def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:

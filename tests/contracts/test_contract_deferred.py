@@ -30,9 +30,11 @@ MARKS = "[pytest]\nmarkers = alone: by itself\n"
 
 
 def run(folder: Path, marks: str, *options: str, **variables: Path) -> tuple[int, str]:
+    """With temporary folders of its own: of those of the whole suite pytest keeps three runs, and this is one of it."""
     named = {name: str(value) for name, value in variables.items()}
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-pplugins.deferred", "-pno:cacheprovider", "-m", marks, *options],
+        [sys.executable, "-P", "-m", "pytest", "-pplugins.deferred", "-pno:cacheprovider", f"--basetemp={folder}/its",
+         "-m", marks, *options],
         cwd=folder, capture_output=True, text=True, check=False,
         env={**os.environ, **named, "PYTHONPATH": f"{ROOT}/tests:{ROOT}/kit"},
     )  # fmt: skip

@@ -56,8 +56,12 @@ def replace_file(target: Path, content: bytes) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make ``folder``, and those above it. Raises as ``draft_of``; FileExistsError where it is no folder."""
-    with _place_of(folder / "x", make=True):
-        pass
+    try:
+        with _place_of(folder / "x", make=True):
+            pass
+    except OSError as error:
+        error.filename = str(folder)
+        raise
 
 
 def check_way(target: Path) -> None:

@@ -237,6 +237,13 @@ def test_links_that_lead_in_a_circle_end_and_the_path_is_named(tmp_path: Path) -
     assert caught.value.filename == str(tmp_path / "a")
 
 
+def test_a_folder_that_cannot_be_made_is_named_as_it_was_given(tmp_path: Path, precious: Path) -> None:
+    wanted = precious / "reports"
+    with pytest.raises(NotADirectoryError) as caught:
+        make_folder(wanted)
+    assert caught.value.filename == str(wanted)
+
+
 def test_a_file_is_no_device_and_neither_is_nothing(tmp_path: Path, precious: Path) -> None:
     assert open_device(precious) is None
     assert open_device(tmp_path / "nothing") is None

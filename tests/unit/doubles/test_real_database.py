@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -67,11 +68,12 @@ def test_a_claim_of_several_tests_is_one_with_what_each_saw() -> None:
 
 
 @pytest.mark.slow
-def test_the_suite_on_a_given_database_ends_with_what_it_proved() -> None:
+def test_the_suite_on_a_given_database_ends_with_what_it_proved(tmp_path: Path) -> None:
     """The double plays the database that a user names."""
     with oracle_double.OracleDouble() as double:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/server/test_oracle.py"]
         command += ["-k", "described or cartesian_join or counters_move", "--oracle-dsn", double.url]
+        command += [f"--basetemp={tmp_path}/its"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         secrets = (double.password, str(double.port), double.user)
     assert done.returncode == 0, done.stdout

@@ -139,7 +139,7 @@ def _side(
         label=header.label,
         started_at=header.started_at,
         host=header.host.hostname if header.host else header.plan.target,
-        database=f"{header.database.kind} {header.database.version}",
+        database=f"{header.database.kind} {header.database.version}".strip(),
         vcpus=analysis.vcpus,
         cores=analysis.cores,
         figures=tuple(

@@ -56,7 +56,7 @@ _SEGMENT = (
 )
 _SIZE = (
     Column("size", "size", kind="text", meaning="of the workload"),
-    Column("rows", "Mrows", lambda rows: number(rows / 1e6, 1), meaning="in one execution"),
+    Column("rows", "Mrows", lambda rows: rate(rows / 1e6), meaning="in one execution"),
     Column("executions", "executions", count, meaning="that ended"),
     Column("alone_s", "single", seconds, unit="s", meaning="mean execution of a single session, median over rounds"),
     Column("median_s", "median", seconds, unit="s", meaning="of one execution while all sessions run"),
