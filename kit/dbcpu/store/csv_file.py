@@ -27,6 +27,7 @@ from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     BASELINE,
     IMPORTED,
+    UNNAMED_WORK,
     Database,
     Driver,
     Execution,
@@ -308,7 +309,7 @@ def _record(table: _Table, facts: RunFacts, stem: str, digest: str) -> RunRecord
             target=facts.host or plain(stem) or IMPORTED,
             workload=WorkloadInfo(
                 # Without a name of its own it is the same as no other run's.
-                name=facts.workload or f"work of {digest[:6]}, not named",
+                name=facts.workload or f"{UNNAMED_WORK} {digest[:6]}",
                 size="",
                 n=None,
                 rows=amount * 1_000_000,

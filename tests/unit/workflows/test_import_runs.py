@@ -92,11 +92,14 @@ def test_work_that_nobody_named_is_not_taken_for_the_same(here: Path) -> None:
     (here / "old.csv").write_text(RATES)
     (here / "new.csv").write_text(RATES.replace("10.1", "10.2"))
     names = [run("import", name).stdout.strip() for name in ("old.csv", "new.csv")]
-    assert "the work differs (workload " in " ".join(run("compare", *names).stdout.split())
+    unnamed = " ".join(run("compare", *names).stdout.split())
+    assert "the work differs (workload unnamed work " in unnamed
+    assert "`dbcpu import --workload NAME`, names it" in unnamed
     units = [run("import", "old.csv", "--workload", "x", "--unit", unit).stdout.strip() for unit in ("a/s", "b/s")]
     compared = " ".join(run("compare", *units).stdout.split())
     assert "unit" in compared
     assert "so speed is not compared" in compared
+    assert "names it" not in compared
 
 
 def test_published_figures_belong_to_compare(capsys: pytest.CaptureFixture[str]) -> None:

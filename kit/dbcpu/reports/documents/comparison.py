@@ -28,6 +28,7 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import listed, number, percent, plural, rate, times
+from dbcpu.record import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparison_front import front, page_sections
@@ -123,10 +124,14 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _not_compared(comparison: Comparison) -> str:
+    unnamed = (
+        " Unnamed work is never taken for the same: a line `# workload: NAME` in the file, or `dbcpu import --workload "
+        "NAME`, names it."
+    )
     return (
         f"The work differs ({comparison.other_work}), so seconds and rates are not compared. Max/min, effective "
         "cores, SMT yield and throughput over that of a single session are. They depend on the work too: short or "
-        "waiting work is moved between CPUs more often."
+        f"waiting work is moved between CPUs more often.{unnamed if UNNAMED_WORK in comparison.other_work else ''}"
     )
 
 
