@@ -8,12 +8,13 @@ another process, and four ways of balancing. What is not: time slices, caches, w
     record = simulate(preset("c4.4xlarge"), levels=(1, 8, 9, 16), repeats=5, seed=1)
 """
 
-from dbcpu.simulator.engine import Clockwork, Trace
+from dbcpu.simulator.engine import Clockwork
 from dbcpu.simulator.host import SCHEDULERS, SimulatedHost
 from dbcpu.simulator.presets import host_with, listing, preset, presets
 from dbcpu.simulator.requested_run import Experiment, simulate_now
 from dbcpu.simulator.rounds import SimulatedWork, simulate_round
 from dbcpu.simulator.runs import simulate, simulate_rounds
+from dbcpu.simulator.trace import Trace
 
 __all__ = [
     "SCHEDULERS",

@@ -12,8 +12,8 @@ from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.jobs import SharedJobs
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.scheduler import Scheduler
+from dbcpu.simulator.trace import Floats, Losses, Trace
 
-Floats = NDArray[np.float64]
 STEAL_CHANGES_S = 0.25
 NEIGHBOUR_CYCLE_S = 0.5
 MAX_LOST = 0.95
@@ -21,51 +21,18 @@ MAX_LOST = 0.95
 _TINY_S = 1e-10
 MAX_EVENTS = 100_000
 """About a minute of computing; a usual round has some hundreds."""
-Losses = Mapping[str, Floats]
-"""By cause, of each session."""
-
-
-class Trace(Struct, frozen=True):
-    """All that happened. E events after the start, N sessions, C online CPUs; all sums grow with time.
-
-    ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``runnable[e]`` (E, N). Sums at
-    each event: ``run_s``, ``delay_s``, ``lost_s`` (stolen or interrupted while running), ``work_s`` (E+1, N);
-    ``busy_s``, ``steal_s``, ``irq_s`` (E+1, C); ``foreign_s``, ``speed_s`` (integral of the turbo factor) (E+1).
-    ``piece`` (E, C): time of a witness' piece on the CPU over that at full speed.
-    ``executions``: (start, end) per session. ``sleeps`` (N): how often each waited for something.
-    ``work_s`` is in seconds of a session alone that never waits.
-    ``truth``: seconds that each session (N) lost, by cause: the elapsed time beyond ``work_s`` is their sum; {} where
-    nobody asks for it.
-    ``blocked``: (start, end) of the jobs of a pool that only waited, per session.
-    """
-
-    times_s: Floats
-    cpu: NDArray[np.intp]
-    runnable: NDArray[np.bool_]
-    run_s: Floats
-    delay_s: Floats
-    lost_s: Floats
-    work_s: Floats
-    busy_s: Floats
-    steal_s: Floats
-    irq_s: Floats
-    foreign_s: Floats
-    speed_s: Floats
-    piece: Floats
-    executions: tuple[tuple[tuple[float, float], ...], ...]
-    moves: NDArray[np.intp]
-    sleeps: NDArray[np.intp]
-    periods: int
-    throttled_periods: int
-    throttled_s: float
-    truth: Losses
-    blocked: tuple[tuple[tuple[float, float], ...], ...] = ()
 
 
 class _Rates(Struct, frozen=True):
-    """Per second, until the next event. Shapes as in Trace."""
+    """Per second, until the next event. Shapes as in Trace.
+
+    ``run_sum`` is that of ``run``; ``pace`` is ``work`` of the sessions ``working``, which get on at all.
+    """
 
     run: Floats
+    run_sum: float
+    working: NDArray[np.intp]
+    pace: Floats
     delay: Floats
     lost: Floats
     work: Floats
@@ -108,6 +75,8 @@ class Clockwork:
         self.wakes = np.full(sessions, float("inf"))
         self.burst = np.array([self._burst() for _ in range(sessions)])
         self.sleeps = np.zeros(sessions, dtype=np.intp)
+        # Where nobody ever waits, all that is about waits is left out: it would be half of an event's time.
+        self._may_sleep = bool(host.waits) or jobs is not None
         self.began = np.zeros(sessions)
         self.done: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
         self.blocked: list[list[tuple[float, float]]] = [[] for _ in range(sessions)]
@@ -140,7 +109,7 @@ class Clockwork:
 
     @property
     def runnable(self) -> NDArray[np.bool_]:
-        return self.alive & ~self.asleep
+        return self.alive & ~self.asleep if self._may_sleep else self.alive.copy()
 
     def run(self, *, with_truth: bool = True) -> Trace:
         """Run until no session has work left; without the truth it takes a third less time."""
@@ -162,8 +131,9 @@ class Clockwork:
             runnable.append(self.runnable)
             self.now += step
             self.left -= rates.work * step
-            self.burst -= rates.work * step
-            self.pool_s -= float(rates.run.sum()) * step
+            if self._may_sleep:
+                self.burst -= rates.work * step
+            self.pool_s -= rates.run_sum * step
             self.throttled_s += rates.throttled_cpus * step
             times.append(self.now)
             self._finish()
@@ -249,11 +219,16 @@ class Clockwork:
         speed = np.prod(np.array(list(factors.values())), axis=0)
         off_cpu = self._off_cpu(share, (steal + irq)[cpu], steal[cpu], queue[cpu]) if self._with_truth else {}
         foreign = np.divide(self.foreign, queue, out=np.zeros(len(queue)), where=busy) * usable
+        work = run * speed
+        (working,) = (work > 0).nonzero()
         return _Rates(
             run=run,
+            run_sum=float(run.sum()),
+            working=working,
+            pace=work[working],
             delay=alive - share,
             lost=share - run,
-            work=run * speed,
+            work=work,
             busy=busy * usable,
             steal=steal,
             irq=irq,
@@ -312,12 +287,11 @@ class Clockwork:
         }
 
     def _step(self, rates: _Rates) -> float:
-        working = rates.work > 0
-        work = np.minimum(self.left, self.burst)
-        first_end = float((work[working] / rates.work[working]).min()) if working.any() else float("inf")
-        events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period)
-        until = min(*events, float(self.paces.next_s.min()), float(self.wakes.min())) - self.now
-        used = float(rates.run.sum())
+        work = np.minimum(self.left, self.burst) if self._may_sleep else self.left
+        first_end = float((work[rates.working] / rates.pace).min()) if rates.working.size else float("inf")
+        events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period, self.paces.first_s)
+        until = min(*events, float(self.wakes.min()) if self._may_sleep else float("inf")) - self.now
+        used = rates.run_sum
         empty = self.pool_s / used if self.host.quota_cpus is not None and used > 0 else float("inf")
         return max(0.0, min(first_end, until, empty))
 
@@ -335,6 +309,10 @@ class Clockwork:
             more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
             self.left[session] = self._amount() if more else 0.0
             self.alive[session] = more
+        if not self._may_sleep:
+            if ended.size and not self.alive[ended].all():
+                self.scheduler.settle(self.runnable, self.foreign)
+            return
         tired = self.runnable & (self.burst <= tiny)
         self.asleep |= tired
         self.sleeps += tired
@@ -351,7 +329,7 @@ class Clockwork:
             mean, spread = host.steal, 4.0
             self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))
             self.next_steal += STEAL_CHANGES_S
-        for woken in (self.wakes <= due).nonzero()[0]:
+        for woken in (self.wakes <= due).nonzero()[0] if self._may_sleep else ():
             self.asleep[woken], self.wakes[woken], self.burst[woken] = False, float("inf"), self._burst()
             if self.blocking[woken] and self._jobs is not None:
                 self.blocked[woken].append((float(self.began[woken]), self.now))

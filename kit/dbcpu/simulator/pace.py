@@ -30,7 +30,7 @@ class Changing(Protocol):
 
 class CpuPaces:
     """Of each of ``cpus`` CPUs by itself: ``slow`` is 0 at full speed and 1 where a piece takes ``toggle`` times as
-    long, and ``next_s`` when it changes. ``begin_s``: the start of time."""
+    long, and ``next_s`` when it changes, ``first_s`` the first of them. ``begin_s``: the start of time."""
 
     def __init__(self, host: Changing, cpus: int, rng: np.random.Generator, begin_s: float = 0.0) -> None:
         self._host, self._rng = host, rng
@@ -39,6 +39,7 @@ class CpuPaces:
             drawn = rng.random(cpus)
             self.slow = (drawn < host.toggle_slow).astype(np.float64) if host.toggle_form == "toggle" else drawn
             self.next_s = begin_s + rng.exponential([self._state_s(each) for each in self.slow.tolist()])
+        self.first_s = float(self.next_s.min())
 
     @property
     def times(self) -> Floats:
@@ -47,9 +48,12 @@ class CpuPaces:
 
     def turn(self, now_s: float) -> None:
         """Change what is due."""
+        if now_s < self.first_s:
+            return
         for cpu in (self.next_s <= now_s).nonzero()[0]:
             self.slow[cpu] = self._following(float(self.slow[cpu]))
             self.next_s[cpu] = now_s + self._rng.exponential(self._state_s(float(self.slow[cpu])))
+        self.first_s = float(self.next_s.min())
 
     def _following(self, slow: float) -> float:
         if self._host.toggle_form == "toggle":

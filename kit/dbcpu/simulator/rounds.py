@@ -22,9 +22,10 @@ from dbcpu.record import (
     Server,
     Session,
 )
-from dbcpu.simulator.engine import Clockwork, Trace
+from dbcpu.simulator.engine import Clockwork
 from dbcpu.simulator.host import GROUP, SimulatedHost
 from dbcpu.simulator.jobs import CallsInTurn, SharedJobs
+from dbcpu.simulator.trace import Trace
 from dbcpu.simulator.witness import simulate_witness
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dbcpu.simulator.engine import Floats, Trace
+from dbcpu.simulator.trace import Floats, Trace
 
 
 def segment(trace: Trace, from_s: float, to_s: float) -> Trace:

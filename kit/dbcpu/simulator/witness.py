@@ -3,9 +3,9 @@
 import numpy as np
 
 from dbcpu.record import CpuPace, Witness
-from dbcpu.simulator.engine import Floats, Trace
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.pace import CpuPaces
+from dbcpu.simulator.trace import Floats, Trace
 
 PIECES = 30
 MAX_HZ = 20.0
