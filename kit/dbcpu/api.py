@@ -4,7 +4,9 @@ Nothing here measures, prints, or reads ``dbcpu.toml``: the same arguments give 
 comes back is frozen. Every expected failure is a ``DbcpuError`` whose text is one sentence.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Self, get_args
 
@@ -13,7 +15,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
-from dbcpu.analysis.explain import explain, explain_rounds
+from dbcpu.analysis.explain import explain as explained
+from dbcpu.analysis.explain import explain_rounds
 from dbcpu.analysis.levels.per_round import one_variant
 from dbcpu.analysis.results.comparison import Comparison
 from dbcpu.analysis.results.run import Analysis
@@ -49,15 +52,29 @@ __all__ = [
 ]
 
 LevelsPer = Literal["session", "core", "vcpu"]
+STATUSES = ("complete", "running", "interrupted", "failed")
 
 
-def open_store(url: str | None = None) -> "Store":
+def explain(record: RunRecord) -> Analysis:
+    """All that follows from a run: its verdict, levels, sessions with their causes, findings.
+
+    Raises:
+        UsageError: what is given is no run.
+    """
+    return explained(_run(record))
+
+
+def open_store(url: str | os.PathLike[str] | None = None) -> "Store":
     """The store at ``url`` (a SQLite file or ``postgresql://...``), else at DBCPU_STORE, else the user's own.
 
     Raises:
+        UsageError: what is given is no address.
         StoreError: it cannot be reached or read, or there is none.
     """
-    return Store(database.open_store(url, create=False))
+    address = None if url is None else os.fspath(url)
+    if address is not None and (not address or "\0" in address):
+        raise UsageError(f"{address!r} is no store; give a file or a URL, or nothing for the usual one")
+    return Store(database.open_store(address, create=False))
 
 
 class Store(AbstractContextManager["Store"]):
@@ -92,7 +109,12 @@ class Store(AbstractContextManager["Store"]):
         """What is known of each run without reading it, newest first; at most ``limit``.
 
         Only those of this target, host, label and status (complete, running, interrupted, failed), where given.
+        Raises UsageError for a status that there is not, or a limit below 0.
         """
+        if status not in (None, *STATUSES):
+            raise UnknownName("status of a run", str(status), STATUSES)
+        if limit is not None:
+            _check_whole("limit", limit, 0)
         most = limit if label is None and status is None else None
         found = self._opened.list(most, target, host)
         return tuple(each for each in found if label in (None, each.label) and status in (None, each.status))[:limit]
@@ -131,8 +153,8 @@ def compare(
     """
     if levels_per not in (None, *get_args(LevelsPer)):
         raise UnknownName("unit of levels", str(levels_per), get_args(LevelsPer))
-    measured = [_side(name, (side,) if isinstance(side, RunRecord) else tuple(side)) for name, side in sides.items()]
-    return compare_sides(measured, floor_from(aa) if aa is not None else None, levels_per)
+    measured = [_side(name, side) for name, side in sides.items()]
+    return compare_sides(measured, floor_from(_run(aa)) if aa is not None else None, levels_per)
 
 
 def simulate(
@@ -158,6 +180,12 @@ def simulate(
     """
     if executions is not None and for_s is not None:
         raise UsageError("executions and for_s contradict each other; give one of them")
+    if executions is not None:
+        _check_whole("executions", executions, 1)
+    if for_s is not None and not (isinstance(for_s, int | float) and math.isfinite(for_s) and for_s > 0):
+        raise UsageError(f"for_s is {for_s!r}; give a number of seconds above 0")
+    _check_whole("repeats", repeats, 1)
+    _check_whole("seed", seed, 0)
     wanted = dict(changes or {})
     known = SimulatedHost.__struct_fields__
     for name in wanted:
@@ -167,6 +195,8 @@ def simulate(
     if isinstance(levels, str):
         info = chosen.info()
         levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info))
+    for level in levels:
+        _check_whole("a level", level, 1)
     return simulated(chosen, tuple(levels), repeats, seed, size, executions=executions, for_s=for_s, label=label)
 
 
@@ -174,7 +204,20 @@ def _name_of(run: str | RunSummary) -> str:
     return run if isinstance(run, str) else run.run_id
 
 
-def _side(name: str, records: Sequence[RunRecord]) -> MeasuredSide:
+def _side(name: str, side: RunRecord | Sequence[RunRecord]) -> MeasuredSide:
+    records = (side,) if isinstance(side, RunRecord) or not isinstance(side, Iterable) else tuple(side)
     if not records:
         raise UsageError(f"side {name!r} has no run; give one or several")
-    return measured_side(name, [Candidate(name, each) for each in records])
+    return measured_side(name, [Candidate(name, _run(each)) for each in records])
+
+
+def _run(given: RunRecord) -> RunRecord:
+    """What is given for a run: a path or an analysis in its place would fail somewhere inside."""
+    if not isinstance(given, RunRecord):
+        raise UsageError(f"a RunRecord is needed here, not {type(given).__name__}; read_record(path) reads one")
+    return given
+
+
+def _check_whole(name: str, value: int, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(f"{name} is {value!r}; give a whole number from {least} on")

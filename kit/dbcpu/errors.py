@@ -39,6 +39,11 @@ class UnknownName(UsageError):
         known = sorted(known)
         listed = ", ".join(known) or "none"
         super().__init__(f"no {what} is called {name!r}{did_you_mean(name, known)}; there are: {listed}")
+        self._given = (what, name, known)
+
+    def __reduce__(self) -> tuple[type["UnknownName"], tuple[str, str, list[str]]]:
+        # Else a process that waits for this error from another one gets a TypeError, or waits for ever.
+        return UnknownName, self._given
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

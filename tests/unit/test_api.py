@@ -1,9 +1,11 @@
 """The Python API: small, typed, cheap to import, and the same answers as the command line gives."""
 
+import pickle
 import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -98,6 +100,34 @@ def test_a_store_that_there_is_not_is_a_sentence(tmp_path: Path) -> None:
     assert not (tmp_path / "typo.db").exists()
 
 
+def test_a_store_is_named_by_a_path_too_and_not_by_nothing(store: str) -> None:
+    with dbcpu.open_store(Path(store)) as opened:
+        assert len(opened.runs()) == 2
+        with pytest.raises(errors.UsageError, match="limit is -1; give a whole number from 0 on"):
+            opened.runs(limit=-1)
+        with pytest.raises(errors.UsageError, match=r"no status of a run is called 'failing'.*did you mean 'failed'"):
+            opened.runs(status="failing")
+    for nothing in ("", "a\0b"):
+        with pytest.raises(errors.UsageError, match="is no store; give a file or a URL"):
+            dbcpu.open_store(nothing)
+
+
+@pytest.mark.parametrize("given", ["reports/x/record.json.gz", None, {}, OLD.header])
+def test_what_is_no_run_is_named(given: Any) -> None:
+    kind = type(given).__name__
+    with pytest.raises(errors.UsageError, match=f"a RunRecord is needed here, not {kind}"):
+        dbcpu.explain(given)
+    with pytest.raises(errors.UsageError, match=f"a RunRecord is needed here, not {kind}"):
+        dbcpu.compare({"one": noisy_run(1), "other": [given]})
+
+
+def test_an_unknown_name_is_known_in_another_process() -> None:
+    with pytest.raises(errors.UnknownName) as caught:
+        dbcpu.simulate("nope")
+    there = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - of this test
+    assert (type(there), str(there)) == (errors.UnknownName, str(caught.value))
+
+
 def test_a_record_file_comes_back_the_same(tmp_path: Path) -> None:
     dbcpu.write_record(tmp_path / "run.json.gz", OLD)
     assert dbcpu.read_record(tmp_path / "run.json.gz") == OLD
@@ -166,6 +196,13 @@ def test_a_simulated_host_is_changed_by_its_fields() -> None:
         ({"executions": 1, "for_s": 1.0}, "executions and for_s contradict each other"),
         ({"levels": "many"}, "'many' is no number or range"),
         ({"levels": ()}, "are not between 1 and"),
+        ({"levels": [True]}, "a level is True; give a whole number from 1 on"),
+        ({"executions": 0}, "executions is 0; give a whole number from 1 on"),
+        ({"executions": 2.5}, "executions is 2.5; give"),
+        ({"repeats": "3"}, "repeats is '3'; give"),
+        ({"seed": -1}, "seed is -1; give a whole number from 0 on"),
+        ({"for_s": float("nan")}, "for_s is nan; give a number of seconds above 0"),
+        ({"for_s": 0}, "for_s is 0; give"),
     ],
 )
 def test_what_cannot_be_simulated_is_a_sentence(given: dict[str, object], sentence: str) -> None:
