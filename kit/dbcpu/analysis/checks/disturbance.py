@@ -1,6 +1,7 @@
 """What else was on the host while it was measured?"""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -10,7 +11,7 @@ from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, typi
 from dbcpu.analysis.placement.pressure import full_share
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
-from dbcpu.record import UNLISTED
+from dbcpu.record import UNLISTED, Round
 from dbcpu.steal import steal_unseen
 
 DRIVER_SHARE = 0.05
@@ -68,14 +69,26 @@ def foreign_load(given: CheckInput) -> Finding | None:
             f"other processes used up to {percent(share)} of the host's CPUs {many}: by {worst.host_counters.source} "
             f"they were busy for longer than the sessions used them (N={worst.level})",
         )
-    top = max(worst.foreign, key=lambda process: process.cpu_s)
-    who = f"most of it {plain(top.command)} (pid {top.pid}: {seconds(top.cpu_s)} at N={worst.level})"
-    if top.pid == UNLISTED:
-        who = f"{seconds(top.cpu_s)} at N={worst.level}; which processes was not recorded"
     return noted(
         "foreign-load",
-        f"other processes used up to {percent(share)} of all vCPUs {many}, {who}",
+        f"other processes used up to {percent(share)} of all vCPUs {many}, {_most_used([each for _, each in loaded])}",
     )
+
+
+def _most_used(rounds: Sequence[Round]) -> str:
+    """Who used most in these rounds rounds, processes of one command together; "most" of more than half alone."""
+    used: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for each in rounds:
+        for process in each.foreign:
+            used[process.command][process.pid] += process.cpu_s
+    command, by_pid = max(used.items(), key=lambda pair: sum(pair[1].values()))
+    cpu_s = sum(by_pid.values())
+    where = f"{seconds(cpu_s)} {f'at N={rounds[0].level}' if len(rounds) == 1 else 'in these rounds'}"
+    if UNLISTED in by_pid:
+        return f"{where}; which processes was not recorded"
+    part = "most" if cpu_s > 0.5 * sum(sum(each.values()) for each in used.values()) else "the largest part"
+    who = f"pid {next(iter(by_pid))}" if len(by_pid) == 1 else plural(len(by_pid), "process")
+    return f"{part} of it {plain(command)} ({who}: {where})"
 
 
 def steal(given: CheckInput) -> Finding | None:

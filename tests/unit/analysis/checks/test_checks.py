@@ -122,6 +122,29 @@ def test_foreign_load_names_the_process() -> None:
     assert "foreign-load" not in codes([pair(foreign=(Foreign(7, "cron", 0.1, (0,)),))])
 
 
+@pytest.mark.parametrize(
+    ("foreign", "said"),
+    [
+        ((("python", 1, 0.41), ("sh", 2, 0.40), ("sh", 3, 0.40)), "most of it sh (2 processes: 800 ms at N=2)"),
+        (
+            (("python", 1, 0.4), ("sh", 2, 0.3), ("gzip", 3, 0.3)),
+            "the largest part of it python (pid 1: 400 ms at N=2)",
+        ),
+    ],
+)
+def test_who_used_most_of_it_is_who_used_more_than_half(foreign: Sequence[tuple[str, int, float]], said: str) -> None:
+    busy = tuple(Foreign(pid, command, cpu_s, (0,)) for command, pid, cpu_s in foreign)
+    assert said in found(record([*solos(), pair(foreign=busy)]))["foreign-load"].seen
+
+
+def test_who_used_most_is_added_up_over_the_rounds_with_such_load() -> None:
+    rounds = [
+        pair(foreign=(Foreign(1, "python", 0.5, (0,)), Foreign(2, "sh", 0.4, (0,)))),
+        pair(foreign=(Foreign(2, "sh", 0.6, (0,)),)),
+    ]
+    assert "most of it sh (pid 2: 1.00 s in these rounds)" in found(record([*solos(), *rounds]))["foreign-load"].seen
+
+
 def test_others_use_no_more_than_all_cpus_they_ran_on_where_sessions_are_held_on_one() -> None:
     """Both CPUs busy beside sessions that may use CPU 0 alone were 200 % of all vCPUs."""
     busy = (Foreign(7, "gzip", 1.8, (0,)), Foreign(8, "xz", 1.8, (1,)))
