@@ -134,13 +134,18 @@ def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) ->
 
 
 def earlier_runs(runs: ReadableRuns, header: Header, among: Iterable[RunSummary] | None = None) -> Iterator[RunSummary]:
-    """The complete runs before ``header``'s that are comparable with it, the newest first; by default of all runs."""
+    """The complete runs before ``header``'s that are comparable with it, the newest first; by default of all runs.
+
+    Of runs that started at the same moment, as imported and simulated ones do, the run_id decides: so does the store.
+    """
     hostname, own = header.host.hostname if header.host else "", history_key(header)
     for each in runs.newest_first(header.plan.target) if among is None else among:
         # Most runs of a shared store are of other hosts: their headers need not be read.
         if (each.target, each.hostname, each.status) != (header.plan.target, hostname, "complete"):
             continue
-        if each.run_id == header.run_id or not started_before(each.started_at, header.started_at):
+        if started_before(header.started_at, each.started_at) or (
+            not started_before(each.started_at, header.started_at) and each.run_id >= header.run_id
+        ):
             continue
         earlier = runs.history_key(each.run_id)
         if earlier is not None and same_history(own, earlier):

@@ -124,3 +124,17 @@ def test_old_runs_like_one_are_deleted_and_nothing_else(store: str, capsys: pyte
     assert main(given) == 0
     assert main(["delete", "--store", store]) == 2
     assert main(["delete", "run-4", "--like", "run-8", "--yes", "--store", store]) == 2
+
+
+def test_runs_that_started_at_the_same_moment_are_one_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As imported and simulated ones do: the run_id decides which is the newest."""
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        for name in ("b", "a", "c"):
+            opened.save(noisy_run(ord(name), run_id=name))
+        assert len({each.started_at for each in opened.list()}) == 1
+    assert main(["list", "--history", "--store", place]) == 0
+    assert "History of 1 target" in (said := capsys.readouterr().out)
+    assert "3 runs" in said

@@ -18,7 +18,7 @@ from dbcpu.analysis.results.comparison import (
     Side,
 )
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from dbcpu.formatting import number, percent, ranges, rate, seconds, times
+from dbcpu.formatting import number, percent, plural, ranges, rate, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
@@ -130,8 +130,8 @@ def _basis(decision: Decision) -> str:
     """What the claim rests on: the unit and how many of them."""
     spread = percent(decision.between_run_spread)
     if decision.between_run_source == RUNS:
-        own, other = decision.runs
-        return f"{own} {'run' if own == 1 else 'runs'} against {other}, which differ by {spread} (standard deviation)"
+        base, own = decision.runs
+        return f"{plural(own, 'run')} against {base}, which differ by {spread} (standard deviation)"
     if decision.between_run_source == HISTORY:
         return f"one run a side; {decision.between_run_runs} earlier runs differ by {spread} (standard deviation)"
     if decision.between_run_source == SITTING:
@@ -140,8 +140,8 @@ def _basis(decision: Decision) -> str:
 
 
 def _rounds(decision: Decision) -> str:
-    own, other = decision.rounds
-    return f"{own} {'round' if own == 1 else 'rounds'} against {other}"
+    base, own = decision.rounds
+    return f"{plural(own, 'round')} against {base}"
 
 
 def left_out_words(side: Side) -> str:

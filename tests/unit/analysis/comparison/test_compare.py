@@ -174,6 +174,8 @@ def test_three_rounds_against_three_never_decide_however_large_the_difference() 
     found = against(noisy_run(1, repeats=3), noisy_run(2, speed=3.0, repeats=3))
     assert {each.outcome for each in found.sides[1].decisions} == {TOO_FEW}
     assert "3 rounds against 3 cannot reach significance" in found.verdict[0]
+    fewer = against(noisy_run(1, repeats=3), noisy_run(2, repeats=2))
+    assert "2 rounds against 3 cannot reach significance" in fewer.verdict[0], "those of the side that is told first"
 
 
 def test_no_difference_says_what_could_have_been_seen() -> None:
