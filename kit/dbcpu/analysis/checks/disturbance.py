@@ -7,7 +7,13 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.placement.host_time import foreign_share, stolen_share, typical_foreign_share, typical_share
+from dbcpu.analysis.placement.host_time import (
+    foreign_share,
+    listed_share,
+    stolen_share,
+    typical_foreign_share,
+    typical_share,
+)
 from dbcpu.analysis.placement.pressure import full_share
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
@@ -71,12 +77,20 @@ def foreign_load(given: CheckInput) -> Finding | None:
         )
     return noted(
         "foreign-load",
-        f"other processes used up to {percent(share)} of all vCPUs {many}, {_most_used([each for _, each in loaded])}",
+        f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}",
     )
 
 
+def _who(given: CheckInput, loaded: Sequence[tuple[float, Round]]) -> str:
+    """Who they were; where no list has half of it, that."""
+    listed = [listed_share(each, given.vcpus, given.window_s(each)) for _, each in loaded]
+    if sum(listed) < 0.5 * sum(share for share, _ in loaded):
+        return "most of it processes that had ended before their round did: they are in no list"
+    return _most_used([each for _, each in loaded])
+
+
 def _most_used(rounds: Sequence[Round]) -> str:
-    """Who used most in these rounds rounds, processes of one command together; "most" of more than half alone."""
+    """Who used most in these rounds, processes of one command together; "most" of more than half alone."""
     used: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for each in rounds:
         for process in each.foreign:

@@ -18,6 +18,10 @@ from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
 
+TICK_S = 0.01
+MIN_LEFT_S = 0.05
+"""Of busy time less that of sessions: /proc/stat counts in ticks, and is read a moment after the sessions' counters."""
+
 
 def stolen_share(round_: Round) -> float | None:
     """Of all that the round's CPUs could have given; None where they were not sampled."""
@@ -44,18 +48,47 @@ def window_s(round_: Round) -> float:
 
 
 def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
-    """What other processes used of all vCPUs while the round lasted; 0 where either is not known.
+    """What other processes used of all vCPUs while the round lasted; 0 where nothing is known of it.
 
-    Sessions that are held on a part of the host's CPUs have fewer vCPUs than other processes: then all CPUs on which
-    these were seen count. Where only the database counts the host's CPUs, it is their share of all CPUs of the host.
+    The larger of two: what those used that were listed, and ``unlisted_share``. Sessions that are held on a part of the
+    host's CPUs have fewer vCPUs than other processes: then all CPUs on which these were listed count. Where only the
+    database counts the host's CPUs, it is their share of all CPUs of the host.
     At most 1: processes are counted in ticks of 10 ms, which may be more than a short round has.
     """
     if round_.host_counters:
         return others_share(round_) or 0.0
+    return min(1.0, max(listed_share(round_, vcpus, lasted_s), unlisted_share(round_)))
+
+
+def listed_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
+    """Of processes that were there when the round ended, and had used 20 ms at least."""
     if not vcpus or lasted_s <= 0:
         return 0.0
     seen = {cpu for process in round_.foreign for cpu in process.cpus}
-    return min(1.0, sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen))))
+    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen)))
+
+
+def unlisted_share(round_: Round) -> float:
+    """What the CPUs that sessions may use were busy beyond sessions, interrupts and dbcpu: by listed processes and by
+    those that had ended before the round did. A process that lives for a second is in no list.
+
+    0 where the CPU time of a session is not known, or what is left is no more than the grains of /proc/stat. That of
+    the driver counts as dbcpu's wherever it ran. Source: proc_stat(5)
+    """
+    used_s = [session.cpu_s for session in round_.sessions]
+    lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
+    if not used_s or None in used_s or lasted_s <= 0:
+        return 0.0
+    allowed = {cpu for session in round_.sessions for cpu in session.allowed_cpus}
+    rows = [row for row in round_.cpu_timeline if row.cpu in allowed] or round_.cpu_timeline
+    busy_s = sum(sum(row.busy_s) - sum(row.irq_s) - sum(row.softirq_s) for row in rows)
+    left_s = busy_s - sum(each or 0.0 for each in used_s) - _kit_s(round_)
+    return left_s / (lasted_s * len(rows)) if left_s >= max(MIN_LEFT_S, TICK_S * len(rows)) else 0.0
+
+
+def _kit_s(round_: Round) -> float:
+    cost = round_.cost
+    return cost.driver_cpu_s + (cost.sampler_cpu_s or 0.0) + (cost.witness_cpu_s or 0.0) if cost else 0.0
 
 
 def typical_foreign_share(rounds: Sequence[Round], vcpus: int | None) -> float:
