@@ -53,7 +53,8 @@ def round_of(
     order: int, sessions: Sequence[Session], window_s: float, at_s: float = 0.0, variant: str = "baseline",
     anchor: bool = False, steal_s: float = 0.0, use: ServerUse | None = None, error: str | None = None,
 ) -> Round:  # fmt: skip
-    """``at_s`` after the first; ``steal_s`` on each of two CPUs."""
+    """``at_s`` after the first; ``steal_s`` on each of two CPUs, which nothing but the sessions keeps busy."""
+    busy_s = min(window_s, sum(each.cpu_s or 0.0 for each in sessions) / 2)
     return Round(
         level=len(sessions),
         repeat=order,
@@ -65,7 +66,7 @@ def round_of(
         sessions=tuple(sessions),
         anchor=anchor,
         timeline_s=(0.0, window_s),
-        cpu_timeline=tuple(CpuSeries(cpu, (window_s,), (steal_s,), (0.0,), (0.0,)) for cpu in range(2)),
+        cpu_timeline=tuple(CpuSeries(cpu, (busy_s,), (steal_s,), (0.0,), (0.0,)) for cpu in range(2)),
         cost=KitCost(window_s, 0.01),
         server_use=use,
         error=error,

@@ -116,6 +116,35 @@ def test_an_unsteady_cpu_shows_in_rounds_that_share_nothing_too() -> None:
     assert "unsteady-cpu" not in found(record([*alone, *waiting]))
 
 
+def test_processes_that_ended_before_their_round_are_foreign_load_too() -> None:
+    """Each compiles one file: no list at the end of the round has them, and the CPUs were busy."""
+    sessions = [session(0), session(1)]
+    quiet = round_of(sessions, order=10, busy_s={0: SOLO_S, 1: SOLO_S})
+    assert "foreign-load" not in codes([quiet])
+    loaded = round_of(sessions, order=10, busy_s={0: 1.3 * SOLO_S, 1: 1.1 * SOLO_S})
+    loaded = replace(loaded, timeline_s=(0.0, 2 * SOLO_S))
+    seen = found(record([*solos(), loaded]))["foreign-load"].seen
+    assert "up to 9.9 % of all vCPUs (in 1 of 4 rounds), most of it processes that had ended before" in seen
+
+
+def test_interrupts_and_dbcpu_itself_are_no_foreign_load() -> None:
+    sessions = [session(0), session(1)]
+    loaded = round_of(sessions, order=10, busy_s={0: 1.3 * SOLO_S, 1: 1.3 * SOLO_S})
+    of_dbcpu = KitCost(SOLO_S, 0.2 * SOLO_S, 0.2 * SOLO_S, witness_cpu_s=0.2 * SOLO_S)
+    by_irq = [replace(each, irq_s=(0.1 * SOLO_S,), softirq_s=(0.2 * SOLO_S,)) for each in loaded.cpu_timeline]
+    assert "foreign-load" in codes([loaded])
+    assert "foreign-load" not in codes([replace(loaded, cost=of_dbcpu)])
+    assert "foreign-load" not in codes([replace(loaded, cpu_timeline=tuple(by_irq))])
+
+
+def test_load_on_cpus_that_sessions_may_not_use_is_found_only_in_the_list() -> None:
+    """What CPUs were busy counts where sessions may run: a neighbour beside a cpuset is no short-lived process."""
+    beside = round_of([session(0), session(1)], order=10, busy_s={0: SOLO_S, 1: SOLO_S, 2: SOLO_S, 3: SOLO_S})
+    assert "foreign-load" not in codes([beside])
+    unknown = [replace(each, allowed_cpus=()) for each in beside.sessions]
+    assert "foreign-load" in codes([replace(beside, sessions=tuple(unknown))])
+
+
 def test_foreign_load_names_the_process() -> None:
     seen = found(record([*solos(), pair(foreign=(Foreign(7, "gzip\x1b[31m", 0.9, (0,)),))]))
     assert "gzip [31m (pid 7" in seen["foreign-load"].seen

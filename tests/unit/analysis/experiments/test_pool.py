@@ -79,7 +79,7 @@ def test_a_gain_beyond_the_vcpus_has_a_caveat() -> None:
 
 def test_rounds_that_did_not_do_all_pieces_do_not_count() -> None:
     record = build.pool({2: 5.0, 10: 5.0}, rounds=1)
-    broken = replace(record.rounds[2], sessions=record.rounds[2].sessions[:-1])
+    broken = replace(record.rounds[2], sessions=record.rounds[2].sessions[:-1], cpu_timeline=())
     record = RunRecord(record.header, (*record.rounds[:2], broken))
     analysis = explain(record)
     assert analysis.pool is not None
@@ -177,7 +177,7 @@ def test_where_callers_wait_for_their_answers_it_is_said_and_waiting_for_a_call_
     in_turn = replace(run.header.plan, connections=2, one_at_a_time=True)
     apart = tuple(Execution(1.0 * at, 0.5) for at in range(10))
     members = tuple(replace(build.session(ordinal, [0.5] * 10), executions=apart) for ordinal in range(2))
-    rounds = [replace(each, sessions=members) if not each.anchor else each for each in run.rounds]
+    rounds = [replace(each, sessions=members, cpu_timeline=()) if not each.anchor else each for each in run.rounds]
     waited = RunRecord(replace(run.header, plan=in_turn), tuple(rounds))
     assert {each.span.elapsed_s for each in timed(waited) if each.span and not each.round.anchor} == {5.0}
     found = explain(waited)
