@@ -4,7 +4,6 @@ Nothing here measures, prints, or reads ``dbcpu.toml``: the same arguments give 
 comes back is frozen. Every expected failure is a ``DbcpuError`` whose text is one sentence.
 """
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -53,6 +52,8 @@ __all__ = [
 
 LevelsPer = Literal["session", "core", "vcpu"]
 STATUSES = ("complete", "running", "interrupted", "failed")
+
+DAY_S = 86_400
 
 
 def explain(record: RunRecord) -> Analysis:
@@ -182,8 +183,10 @@ def simulate(
         raise UsageError("executions and for_s contradict each other; give one of them")
     if executions is not None:
         _check_whole("executions", executions, 1)
-    if for_s is not None and not (isinstance(for_s, int | float) and math.isfinite(for_s) and for_s > 0):
-        raise UsageError(f"for_s is {for_s!r}; give a number of seconds above 0")
+    if for_s is not None and not (isinstance(for_s, int | float) and 0 < for_s <= DAY_S):
+        raise UsageError(
+            f"for_s is {for_s!r}; give a number of seconds above 0, at most {DAY_S}: every one is simulated"
+        )
     _check_whole("repeats", repeats, 1)
     _check_whole("seed", seed, 0)
     wanted = dict(changes or {})

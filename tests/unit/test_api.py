@@ -203,6 +203,7 @@ def test_a_simulated_host_is_changed_by_its_fields() -> None:
         ({"seed": -1}, "seed is -1; give a whole number from 0 on"),
         ({"for_s": float("nan")}, "for_s is nan; give a number of seconds above 0"),
         ({"for_s": 0}, "for_s is 0; give"),
+        ({"for_s": 1e12}, "for_s is 1000000000000.0; give a number of seconds above 0, at most 86400"),
     ],
 )
 def test_what_cannot_be_simulated_is_a_sentence(given: dict[str, object], sentence: str) -> None:
