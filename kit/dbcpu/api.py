@@ -41,6 +41,7 @@ __all__ = [
     "RunSummary",
     "SimulatedHost",
     "Store",
+    "analysis_json",
     "compare",
     "explain",
     "one_variant",
@@ -52,7 +53,6 @@ __all__ = [
 
 LevelsPer = Literal["session", "core", "vcpu"]
 STATUSES = ("complete", "running", "interrupted", "failed")
-
 DAY_S = 86_400
 
 
@@ -63,6 +63,20 @@ def explain(record: RunRecord) -> Analysis:
         UsageError: what is given is no run.
     """
     return explained(_run(record))
+
+
+def analysis_json(record: RunRecord) -> str:
+    """What ``dbcpu show FILE --json`` prints of a record file: one JSON object, by docs/schema/analysis-1.json.
+
+    Other runs of its target are not looked at: without a store, ``against_history`` is null.
+
+    Raises:
+        UsageError: what is given is no run.
+    """
+    from dbcpu.reports.documents.run import document  # whoever only reads and explains needs no reports
+    from dbcpu.reports.formats.json import render
+
+    return render(document(record, explain(record)))
 
 
 def open_store(url: str | os.PathLike[str] | None = None) -> "Store":

@@ -1,5 +1,6 @@
 """The Python API: small, typed, cheap to import, and the same answers as the command line gives."""
 
+import json
 import pickle
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 import dbcpu
 from dbcpu import api, errors
 from dbcpu.analysis.explain import explain
+from dbcpu.cli import main
 from dbcpu.simulator import preset
 from dbcpu.store.database import open_store
 from plugins import runs
@@ -51,6 +53,17 @@ def test_the_package_offers_what_the_api_has() -> None:
     assert {name: getattr(dbcpu, name) for name in dbcpu.__all__} == {name: getattr(api, name) for name in api.__all__}
     assert set(dbcpu.__all__) < set(dir(dbcpu))
     assert (files("dbcpu") / "py.typed").is_file()
+
+
+def test_analysis_json_is_what_the_command_line_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, file = three_on_two(), tmp_path / "run.json"
+    dbcpu.write_record(file, run)
+    assert main(["show", str(file), "--json"]) == 0
+    told = dbcpu.analysis_json(run)
+    assert json.loads(told) == json.loads(capsys.readouterr().out)
+    assert json.loads(told)["findings"]
+    with pytest.raises(errors.UsageError, match="a RunRecord is needed here, not Analysis"):
+        dbcpu.analysis_json(dbcpu.explain(run))  # type: ignore[arg-type]
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
+from dbcpu.cli._place import Place
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
@@ -23,7 +24,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
-_URL = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/", re.IGNORECASE)
 LONGEST_S = 30 * 86400.0
 
 
@@ -170,22 +170,9 @@ def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]
     return value
 
 
-def _checked_way(ctx: click.Context, parameter: click.Parameter, place: Any) -> Any:
-    """Raises UntrustedFile before anything is measured, where nothing could be written, and BadParameter for a URL."""
-    if place is not None and str(place) != "-":
-        from dbcpu.config.drafts import check_way
-
-        # A path has its double slashes in one; what follows may be a password, and is not repeated.
-        if found := _URL.match(str(place)):
-            raise click.BadParameter(f"a place on this machine was expected, and not {found[1]}://***")
-        check_way(Path(place))
-    return place
-
-
 def folder_option(*names: str, help_text: str) -> Callable[[Function], Function]:
     """A folder to write to, or None."""
-    folder = click.Path(file_okay=False, path_type=Path)
-    return click.option(*names, type=folder, metavar="DIR", callback=_checked_way, help=help_text)
+    return click.option(*names, type=Place(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
 
 
 def out_option(help_text: str) -> Callable[[Function], Function]:
@@ -194,7 +181,7 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
 
 
 record_option = click.option(
-    "--json", "json_file", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE", callback=_checked_way,
+    "--json", "json_file", type=Place(dir_okay=False, allow_dash=True), metavar="FILE",
     help="Also write the record to FILE (.json or .json.gz); - is standard output.",
 )  # fmt: skip
 
@@ -225,7 +212,7 @@ json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead o
 _TALKING = (
     click.option("--quiet", "-q", is_flag=True, help="Print only the result."),
     click.option("--verbose", "-v", is_flag=True, help="Print the figures of each round when it ends."),
-    click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", callback=_checked_way,
+    click.option("--log-file", type=Place(dir_okay=False, path_type=Path), metavar="FILE",
                  help="Add all progress to FILE too, with the time, and the figures of each round."),
     brief_option,
 )  # fmt: skip

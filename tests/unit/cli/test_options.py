@@ -127,6 +127,12 @@ def test_a_link_of_another_user_is_refused_before_anything_is_measured(
     assert capsys.readouterr().err.startswith(f"dbcpu: {tmp_path}/link is a link of user ")
 
 
+@pytest.mark.parametrize("words", [("run", "--out"), ("run", "--json"), ("run", "--log-file"), ("export", "--csv")])
+def test_an_empty_place_is_not_the_current_folder(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, ""]) == 2
+    assert "it is empty; give a path" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words", [("run", "--out"), ("run", "--json"), ("export", "--all", "--parquet"), ("list", "--history", "--out")]
 )
