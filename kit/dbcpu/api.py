@@ -29,7 +29,7 @@ from dbcpu.simulator.presets import USUAL
 from dbcpu.store import database
 from dbcpu.store.database import RunSummary
 from dbcpu.store.record_file import read as read_record
-from dbcpu.store.record_file import write_record
+from dbcpu.store.record_file import write_record as written
 
 __all__ = [
     "Analysis",
@@ -77,6 +77,19 @@ def analysis_json(record: RunRecord) -> str:
     from dbcpu.reports.formats.json import render
 
     return render(document(record, explain(record)))
+
+
+def write_record(path: str | os.PathLike[str], record: RunRecord) -> None:
+    """A record file, ``.json`` or ``.json.gz`` by its name. What is there is replaced in one step, or stays.
+
+    Raises:
+        UsageError: what is given is no run, or ``-``: nothing here prints.
+        StoreError: it cannot be written.
+    """
+    place = os.fspath(path)
+    if place in ("", "-"):
+        raise UsageError(f"{place!r} is no file to write to; give a path, such as ./run.json.gz")
+    written(place, _run(record))
 
 
 def open_store(url: str | os.PathLike[str] | None = None) -> "Store":

@@ -67,7 +67,7 @@ def python(names: dict[str, Any]) -> Callable[[str], str]:
 
 
 def test_the_python_page_shows_what_its_code_prints(update: bool) -> None:
-    assert run_page(DOCS / "python.md", {"python": python({})}, update=update) == 7
+    assert run_page(DOCS / "python.md", {"python": python({})}, update=update) == 8
 
 
 def as_text(found: duckdb.DuckDBPyConnection) -> str:

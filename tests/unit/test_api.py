@@ -66,6 +66,13 @@ def test_analysis_json_is_what_the_command_line_prints(tmp_path: Path, capsys: p
         dbcpu.analysis_json(dbcpu.explain(run))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("place", ["", "-"])
+def test_a_record_is_written_to_a_file_and_not_printed(place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(errors.UsageError, match="is no file to write to; give a path"):
+        dbcpu.write_record(place, OLD)
+    assert capsys.readouterr().out == ""
+
+
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'dbcpu' has no attribute 'explian'"):
         _ = dbcpu.explian  # type: ignore[attr-defined]
