@@ -64,7 +64,7 @@ class ProgressWatcher(Watcher):
     def agree(self, preview: Preview) -> None:
         self._rounds = self._usual = preview.rounds
         self._expected_s = preview.duration_s
-        self._at_most = "at most " if preview.at_most else ""
+        self._at_most = "usually at most " if preview.at_most else ""
         self._say(_described(preview))
         for finding in preview.findings:
             if finding.level >= Level.WARNING:
