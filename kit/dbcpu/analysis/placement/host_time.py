@@ -50,14 +50,14 @@ def window_s(round_: Round) -> float:
 def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     """What other processes used of all vCPUs while the round lasted; 0 where nothing is known of it.
 
-    The larger of two: what those used that were listed, and ``unlisted_share``. Sessions that are held on a part of the
+    The larger of two: what those used that were listed, and ``counted_share``. Sessions that are held on a part of the
     host's CPUs have fewer vCPUs than other processes: then all CPUs on which these were listed count. Where only the
     database counts the host's CPUs, it is their share of all CPUs of the host.
     At most 1: processes are counted in ticks of 10 ms, which may be more than a short round has.
     """
     if round_.host_counters:
         return others_share(round_) or 0.0
-    return min(1.0, max(listed_share(round_, vcpus, lasted_s), unlisted_share(round_)))
+    return min(1.0, max(listed_share(round_, vcpus, lasted_s), counted_share(round_)))
 
 
 def listed_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
@@ -68,7 +68,7 @@ def listed_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     return sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen)))
 
 
-def unlisted_share(round_: Round) -> float:
+def counted_share(round_: Round) -> float:
     """What the CPUs that sessions may use were busy beyond sessions, interrupts and dbcpu: by listed processes and by
     those that had ended before the round did. A process that lives for a second is in no list.
 
