@@ -1,5 +1,6 @@
 """A file or folder that a command is to write."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -24,5 +25,5 @@ class Place(click.Path):
         if str(place) != "-":
             from dbcpu.config.drafts import check_way
 
-            check_way(Path(place))
+            check_way(Path(os.fsdecode(place)))
         return place
