@@ -1,7 +1,7 @@
 """Stores the rounds of a run as they end, and says what is stored however it ends."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, StoreError
@@ -21,6 +21,15 @@ class Keeper(Protocol):
     def append(self, run_id: str, finished: Round) -> None: ...
 
     def finish(self, run_id: str, status: str, notes: Sequence[str] = ()) -> None: ...
+
+
+@contextmanager
+def told_before_rounds() -> Iterator[None]:
+    """Around all of a run: Ctrl-C while it is prepared says that nothing was stored. Raises Interrupted then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted before the first round; nothing was stored") from None
 
 
 def keep_rounds(

@@ -41,7 +41,7 @@ from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRec
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
-from dbcpu.workflows.keep_rounds import Keeper, keep_rounds
+from dbcpu.workflows.keep_rounds import Keeper, keep_rounds, told_before_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
 from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
@@ -101,6 +101,7 @@ class Watcher:
     def finished(self, done: Round) -> None: ...
 
 
+@told_before_rounds()
 def run(
     request: Request,
     choices: Choices,

@@ -93,7 +93,7 @@ def decision_words(decision: Decision) -> str:
         )
     numbers = f"{times(decision.ratio)}, 95 % interval {interval_words(decision)}, p = {decision.p:.2g}"
     if decision.outcome == NOT_SHOWN:
-        seen = f"; detectable: {percent(decision.detectable)} or more" if decision.detectable is not None else ""
+        seen = f"; detectable: {detectable_words(decision)} or more" if decision.detectable is not None else ""
         return f"{what}: {unshown_words(decision)} ({numbers}{seen}; {_basis(decision)})"
     if decision.outcome == BELOW_FLOOR:
         floor = percent(decision.floor)
@@ -102,6 +102,12 @@ def decision_words(decision: Decision) -> str:
         return f"{what}: no claim, {state_words(decision)} ({numbers}; {_basis(decision)})"
     state = f"; the interval includes that {decision.host_state}" if decision.host_state else ""
     return f"{what} {comparative(decision)} ({numbers}; {_basis(decision)}{state})"
+
+
+def detectable_words(decision: Decision) -> str:
+    """The smallest detectable difference: 12 %, or 2.5x where it is the whole of a figure and more."""
+    most = decision.detectable
+    return percent(most) if most is None or most < 1 else times(1 + most)
 
 
 def state_words(decision: Decision) -> str:

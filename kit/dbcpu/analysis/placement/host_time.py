@@ -70,7 +70,7 @@ def listed_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
 
 def counted_share(round_: Round) -> float:
     """What the CPUs that sessions may use were busy beyond sessions, interrupts and dbcpu: by listed processes and by
-    those that had ended before the round did. A process that lives for a second is in no list.
+    those in no list, which ended before the round did, or used less than 20 ms each.
 
     0 where the CPU time of a session is not known, or what is left is no more than the grains of /proc/stat. That of
     the driver counts as dbcpu's wherever it ran. Source: proc_stat(5)

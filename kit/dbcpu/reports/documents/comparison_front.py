@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.comparison.second_threads import of_sides
-from dbcpu.analysis.comparison.sentences import LEFT_OUT, left_out_words, state_words, unshown_words
+from dbcpu.analysis.comparison.sentences import LEFT_OUT, detectable_words, left_out_words, state_words, unshown_words
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
@@ -262,7 +262,7 @@ def unseen(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:
     """No difference found does not mean that there is none: the smallest that these rounds could show."""
     words = {SPREAD: "evenness"}
     missed = [
-        f"{name}: less than {percent(each.detectable)} in {words.get(each.summary, each.summary)}"
+        f"{name}: less than {detectable_words(each)} in {words.get(each.summary, each.summary)}"
         for name, each in decided
         if each.outcome == NOT_SHOWN and each.detectable is not None
     ]
