@@ -70,6 +70,11 @@ def header_from(data: object, source: str) -> Header:
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema is None:
         raise RecordFormatError(f"{source} has no schema number, so it is not a run recorded by dbcpu")
+    if isinstance(data, dict) and not {"plan", "rounds"} & data.keys():
+        raise RecordFormatError(
+            f"{source} holds no run; if it is the output of a command with --json, give what was measured: "
+            "dbcpu export RUN FILE.json"
+        )
     if type(schema) is not int or schema < 1:
         raise damaged(source, f"its schema is {str(schema)[:40]!r}, not a number from 1 up")
     if schema > SCHEMA:
@@ -115,6 +120,8 @@ def loads(text: str | bytes, source: str) -> Any:
     marks: tuple[Any, ...] = ("[", "{", ",") if isinstance(text, str) else (b"[", b"{", b",")
     if len(text) > MAX_BYTES or (len(text) > MAX_VALUES and sum(map(text.count, marks)) > MAX_VALUES):
         raise damaged(source, f"it is larger than any run ({MAX_BYTES >> 20} MiB, or {MAX_VALUES} values)")
+    if not text.strip():
+        raise damaged(source, "it is empty")
     try:
         return json.loads(text, parse_constant=_no_constant, parse_int=_integer)
     except RecursionError:

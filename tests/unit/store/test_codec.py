@@ -191,7 +191,18 @@ def test_json_that_is_no_run_at_all_has_no_schema(data: object) -> None:
         codec.from_data(data, "f.json")
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"a": NaN}', '{"a": -Infinity}', "[" * 100_000, b"\xff\xfe{}"])
+def test_what_a_command_printed_as_json_is_no_run() -> None:
+    with pytest.raises(RecordFormatError, match=r"^f\.json holds no run; .* dbcpu export RUN FILE\.json$"):
+        codec.from_data({"schema": 1, "run_id": "a", "outcome": {}}, "f.json")
+
+
+@pytest.mark.parametrize("text", [b"", "\n"])
+def test_a_file_without_content_is_called_empty(text: str | bytes) -> None:
+    with pytest.raises(RecordFormatError, match=r"^f\.json is damaged: it is empty; "):
+        codec.loads(text, "f.json")
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": NaN}', '{"a": -Infinity}', "[" * 100_000, b"\xff\xfe{}"])
 def test_text_that_is_not_json_is_damaged(text: str | bytes) -> None:
     with pytest.raises(RecordFormatError, match=r"^f\.json is damaged: "):
         codec.loads(text, "f.json")
