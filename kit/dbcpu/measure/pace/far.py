@@ -28,6 +28,8 @@ APART_S = 0.004
 TRIALS = 6
 LAST_S = 0.02
 """After the last piece its CPU time is asked for."""
+LEAST_SEEN, LEAST_SEEN_WARM = 0.25, 0.5
+"""Of the usual. The pace of a CPU changes by less than four times, and what is counted in part is mostly nothing."""
 _PROCESS, _DONE = re.compile(r"#(\d+)"), re.compile(r"\|(\d+) (\d+) (\d+) (\d+)")
 """Lines of an answer; any other is of a login shell that says something."""
 _LACKS = {"no-taskset": "it has no taskset", "no-awk": "it has no awk", "no-schedstat": "its kernel has no schedstat"}
@@ -172,7 +174,9 @@ class FarWitness(Witness):
             self._heard.setdefault(cpu, []).append(_Told(number, cpu_ns, result))
 
     def _pieces(self) -> list["_Piece"]:
-        """In the order of time. Without those of which the first part had not gone to sleep: they hold that, too."""
+        """In the order of time, without those that were counted in part: on a busy CPU it may not go to sleep between
+        two works, and then the next one holds what is missing.
+        """
         found = []
         for cpu, told in self._heard.items():
             at = {each.number: each for each in told}
@@ -186,8 +190,12 @@ class FarWitness(Witness):
                 and number - 1 in took
             ]
             if own:
-                usual_ns = median(each.warm_ns for each in own)
-                found += [each for each in own if each.warm_ns > usual_ns / 2]
+                usual_ns, usual_warm_ns = median(each.ns for each in own), median(each.warm_ns for each in own)
+                found += [
+                    each
+                    for each in own
+                    if each.ns > LEAST_SEEN * usual_ns and each.warm_ns > LEAST_SEEN_WARM * usual_warm_ns
+                ]
         return sorted(found, key=lambda each: each.at_s)
 
 
