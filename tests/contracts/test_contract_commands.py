@@ -8,6 +8,8 @@ import click
 import pytest
 
 from dbcpu import registry
+from dbcpu.cli._options import Duration, Pace
+from dbcpu.cli.fleet._options import Share
 
 COMMANDS = registry.names("cli")
 
@@ -38,3 +40,14 @@ def test_a_command_has_help_and_an_example(name: str) -> None:
 def test_a_command_file_is_short(name: str) -> None:
     file = Path(inspect.getfile(registry.load("cli", name)))
     assert file.read_text("utf-8").count("\n") <= 40, f"{file.name}: options, one call, one renderer"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_takes_nan_for_a_number(name: str) -> None:
+    """It compares as false with everything: a limit of NaN was passed by every figure."""
+    command = registry.load("cli", name).command
+    for leaf in leaves(command):
+        for parameter in leaf.params:
+            if isinstance(parameter.type, click.types.FloatParamType | Duration | Share | Pace):
+                with pytest.raises(click.BadParameter):
+                    parameter.type.convert("nan", parameter, None)

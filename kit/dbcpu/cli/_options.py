@@ -88,14 +88,14 @@ class SessionsPerCpu(click.ParamType[tuple[int, ...]]):
         return tuple(sorted({int(part) for part in parts}))
 
 
-class Hertz(click.FloatRange):
-    """Polls per second: 0.1 to 1000, and NaN is no number."""
+class Number(click.FloatRange):
+    """As ``click.FloatRange``, and NaN is no number: it is beyond no limit, and would switch off what it limits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        hertz = super().convert(value, param, ctx)
-        if math.isnan(hertz):
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
             self.fail(f"{value!r} is not a number", param, ctx)
-        return hertz
+        return number
 
 
 class Pace(click.ParamType[float | None]):
@@ -108,7 +108,7 @@ class Pace(click.ParamType[float | None]):
         if value in known:
             return known[value]
         try:
-            return Hertz(0.1, MAX_PACE_HZ).convert(value, param, ctx)
+            return Number(0.1, MAX_PACE_HZ).convert(value, param, ctx)
         except click.BadParameter:
             self.fail(f"{value!r} is not auto, off, or pieces per second from 0.1 to {MAX_PACE_HZ:g}", param, ctx)
 
@@ -225,7 +225,7 @@ def talking_options(function: Function) -> Function:
 
 def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     """A limit of ``dbcpu check``: a number, 0 for none; None when it is not given."""
-    return click.option(name, type=click.FloatRange(0.0, 1e6), metavar="LIMIT", help=help_text)
+    return click.option(name, type=Number(0.0, 1e6), metavar="LIMIT", help=help_text)
 
 
 class _TwoSpellings(click.Option):
@@ -307,7 +307,7 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
                      help="How to sample the server processes.  [default: the best that works here]"),
-        click.option("--hz", type=Hertz(0.1, 1000), default=hz, show_default=True, metavar="HZ",
+        click.option("--hz", type=Number(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
         click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dbcpu.cli._completion import offering, runs
-from dbcpu.cli._options import format_option, licence_option, out_option, shape_options, store_option
+from dbcpu.cli._options import Number, format_option, licence_option, out_option, shape_options, store_option
 
 
 @click.command
@@ -15,7 +15,7 @@ from dbcpu.cli._options import format_option, licence_option, out_option, shape_
 @out_option("Also write comparison.html, the other formats and the charts there.")
 @click.option("--size-for", "busy", type=click.IntRange(1, 100_000), metavar="CORES",
               help="Sizing: what the load of CORES busy cores of the first run needs on the other hosts.")  # fmt: skip
-@click.option("--ratio", type=click.FloatRange(1.0, 10.0), metavar="X", default=1.1, show_default=True,
+@click.option("--ratio", type=Number(1.0, 10.0), metavar="X", default=1.1, show_default=True,
               help="Sizing: largest slowest / fastest ratio that counts as even.")  # fmt: skip
 @shape_options
 @licence_option("Licence rule; NAME=RULE for one of the runs. Can be repeated.")
