@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -48,6 +49,7 @@ def test_no_option_takes_nan_for_a_number(name: str) -> None:
     command = registry.load("cli", name).command
     for leaf in leaves(command):
         for parameter in leaf.params:
-            if isinstance(parameter.type, click.types.FloatParamType | Duration | Share | Pace):
+            form: click.ParamType[Any] = parameter.type
+            if isinstance(form, click.types.FloatParamType | Duration | Share | Pace):
                 with pytest.raises(click.BadParameter):
-                    parameter.type.convert("nan", parameter, None)
+                    form("nan", parameter)

@@ -106,6 +106,7 @@ def compare_sides(
         levels_per=unit,
         loads_per=loads,
         unit=base.first.analysis.unit,
+        full_at=shared,
     )
 
 

@@ -46,6 +46,12 @@ UNIT_WORDS = {
 """What the interval of a decision includes or leaves out, by where the spread between runs is known from."""
 
 
+def metric_words(comparison: Comparison, metric: str) -> str:
+    """A metric, in the unit of the work, with the N at which it was taken."""
+    words = comparison.in_unit(METRIC_WORDS[metric])
+    return words.replace("N = vCPUs", f"N = {comparison.full_at}, which all have") if comparison.full_at else words
+
+
 def verdict(baseline: str, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...); max/min ...``."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
@@ -182,7 +188,7 @@ Ratio = tuple[float, float | None, float | None]
 def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
     """Of each metric of the bar chart the ratios to the baseline, one per side; none that only the baseline has."""
     series = [
-        (comparison.in_unit(METRIC_WORDS[metric]), tuple(_normalised(side.figure(metric)) for side in comparison.sides))
+        (metric_words(comparison, metric), tuple(_normalised(side.figure(metric)) for side in comparison.sides))
         for metric in NORMALISED
     ]
     return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.figures import ABSOLUTE, FULL_PACE, METRICS
 from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
-    METRIC_WORDS,
     UNIT_WORDS,
     interval_words,
     left_out_words,
+    metric_words,
     value_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
@@ -189,7 +189,7 @@ def _figures(comparison: Comparison) -> Section:
 
     compared = [Column("base", f"{base.name} there", kind="figure", value=own_base)]
     columns = (
-        Column("metric", "metric", kind="text", value=lambda row: comparison.in_unit(METRIC_WORDS[row[1].metric])),
+        Column("metric", "metric", kind="text", value=lambda row: metric_words(comparison, row[1].metric)),
         Column("name", "name", kind="name", value=lambda row: row[0].name),
         Column("value", "value", value=lambda row: value_words(row[1])),
         *(compared if any(map(elsewhere, rows)) else []),

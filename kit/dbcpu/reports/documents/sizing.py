@@ -84,7 +84,7 @@ def _ranking(sizing: Sizing) -> Section:
     columns = (
         HOST,
         Column("fair", "fair N", kind="figure", value=lambda row: row.kind.fair),
-        Column("undecided", "undecided", value=lambda row: short_ranges(row.kind.undecided_up_to_fair) or UNKNOWN),
+        Column("undecided", "undecided N", value=lambda row: short_ranges(row.kind.undecided_up_to_fair) or UNKNOWN),
         Column("fair_throughput", sizing.unit, rate, kind="figure", unit=sizing.unit,
                value=lambda row: row.kind.fair_throughput),
         Column("per_vcpu", "per vCPU", number, kind="figure"),

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide, measured
+from dbcpu.analysis.comparison.sentences import metric_words
 from dbcpu.analysis.levels.per_round import figures_by_round
 from dbcpu.analysis.results.comparison import (
     HISTORY,
@@ -231,6 +232,15 @@ def test_runs_without_a_level_in_common_are_not_measured_in_both(runs: int) -> N
     found = of(side("a", *base), side("b", *other))[0]
     assert {each.outcome for each in found.sides[1].decisions} == {NOT_MEASURED}
     assert "was not measured in both" in found.verdict[0]
+
+
+def test_figures_name_the_level_at_which_all_sides_were_measured() -> None:
+    """Where one side lacks N = vCPUs, the others are compared there neither."""
+    whole = noisy_run(1)
+    assert metric_words(of(side("a", whole), side("b", noisy_run(2)))[0], "throughput").endswith("at N = vCPUs")
+    found = of(side("a", whole), side("b", noisy_run(3, levels=(1,))))[0]
+    assert metric_words(found, "throughput") == "Mrows/s in total at N = 1, which all have"
+    assert found.sides[0].figure("throughput").value == pytest.approx(found.sides[0].figure("solo").value, rel=0.2)
 
 
 def test_an_interrupted_run_is_compared_by_what_it_has_and_says_so() -> None:
