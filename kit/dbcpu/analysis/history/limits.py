@@ -342,8 +342,10 @@ _NEGLIGIBLE = {"connect_s": 0.1, "steal": 0.01}
 
 
 def figure_words(value: Value) -> str:
-    """``throughput at N=8``."""
+    """``throughput at N=8``; one session alone is slower than nothing but itself, without the time it lost."""
     words = METRICS[value.metric][0]
+    if value.metric == "slowdown" and value.level == 1:
+        return f"{words} of a single session, by the time that it lost,"
     return f"{words} at N={value.level}" if value.level else words
 
 
