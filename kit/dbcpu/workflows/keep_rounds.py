@@ -39,21 +39,21 @@ def keep_rounds(
     finished: Callable[[Round], object],
     *,
     gaps: bool = False,
-    stored: int = 0,
+    stored: int | None = None,
 ) -> str:
     """Store each round as it ends, then the status of the run; returns the run_id.
 
     ``finished`` is called with each stored round. ``gaps``: a failed round does not end the run. ``stored``: rounds
-    that the run has already, to which these are added.
+    that the run has already, to which these are added; None of a new run.
 
     Raises:
         Interrupted, DbcpuError: whatever ended the rounds; the message adds how many are stored, and where.
     """
-    run_id, planned, kept = header.run_id, header.plan.rounds, stored
-    if stored:
-        store.reopen(header, stored)
-    else:
+    run_id, planned, kept = header.run_id, header.plan.rounds, stored or 0
+    if stored is None:
         store.begin(header)
+    else:
+        store.reopen(header, stored)
     try:
         for done in rounds:
             store.append(run_id, done)

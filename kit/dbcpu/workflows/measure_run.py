@@ -174,7 +174,7 @@ def run(
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
-        stored = len(earlier.rounds) if earlier else 0
+        stored = len(earlier.rounds) if earlier else None
         return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures, stored=stored)
 
 

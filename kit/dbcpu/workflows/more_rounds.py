@@ -86,7 +86,7 @@ def _request(header: Header, target: str | None) -> Request:
 
 
 def choices_of(record: RunRecord, host: str | None) -> Choices:
-    """The options with which the run was measured. A witness is there, at the same rate, if it was."""
+    """The options with which the run was measured. A witness is there, at the same rate, if it was in its rounds."""
     made, seen = record.header.plan, [each.witness for each in record.rounds if each.witness]
     return Choices(
         sessions="auto" if made.rounds is None else ranges(made.levels),
@@ -97,7 +97,7 @@ def choices_of(record: RunRecord, host: str | None) -> Choices:
         repeats=made.repeats,
         sampler=made.sampler,
         hz=made.hz,
-        pace=seen[-1].hz if seen else 0.0,
+        pace=seen[-1].hz if seen else 0.0 if record.rounds else None,
         vcpus=made.vcpus if made.vcpus_source == "--vcpus" else None,
         label=record.header.label,
         seed=made.seed,
@@ -128,7 +128,7 @@ def addition(record: RunRecord, asked: Asked) -> Addition:
 def unfinished(record: RunRecord) -> Addition | None:
     """What the plan of an interrupted run still has; None of a complete one, or where nothing is left."""
     made, done = record.header.plan, record.rounds
-    if record.header.status == "complete" or not done:
+    if record.header.status == "complete":
         return None
     specs = plan.rounds(made.levels, made.repeats, made.seed, made.variants)
     rest = specs[len(done) :]

@@ -74,7 +74,8 @@ def joined(earlier: RunRecord, now: Header, rounds: int | None) -> Header:
     header, done = earlier.header, len(earlier.rounds)
     planned = None if header.plan.rounds is None or rounds is None else done + rounds
     fresh = [note for note in now.notes if note not in header.notes]
-    note = f"added: the rounds after the first {done}, from {now.started_at} on, by dbcpu {__version__}"
+    which = f"the rounds after the first {done}" if done else "all rounds"
+    note = f"added: {which}, from {now.started_at} on, by dbcpu {__version__}"
     return replace(
         header,
         status="running",

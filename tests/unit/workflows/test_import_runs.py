@@ -117,7 +117,7 @@ def test_published_figures_belong_to_compare(capsys: pytest.CaptureFixture[str])
         (b"a,b\n1,2\n", "with the columns n,repeat,session,seconds or n,repeat,rate"),
         (b"\xff\xfe\x00", "it is not UTF-8 text"),
         (b"n,repeat,rate\n", "no line of figures"),
-        (b'{"schema": 1}', "x.csv is damaged"),
+        (b'{"schema": 1}', "x.csv holds no run"),
     ],
 )
 def test_what_is_no_run_is_refused_in_one_sentence(

@@ -212,7 +212,7 @@ def test_an_unknown_size_or_workload_is_refused_before_the_target_is_opened(
 def test_refused_confirmation_measures_and_keeps_nothing(measure: Callable[..., RunRecord], store: Store) -> None:
     target = FakeTarget(private=False)
     ear = Ear(press_ctrl_c("agree"))
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted, match=r"^interrupted before the first round; nothing was stored$"):
         measure(target, watcher=ear)
     assert store.list() == ()
     assert len(target.opened) == 1, "only the calibration's"

@@ -65,6 +65,15 @@ def test_an_interrupted_run_goes_on_with_its_own_plan() -> None:
     assert addition(interrupted(record, 2), Asked()).specs == whole[2:]
 
 
+def test_a_run_that_was_interrupted_in_its_first_round_gets_all_of_its_plan() -> None:
+    record = interrupted(measured(), 0)
+    plan = record.header.plan
+    assert addition(record, Asked()).specs == planned_rounds(plan.levels, plan.repeats, plan.seed, plan.variants)
+    assert choices_of(record, None).pace is None, "whether it had a witness is not known"
+    fresh = replace(record.header, started_at="2026-11-24T10:00:00+00:00")
+    assert joined(record, fresh, 6).notes[-1].startswith("added: all rounds, from 2026-11-24T10")
+
+
 def test_an_interrupted_adaptive_run_asks_its_planner_with_all_rounds() -> None:
     record = interrupted(measured(), 1)
     adaptive = RunRecord(replace(record.header, plan=replace(record.header.plan, rounds=None)), record.rounds)
