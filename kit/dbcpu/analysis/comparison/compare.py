@@ -107,6 +107,7 @@ def compare_sides(
         loads_per=loads,
         unit=base.first.analysis.unit,
         full_at=shared,
+        as_delivered=any(one.witness for each in sides for run in each.runs for one in run.record.rounds),
     )
 
 

@@ -32,6 +32,8 @@ METRIC_WORDS = {
     "solo_at_full_pace": "Mrows/s, single session at full pace",
     "throughput_at_full_pace": "Mrows/s in total at N = vCPUs, at full pace",
 }
+DELIVERED = ("solo", "loaded", "throughput", "effective_cores")
+"""What the page of a run shows at one pace where a witness ran."""
 NORMALISED = ("solo", "throughput", "spread")
 """The metrics of the bar chart in which the baseline is 1."""
 
@@ -47,9 +49,11 @@ UNIT_WORDS = {
 
 
 def metric_words(comparison: Comparison, metric: str) -> str:
-    """A metric, in the unit of the work, with the N at which it was taken."""
+    """A metric, in the unit of the work, with the N and the pace of the CPUs that it is of."""
     words = comparison.in_unit(METRIC_WORDS[metric])
-    return words.replace("N = vCPUs", f"N = {comparison.full_at}, which all have") if comparison.full_at else words
+    if comparison.full_at:
+        words = words.replace("N = vCPUs", f"N = {comparison.full_at}, which all have")
+    return f"{words}, as delivered" if comparison.as_delivered and metric in DELIVERED else words
 
 
 def verdict(baseline: str, side: Side) -> str:

@@ -179,6 +179,7 @@ class Comparison(Struct, frozen=True):
     ``levels_per``: what decides is compared at the same N (PER_SESSION), or the same N PER_CORE or PER_VCPU.
     ``loads_per``: the unit of the sides' ``shared_levels``, '' for hosts of the same size. ``unit``: of throughput.
     ``full_at``: the N that stands for N = vCPUs where some run lacks that, None where each has its own.
+    ``as_delivered``: a run had a witness, so that its own page has other figures, at one pace.
     """
 
     workload: str
@@ -189,6 +190,7 @@ class Comparison(Struct, frozen=True):
     loads_per: str = ""
     unit: str = ROWS_UNIT
     full_at: int | None = None
+    as_delivered: bool = False
 
     def in_unit(self, words: str) -> str:
         """Words that are written for Mrows/s."""

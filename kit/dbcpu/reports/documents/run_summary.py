@@ -163,6 +163,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     if same:
         paced = f"the figures of N={short_ranges(same)} are without what its changes cost (at one pace)"
         parts.append(f"{paced}, tables of sessions with it (as delivered)")
+    elif 1 not in delivered:
+        parts.append("the single-session time is without what its changes cost (at one pace), all else as delivered")
     if pace.tolerance > reference.tolerance:
         parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
