@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Self, get_args
 
-from msgspec.structs import replace
+import msgspec
+from msgspec.structs import asdict
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.decisions import floor_from
@@ -26,10 +27,8 @@ from dbcpu.record import Header, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, host_with
 from dbcpu.simulator import simulate as simulated
 from dbcpu.simulator.presets import USUAL
-from dbcpu.store import database
+from dbcpu.store import database, record_file
 from dbcpu.store.database import RunSummary
-from dbcpu.store.record_file import read as read_record
-from dbcpu.store.record_file import write_record as written
 
 __all__ = [
     "Analysis",
@@ -79,6 +78,17 @@ def analysis_json(record: RunRecord) -> str:
     return render(document(record, explain(record)))
 
 
+def read_record(path: str | os.PathLike[str]) -> RunRecord:
+    """The run in a record file; whether it is compressed is seen from its content.
+
+    Raises:
+        UsageError: what is given is no path.
+        StoreError: the file is missing or cannot be read.
+        RecordFormatError: it holds no run, a damaged one, or one of a newer schema.
+    """
+    return record_file.read(_path(path))
+
+
 def write_record(path: str | os.PathLike[str], record: RunRecord) -> None:
     """A record file, ``.json`` or ``.json.gz`` by its name. What is there is replaced in one step, or stays.
 
@@ -86,10 +96,10 @@ def write_record(path: str | os.PathLike[str], record: RunRecord) -> None:
         UsageError: what is given is no run, or ``-``: nothing here prints.
         StoreError: it cannot be written.
     """
-    place = os.fspath(path)
+    place = _path(path)
     if place in ("", "-"):
         raise UsageError(f"{place!r} is no file to write to; give a path, such as ./run.json.gz")
-    written(place, _run(record))
+    record_file.write_record(place, _run(record))
 
 
 def open_store(url: str | os.PathLike[str] | None = None) -> "Store":
@@ -99,7 +109,7 @@ def open_store(url: str | os.PathLike[str] | None = None) -> "Store":
         UsageError: what is given is no address.
         StoreError: it cannot be reached or read, or there is none.
     """
-    address = None if url is None else os.fspath(url)
+    address = None if url is None else _path(url)
     if address is not None and (not address or "\0" in address):
         raise UsageError(f"{address!r} is no store; give a file or a URL, or nothing for the usual one")
     return Store(database.open_store(address, create=False))
@@ -181,6 +191,7 @@ def compare(
     """
     if levels_per not in (None, *get_args(LevelsPer)):
         raise UnknownName("unit of levels", str(levels_per), get_args(LevelsPer))
+    _check("sides", sides, Mapping, "a dict, such as {'old': record, 'new': other}")
     measured = [_side(name, side) for name, side in sides.items()]
     return compare_sides(measured, floor_from(_run(aa)) if aa is not None else None, levels_per)
 
@@ -204,8 +215,13 @@ def simulate(
     from the preset, such as ``{"steal": 0.1}``. The same arguments give the same record.
 
     Raises:
-        UsageError: an unknown name, or a number that makes no sense.
+        UsageError: an unknown name, a number that makes no sense, or not of the type that is asked for.
     """
+    _check("host", host, str | SimulatedHost, "the name of a preset, or a SimulatedHost")
+    _check("levels", levels, str | Sequence, "numbers of sessions, or a text such as '1-8,16'")
+    _check("size", size, str, "tiny, short, medium or long")
+    _check("label", label, str, "a text")
+    _check("changes", changes, Mapping | None, "a dict, such as {'steal': 0.1}")
     if executions is not None and for_s is not None:
         raise UsageError("executions and for_s contradict each other; give one of them")
     if executions is not None:
@@ -216,12 +232,7 @@ def simulate(
         )
     _check_whole("repeats", repeats, 1)
     _check_whole("seed", seed, 0)
-    wanted = dict(changes or {})
-    known = SimulatedHost.__struct_fields__
-    for name in wanted:
-        if name not in known:
-            raise UnknownName("field of a simulated host", name, known)
-    chosen = host_with(host, wanted) if isinstance(host, str) else replace(host, **wanted)
+    chosen = _changed(host, dict(changes or {}))
     if isinstance(levels, str):
         info = chosen.info()
         levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info))
@@ -230,7 +241,21 @@ def simulate(
     return simulated(chosen, tuple(levels), repeats, seed, size, executions=executions, for_s=for_s, label=label)
 
 
+def _changed(host: str | SimulatedHost, wanted: Mapping[str, Any]) -> SimulatedHost:
+    known = SimulatedHost.__struct_fields__
+    for name in wanted:
+        if name not in known:
+            raise UnknownName("field of a simulated host", str(name), known)
+    try:
+        typed = msgspec.convert({**asdict(SimulatedHost()), **wanted}, SimulatedHost)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"changes do not fit a simulated host: {error}") from None
+    named = {name: getattr(typed, name) for name in wanted}
+    return host_with(host, named) if isinstance(host, str) else msgspec.structs.replace(host, **named)
+
+
 def _name_of(run: str | RunSummary) -> str:
+    _check("run", run, str | RunSummary, "a run_id, or a summary from runs()")
     return run if isinstance(run, str) else run.run_id
 
 
@@ -246,6 +271,17 @@ def _run(given: RunRecord) -> RunRecord:
     if not isinstance(given, RunRecord):
         raise UsageError(f"a RunRecord is needed here, not {type(given).__name__}; read_record(path) reads one")
     return given
+
+
+def _path(given: str | os.PathLike[str]) -> str:
+    _check("path", given, str | os.PathLike, "a text or a pathlib.Path")
+    return os.fspath(given)
+
+
+def _check(name: str, value: object, kind: Any, words: str) -> None:
+    """What has another type would fail somewhere inside, with an error of Python's."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} is of the type {type(value).__name__}; give {words}")
 
 
 def _check_whole(name: str, value: int, least: int) -> None:

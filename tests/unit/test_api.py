@@ -193,6 +193,23 @@ def test_what_cannot_be_compared_is_a_sentence(
         dbcpu.compare(sides, **given)  # type: ignore[arg-type]
 
 
+def test_sides_without_names_are_a_sentence() -> None:
+    with pytest.raises(errors.UsageError, match="sides is of the type list; give a dict, such as "):
+        dbcpu.compare([noisy_run(1), noisy_run(2)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [None, 5])
+def test_what_names_no_run_and_no_file_is_a_sentence(given: Any, store: str) -> None:
+    with dbcpu.open_store(store) as opened:
+        for ask in (opened.explain, opened.record, opened.header):
+            with pytest.raises(errors.UsageError, match=r"run is of the type .*; give a run_id, or a summary"):
+                ask(given)
+    with pytest.raises(errors.UsageError, match=r"path is of the type .*; give a text or a pathlib\.Path"):
+        dbcpu.read_record(given)
+    with pytest.raises(errors.UsageError, match=r"path is of the type RunRecord; give "):
+        dbcpu.write_record(noisy_run(1), "run.json")  # type: ignore[arg-type]
+
+
 def test_the_same_simulation_gives_the_same_record() -> None:
     given = {"levels": "1-2", "repeats": 2, "seed": 3, "size": "tiny"}
     once = dbcpu.simulate("this-vm", **given)  # type: ignore[arg-type]
@@ -223,6 +240,12 @@ def test_a_simulated_host_is_changed_by_its_fields() -> None:
         ({"seed": -1}, "seed is -1; give a whole number from 0 on"),
         ({"for_s": float("nan")}, "for_s is nan; give a number of seconds above 0"),
         ({"for_s": 0}, "for_s is 0; give"),
+        ({"host": None}, "host is of the type NoneType; give the name of a preset, or a SimulatedHost"),
+        ({"levels": 3}, "levels is of the type int; give numbers of sessions, or a text such as '1-8,16'"),
+        ({"size": None}, "size is of the type NoneType; give tiny, short, medium or long"),
+        ({"changes": [1]}, "changes is of the type list; give a dict"),
+        ({"changes": {"steal": "x"}}, r"changes do not fit a simulated host: .* `\$\.steal`"),
+        ({"changes": {"cores": 1.5}}, r"changes do not fit a simulated host: .* `\$\.cores`"),
         ({"for_s": 1e12}, "for_s is 1000000000000.0; give a number of seconds above 0, at most 86400"),
     ],
 )
