@@ -9,7 +9,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
-from dbcpu.hosts.topology import HIDDEN_PROCESSES, usable_vcpus
+from dbcpu.hosts.topology import HIDDEN_PROCESSES, usable_cores, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import AUTONOMOUS, RDS, HostInfo
@@ -83,6 +83,18 @@ def vcpus_of(given: int | None, info: HostInfo | None, target: Target) -> tuple[
         return given, "--vcpus"
     known = [found for found in (usable_vcpus(info) if info else None, target.vcpus()) if found]
     return min(known, key=lambda found: found[0]) if known else (None, "unknown")
+
+
+def seen_cores(info: HostInfo | None, cores: int | None, threads: int | None, vcpus: int | None) -> int | None:
+    """Those that the host shows, else as ``cores_of``. Raises UsageError where what is given contradicts the host."""
+    seen = usable_cores(info) if info else None
+    given = cores_of(cores, threads, vcpus)
+    if seen is not None and given not in (None, seen):
+        raise UsageError(
+            f"the host shows {plural(seen, 'core')}, and {given} are given; --cores and --threads-per-core are for "
+            "hosts that cannot be looked at: leave them out"
+        )
+    return given if seen is None else seen
 
 
 def cores_of(cores: int | None, threads: int | None, vcpus: int | None) -> int | None:

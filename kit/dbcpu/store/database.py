@@ -196,6 +196,8 @@ class Store(AbstractContextManager["Store"]):
             return newest[0]
         if name in found:
             return name
+        if name.startswith("label:"):
+            raise UsageError("label:TEXT stands for runs in dbcpu compare alone; give a run_id, which dbcpu list shows")
         if not found:
             raise UsageError(
                 f"no run in the store {self.shown} begins with {name!r}; the newest are {', '.join(newest)}; "

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,8 @@ def _runs(side: str, store: str | None) -> list[str]:
 
 
 def _labelled(label: str, store: str | None) -> list[str]:
+    if not label.strip():
+        raise UsageError(f"{BY_LABEL} needs a label, such as {BY_LABEL}old; `dbcpu list` shows the labels there are")
     with open_store(store, create=False) as opened:
         found = [each.run_id for each in opened.list() if each.label == label and each.status == "complete"]
     if not found:
@@ -302,7 +305,10 @@ def _named(sides: Sequence[_Given]) -> list[_Given]:
     else:
         letters = [chr(ord("A") + at) if at < 26 else str(at + 1) for at in range(len(sides))]
         names = [f"run{'s' if len(each.candidates) > 1 else ''} {at}" for each, at in zip(sides, letters, strict=True)]
-    return [replace(each, name=plain(each.name) or name) for each, name in zip(sides, names, strict=True)]
+    found = [replace(each, name=plain(each.name) or name) for each, name in zip(sides, names, strict=True)]
+    if twice := next((name for name, times in Counter(each.name for each in found).items() if times > 1), None):
+        raise UsageError(f"two of these are called {twice!r}; give each a name of its own: NAME=RUN")
+    return found
 
 
 def _file_stem(written: str) -> str:

@@ -45,7 +45,7 @@ def list_runs(
     if not runs and out is not None:
         click.echo(f"nothing is written to {out}", err=True)
     if not as_json and len(found) > len(runs):
-        click.echo(f"only the newest {limit} are shown; --limit 0 shows all", err=True)
+        click.echo("older runs are not shown; --limit 0 shows all", err=True)
     if out is not None and words is not None and runs:
         _write(runs, words, out, all_shown=len(found) == len(runs))
 

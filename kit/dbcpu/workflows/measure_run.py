@@ -30,7 +30,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
-from dbcpu.measure.preflight import best_sampler, cores_of, counted_instead, examine, vcpus_of
+from dbcpu.measure.preflight import best_sampler, counted_instead, examine, seen_cores, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, limits_of_a_session, own_pids
 from dbcpu.measure.samplers.base import load_sampler
@@ -294,7 +294,7 @@ def _plan(
             "the number of vCPUs of the database is unknown; give --vcpus N, or the levels: --sessions 1-8"
         )
     variants: tuple[str, ...] = plan.AA if choices.aa else (BASELINE,)
-    cores = usable_cores(info) if info else cores_of(choices.cores, choices.threads_per_core, vcpus)
+    cores = seen_cores(info, choices.cores, choices.threads_per_core, vcpus)
     levels = experiment.levels(choices.sessions, vcpus or 1, cores)
     make_room_for_files(max(levels))
     specs = experiment.specs(levels, choices.repeats, seed, variants)

@@ -167,7 +167,7 @@ def test_results_and_remarks_go_separate_ways(tmp_path: Path) -> None:
     out, err = child.communicate(timeout=60)
     assert child.returncode == 0
     assert [line.split()[0] for line in out.splitlines()] == ["run", "r2"]
-    assert err == "only the newest 1 are shown; --limit 0 shows all\n"
+    assert err == "older runs are not shown; --limit 0 shows all\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -83,7 +83,7 @@ def test_the_index_says_what_is_left_out_and_of_no_run_there_is_none(tmp_path: P
 def test_list_says_when_there_are_more(limit: str) -> None:
     result = run("list", "--limit", limit)
     assert len(result.stdout.splitlines()) == (2 if limit == "1" else 3)
-    assert ("only the newest 1 are shown" in result.stderr) is (limit == "1")
+    assert ("older runs are not shown" in result.stderr) is (limit == "1")
 
 
 @pytest.mark.parametrize("name", ["run.json", "run.json.gz"])

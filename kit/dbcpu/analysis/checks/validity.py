@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise
+from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
@@ -85,7 +86,10 @@ def incomplete_run(given: CheckInput) -> Finding | None:
         return None
     words = plural(done, "round") if planned is None else f"{done} of {planned} rounds"
     level = Level.PROBLEM if header.status == "failed" else Level.WARNING
-    return noted("incomplete-run", f"the run is {header.status} with {words}", level=level)
+    found = noted("incomplete-run", f"the run is {header.status} with {words}", level=level)
+    if why_no_more(header):
+        return found
+    return replace(found, remedy=f"go on with it: `dbcpu more {header.run_id}`, or measure again: `dbcpu run`")
 
 
 def no_reference(given: CheckInput) -> Finding | None:

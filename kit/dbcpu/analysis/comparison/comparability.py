@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from dbcpu.analysis.results.comparison import Difference
 from dbcpu.errors import UsageError
+from dbcpu.formatting import plural
 from dbcpu.record import Header
 
 
@@ -111,7 +112,7 @@ def _facts(header: Header) -> dict[str, str]:
         "tool version": header.tool_version,
         "hints": _hints(header),
         "variant": ", ".join(plan.variants),
-        "amount": f"{plan.executions} executions" if plan.executions else f"for {plan.for_s or 0:g} s",
+        "amount": plural(plan.executions, "execution") if plan.executions else f"for {plan.for_s or 0:g} s",
         "vCPUs": "" if plan.vcpus is None else str(plan.vcpus),
         "sampler": plan.sampler,
     }

@@ -48,7 +48,7 @@ class Cause(StrEnum):
         """Whether something was lost, and to what is known."""
         return self not in (Cause.NONE, Cause.UNEXPLAINED)
 
-    NONE = "none", "not slower", "#8a949e", "o", "the evidence does not account for it"
+    NONE = "none", "within tolerance", "#8a949e", "o", "the evidence does not account for it"
     SHARED_CORE = (
         "shared_core", "shared core", "#d55e00", "s", "sessions ran on both hardware threads of one core",
         ("misplaced", "shared-cores", "cores-fewer-than-shown"), False,

@@ -1,0 +1,20 @@
+"""Cores that are given for a host: needed where it cannot be looked at, and no contradiction where it can."""
+
+import pytest
+
+from dbcpu.errors import UsageError
+from dbcpu.measure.preflight import seen_cores
+from dbcpu.simulator import preset
+
+
+def test_what_the_host_shows_counts() -> None:
+    info = preset("c4.4xlarge").info()
+    assert seen_cores(info, None, None, 16) == 8
+    assert seen_cores(info, 8, 2, 16) == 8, "the same may be said"
+    assert seen_cores(None, None, 2, 16) == 8
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(4, None), (None, 1)])
+def test_cores_that_the_host_does_not_show_are_refused(cores: int | None, threads: int | None) -> None:
+    with pytest.raises(UsageError, match=r"the host shows 8 cores, and (4|16) are given; .* leave them out"):
+        seen_cores(preset("c4.4xlarge").info(), cores, threads, 16)
