@@ -58,7 +58,7 @@ def solo_drift(given: CheckInput) -> Finding | None:
     return noted(
         "solo-drift",
         f"the single-session time was {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
-        f"{moved.later} ({percent(moved.change)})",
+        f"{moved.later} ({'+' if moved.change > 0 else ''}{percent(moved.change)})",
     )
 
 

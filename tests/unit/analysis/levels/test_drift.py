@@ -75,7 +75,7 @@ def test_where_nothing_else_tells_of_the_noise_three_solo_rounds_may_differ_by_a
 
 def test_it_is_a_finding_with_both_times() -> None:
     (finding,) = [each for each in explain(run_of(1.0, 1.0, 1.2)).findings if each.code == "solo-drift"]
-    assert "1.80 s at the start and 2.16 s at the end (20 %)" in finding.seen
+    assert "1.80 s at the start and 2.16 s at the end (+20 %)" in finding.seen
 
 
 def test_without_a_solo_round_nothing_is_said() -> None:
