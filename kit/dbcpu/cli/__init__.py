@@ -30,7 +30,7 @@ AGAIN_S = 0.02
 """After this time a Ctrl-C that Python dropped comes again."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
-_PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
+PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
 _CLOSED = "standard output is closed; send it to a file, or to /dev/null"
 
 
@@ -143,7 +143,7 @@ def _report(error: BaseException) -> int:
 
 def _without_password(sentence: str) -> str:
     """A URL is quoted also where none was expected, such as in place of a file."""
-    return _PASSWORD.sub(r"\1:***@", sentence)
+    return PASSWORD.sub(r"\1:***@", sentence)
 
 
 def _say(sentence: str, code: int) -> int:

@@ -2,6 +2,7 @@
 
 import click
 
+from dbcpu.cli._label import Label
 from dbcpu.cli._options import together
 
 _COUNT = click.IntRange(1, 65_536)
@@ -15,6 +16,6 @@ facts_options = together(
     click.option("--workload", metavar="NAME", help="What the work was; only runs with the same name are compared."),
     click.option("--unit", metavar="UNIT", help="Unit of the rates, such as Mrows/s or loops/s."),
     click.option("--date", metavar="DATE", help="When it was measured, such as 2026-01-31."),
-    click.option("--label", metavar="TEXT", help="Label stored with the run."),
+    click.option("--label", type=Label(), metavar="TEXT", help="Label stored with the run."),
 )
 """``cpus cores model host kind workload unit date label``; None where not given."""

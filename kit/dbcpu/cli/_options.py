@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
+from dbcpu.cli._label import Label
 from dbcpu.cli._place import Place
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean
@@ -317,7 +318,7 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
         click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",
                      help="The same as vCPUs per core: 2 with SMT, 1 without."),
-        click.option("--label", "-l", metavar="TEXT", default="", help="Label stored with the run."),
+        click.option("--label", "-l", type=Label(), metavar="TEXT", default="", help="Label stored with the run."),
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
                      help="Random seed for the order of rounds.  [default: a new one, which is recorded]"),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 import click
 from msgspec import Struct
 
+from dbcpu.cli._label import Label
 from dbcpu.cli._options import Duration, Function, Number, together
 from dbcpu.errors import did_you_mean
 
@@ -114,7 +115,8 @@ _RUN_OPTIONS = (
     click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Random seed."),
     click.option("--run-effect", type=Number(), default=0.0, metavar="SD",
                  help="Relative standard deviation of the speed of whole runs, 0 to 0.5; the seed draws it."),
-    click.option("--label", default="", metavar="TEXT", help="Label stored with the run.  [default: what the host is]"),
+    click.option("--label", type=Label(), default="", metavar="TEXT",
+                 help="Label stored with the run.  [default: what the host is]"),
     click.option("--target", metavar="NAME",
                  help="Store the run as of this target: one history, whatever is changed.  [default: the host's name]"),
     click.option("--variants", metavar="LIST",

@@ -203,6 +203,16 @@ def test_a_url_is_no_run(store: str, capsys: pytest.CaptureFixture[str], command
 
 
 @pytest.mark.parametrize(
+    "command", [("simulate", "this-vm"), ("run", "sqlite"), ("soak", "sqlite"), ("import", "times.csv")]
+)
+def test_a_label_holds_no_password(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main((*command, "--label", f"before {WITH_PASSWORD}")) == 2
+    said = capsys.readouterr().err
+    assert "it holds a password, and a label is stored and shown with the run" in said
+    assert "CRET" not in said
+
+
+@pytest.mark.parametrize(
     "command",
     [
         ("import", WITH_PASSWORD), ("export", "last", WITH_PASSWORD), ("topology", WITH_PASSWORD),
