@@ -93,7 +93,7 @@ def write_record(path: str | os.PathLike[str], record: RunRecord) -> None:
     """A record file, ``.json`` or ``.json.gz`` by its name. What is there is replaced in one step, or stays.
 
     Raises:
-        UsageError: what is given is no run, or ``-``: nothing here prints.
+        UsageError: what is given is no run, or is not named so, or is ``-``: nothing here prints.
         StoreError: it cannot be written.
     """
     place = _path(path)

@@ -66,6 +66,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def decimal_s(value: float | None) -> str:
+    """Seconds for a column: to a millisecond, and below a tenth of a second to a tenth of one."""
+    return number(value, 3 if value is None or abs(value) >= 0.1 else 4)
+
+
 def bare(value: float) -> str:
     """All digits of a whole number, six of any other; never as 2.7e+06."""
     if float(value).is_integer():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.formatting import bare, count, percent, plural, ranges, rate, short_ranges
+from dbcpu.formatting import bare, count, decimal_s, percent, plural, ranges, rate, short_ranges
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,14 @@ def test_counts_and_small_rates_have_none_either() -> None:
 
 def test_nothing_has_no_sign() -> None:
     assert [percent(share) for share in (-0.0001, 0.0, -0.021, 0.96, None)] == ["0.0 %", "0.0 %", "-2.1 %", "96 %", "-"]
+
+
+def test_times_of_a_column_have_two_digits_or_more() -> None:
+    """0.008 and 0.011 are no ratio of 1.50, which was of 0.0077 and 0.0115."""
+    assert [decimal_s(each) for each in (None, 0.0077, 0.0115, 0.1, 12.34567)] == [
+        "-",
+        "0.0077",
+        "0.0115",
+        "0.100",
+        "12.346",
+    ]

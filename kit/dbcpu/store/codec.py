@@ -70,16 +70,16 @@ def header_from(data: object, source: str) -> Header:
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema is None:
         raise RecordFormatError(f"{source} has no schema number, so it is not a run recorded by dbcpu")
-    if isinstance(data, dict) and not {"plan", "rounds"} & data.keys():
-        raise RecordFormatError(
-            f"{source} holds no run; if it is the output of a command with --json, give what was measured: "
-            "dbcpu export RUN FILE.json"
-        )
     if type(schema) is not int or schema < 1:
         raise damaged(source, f"its schema is {str(schema)[:40]!r}, not a number from 1 up")
     if schema > SCHEMA:
         raise RecordFormatError(
             f"{source} has schema {schema}, newer than {SCHEMA}, the newest this dbcpu knows; update dbcpu"
+        )
+    if isinstance(data, dict) and not {"plan", "rounds"} & data.keys():
+        raise RecordFormatError(
+            f"{source} holds no run; if it is the output of a command with --json, give what was measured: "
+            "dbcpu export RUN FILE.json"
         )
     header = decode(Header, data, source)
     if reason := _unfit(header) or header_inconsistency(header):
@@ -126,6 +126,8 @@ def loads(text: str | bytes, source: str) -> Any:
         return json.loads(text, parse_constant=_no_constant, parse_int=_integer)
     except RecursionError:
         raise damaged(source, "it is nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise damaged(source, f"it is not text in UTF-8 (byte {error.start})") from None
     except ValueError as error:
         raise damaged(source, f"it is not JSON ({str(error)[:80]})") from None
 

@@ -71,7 +71,8 @@ def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
     """Write a run, round by round; ``-`` is standard output.
 
     Raises:
-        StoreError: not a .json or .json.gz name, or as ``write_file``.
+        UsageError: not a .json or .json.gz name.
+        StoreError: as ``write_file``.
         UntrustedFile: as ``write_file``.
         RecordFormatError: the run holds a value that JSON cannot.
     """
@@ -82,7 +83,7 @@ def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
         return
     target = Path(path)
     if not target.name.endswith(SUFFIXES) and not _is_device(target):
-        raise StoreError(
+        raise UsageError(
             f"{target} does not end in .json or .json.gz; name the file so, and it is written in that form"
         )
     write_file(target, (piece.encode("ascii") for piece in pieces))

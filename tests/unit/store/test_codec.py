@@ -196,6 +196,11 @@ def test_what_a_command_printed_as_json_is_no_run() -> None:
         codec.from_data({"schema": 1, "run_id": "a", "outcome": {}}, "f.json")
 
 
+def test_what_is_no_text_is_called_so() -> None:
+    with pytest.raises(RecordFormatError, match=r"^f\.json is damaged: it is not text in UTF-8 \(byte 2\); "):
+        codec.loads(b'{"\xcc": 1}', "f.json")
+
+
 @pytest.mark.parametrize("text", [b"", "\n"])
 def test_a_file_without_content_is_called_empty(text: str | bytes) -> None:
     with pytest.raises(RecordFormatError, match=r"^f\.json is damaged: it is empty; "):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.errors import RecordFormatError, StoreError
+from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.store import codec, record_file
 from plugins import runs
 
@@ -47,7 +47,7 @@ def test_run_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_other_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"run\.txt does not end in \.json or \.json\.gz"):
+    with pytest.raises(UsageError, match=r"run\.txt does not end in \.json or \.json\.gz"):
         record_file.write_record(tmp_path / "run.txt", RUN)
 
 

@@ -67,7 +67,7 @@ def headline(analysis: Analysis) -> Headline:
 
 
 def one_word(analysis: Analysis) -> str:
-    """``equal``, ``partly`` (equal up to the vCPUs), ``unequal``, ``slower`` (equal, and not at full speed), or
+    """``equal``, ``partly`` (equal up to the vCPUs), ``unequal``, ``slower`` (not at full speed, unequal not shown), or
     ``inconclusive``; '' for an experiment, whose answer is another.
     """
     if analysis.experiment is not None:

@@ -73,8 +73,8 @@ def _state_words(side: Side) -> str:
         if plain is not None and paced is not None and plain.ratio and paced.ratio:
             return (
                 f"At the full pace of the CPUs {what} is {times(paced.ratio)} (95 % interval {interval_words(paced)}), "
-                f"as delivered {times(plain.ratio)}: the state of the CPUs meanwhile accounts for "
-                f"{times(plain.ratio / paced.ratio)}, by the witness."
+                f"as delivered {times(plain.ratio)}: by the witness, that the CPUs themselves were slower or "
+                f"faster meanwhile accounts for {times(plain.ratio / paced.ratio)}."
             )
     return ""
 

@@ -26,7 +26,7 @@ def drawing() -> Iterator[None]:
 
 
 def saved(figure: Figure, forms: Sequence[str]) -> dict[str, bytes]:
-    """The figure as each of ``forms`` (``svg``, ``png``), within ``drawing``; it is empty afterwards."""
+    """The figure as each of ``forms`` (``svg``, ``png``), within ``drawing``."""
     # The parts are arranged once, not twice for each form, which would be most of the time.
     if arrange := figure.get_layout_engine():
         arrange.execute(figure)
@@ -36,5 +36,4 @@ def saved(figure: Figure, forms: Sequence[str]) -> dict[str, bytes]:
         out = BytesIO()
         figure.savefig(out, format=form, dpi=PNG_DPI, metadata=_WITHOUT_DATE[form])
         made[form] = with_titles(out.getvalue()) if form == "svg" else out.getvalue()
-    # Its parts refer to each other: a drawing of 1,000 sessions would stay until some later collection.
     return made

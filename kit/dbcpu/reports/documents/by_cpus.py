@@ -5,13 +5,12 @@ from functools import partial
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
 from dbcpu.analysis.levels.outcome import GOOD, PARTLY
 from dbcpu.analysis.results.fact import Fact
-from dbcpu.formatting import bare, listed, number, percent, plural, rate, times
+from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 from dbcpu.reports.plain_data import plain_data
 
-SECONDS = partial(number, digits=3)
 NAME = "Throughput by CPUs"
 READING = (
     "Throughput with more CPUs, at the same number of sessions per CPU. Along the dashed line every CPU adds as much "
@@ -29,9 +28,9 @@ COLUMNS = (
     Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
     Column("times", "of 1 CPU", times, kind="figure"),
     Column("share", "efficiency", percent, kind="figure"),
-    Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
-    Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
-    Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
+    Column("mean_s", "avg s", decimal_s, kind="figure", unit="s"),
+    Column("least_s", "min s", decimal_s, kind="figure", unit="s"),
+    Column("most_s", "max s", decimal_s, kind="figure", unit="s"),
     Column("rounds", "rounds", kind="figure"),
 )
 

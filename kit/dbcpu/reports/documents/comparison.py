@@ -1,7 +1,6 @@
 """A comparison of sides: figures, decisions, levels, differences, findings, and the sizing of each host."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -27,7 +26,7 @@ from dbcpu.analysis.results.comparison import (
     SideRun,
 )
 from dbcpu.findings import Finding, Level
-from dbcpu.formatting import listed, number, percent, plural, rate, times
+from dbcpu.formatting import decimal_s, listed, number, percent, plural, rate, times
 from dbcpu.record import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
@@ -37,7 +36,7 @@ from dbcpu.reports.documents.lines import Line, comparing, titled_table
 from dbcpu.reports.plain_data import plain_data
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "median_s": ("elapsed s", partial(number, digits=3)),
+    "median_s": ("elapsed s", decimal_s),
     "throughput": ("Mrows/s", rate),
     "max_over_min": ("max/min", number),
 }

@@ -14,7 +14,7 @@ VERDICTS = {
     "equal": "all sessions get the same CPU at full speed, up to the vCPUs and beyond",
     "partly": "up to the vCPUs, not beyond",
     "unequal": "at some N up to the vCPUs some sessions are slower than others",
-    "slower": "all sessions get the same CPU, and not at full speed",
+    "slower": "sessions (or one alone) are not at full speed, and unequal shares were not shown",
     "inconclusive": "the run does not permit an answer, usually because of noise; that is no statement of equality",
 }
 TERMS = (*VERDICTS.items(), (UNKNOWN, "not known, or a pool or soak, which has a question of its own"))

@@ -67,12 +67,13 @@ def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     ]
     ref = analysis.reference
     if ref is not None:
+        counted = "" if plan.sampler in (IMPORTED, "none") else ", unless the kernel counted the loss"
         lines.append(
             (
                 "baseline",
                 f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({_solo_rounds(record, ref.sessions)}, noise {percent(ref.spread)}; "
-                f"a session's slowdown below {times(ref.limit)} is noise unless counted)",
+                f"a slowdown below {times(ref.limit)} may be noise{counted})",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)

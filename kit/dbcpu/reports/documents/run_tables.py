@@ -28,15 +28,14 @@ from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_published
-from dbcpu.formatting import count, number, percent, ranges, rate, seconds, times
+from dbcpu.formatting import count, decimal_s, number, percent, ranges, rate, seconds, times
 from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import causes, lane_place, sessions_of_round, slowed
 
-MILLISECONDS = partial(number, digits=3)
 VARIANT = Column("variant", "variant", kind="name", meaning="setting of the host")
 LEVEL = Column("level", "N", meaning="concurrent sessions")
-SECONDS = Column("median_s", "elapsed s", MILLISECONDS, unit="s", meaning="median elapsed time of one execution")
+SECONDS = Column("median_s", "elapsed s", decimal_s, unit="s", meaning="median elapsed time of one execution")
 MAX_OVER_MIN = Column("max_over_min", "max/min", number, meaning="slowest session / fastest session of a round")
 SPREAD = Column("cv", "CV", percent, meaning="standard deviation / mean of the elapsed times")
 ANSWER = {Answer.YES: "yes", Answer.NO: "no", Answer.UNDECIDED: "?"}
@@ -106,7 +105,7 @@ def details_table(analysis: Analysis) -> Table:
         *((VARIANT,) if len({each.variant for each in analysis.levels}) > 1 else ()),
         LEVEL,
         *(
-            Column(f"p{share}_s", f"p{share} s", MILLISECONDS, unit="s", value=of(f"p{share}_s"),
+            Column(f"p{share}_s", f"p{share} s", decimal_s, unit="s", value=of(f"p{share}_s"),
                    meaning=f"{share} % of the executions take at most so long")
             for share in (50, 95, 99)
         ),

@@ -1,7 +1,6 @@
 """The variants of one run compared with its first: a sentence each, figures by level, decisions."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
@@ -20,7 +19,7 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import UNKNOWN, count, listed, number, percent, plural, rate
+from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
@@ -28,7 +27,6 @@ from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
-SECONDS = partial(number, digits=3)
 VARIANT_SPREAD = "mean logarithm of max/min over every N measured under both, from the fewer cores to the more vCPUs"
 """Of the same sessions on the same host: a level with more sessions than a variant leaves vCPUs counts, too."""
 MAX_LOSS = 0.1
@@ -129,10 +127,10 @@ def _levels(found: Variants) -> Section:
     columns = (
         Column("level", "N", kind="figure"),
         Column("variant", "variant", kind="name"),
-        Column("median_s", "elapsed s", SECONDS, kind="figure", unit="s"),
-        Column("least_s", "min s", SECONDS, kind="figure", unit="s"),
-        Column("mean_s", "avg s", SECONDS, kind="figure", unit="s"),
-        Column("most_s", "max s", SECONDS, kind="figure", unit="s"),
+        Column("median_s", "elapsed s", decimal_s, kind="figure", unit="s"),
+        Column("least_s", "min s", decimal_s, kind="figure", unit="s"),
+        Column("mean_s", "avg s", decimal_s, kind="figure", unit="s"),
+        Column("most_s", "max s", decimal_s, kind="figure", unit="s"),
         Column("cv", "CV", percent, kind="figure"),
         Column("max_over_min", "max/min", number, kind="figure"),
         Column("slow", "slow group", count, kind="figure"),

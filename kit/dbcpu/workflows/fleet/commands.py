@@ -64,6 +64,8 @@ def begin(
     targets = selected(read_inventory(inventory, url), select)
     refuse_production(targets)
     targets = placed(targets, origin, host)
+    if not dry_run:
+        _needs_dask()
     bounds = Bounds(at_once or usual_at_once(), failures, Window.parse(window) if window else None)
     limits = {"at_once": bounds.at_once, "failures": failures, "window": window}
     made, items, ahead = plan_campaign(campaign, targets, Choices(**choices), options, limits)
@@ -73,7 +75,6 @@ def begin(
     if dry_run:
         click.echo("nothing was connected to, started or stored")
         return 0
-    _needs_dask()
     with _stations_store(store), open_store(store) as opened:
         confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
         opened.campaigns.create(made, items)
