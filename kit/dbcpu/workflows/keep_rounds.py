@@ -1,8 +1,8 @@
 """Stores the rounds of a run as they end, and says what is stored however it ends."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Protocol, Self
 
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, StoreError
 from dbcpu.formatting import plural
@@ -23,13 +23,18 @@ class Keeper(Protocol):
     def finish(self, run_id: str, status: str, notes: Sequence[str] = ()) -> None: ...
 
 
-@contextmanager
-def told_before_rounds() -> Iterator[None]:
-    """Around all of a run: Ctrl-C while it is prepared says that nothing was stored. Raises Interrupted then."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted before the first round; nothing was stored") from None
+class Preparing:
+    """Around all of a run: Ctrl-C says that nothing was stored, until ``over``. Raises Interrupted then."""
+
+    def __init__(self) -> None:
+        self.over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt) and not self.over:
+            raise Interrupted("interrupted before the first round; nothing was stored") from None
 
 
 def keep_rounds(

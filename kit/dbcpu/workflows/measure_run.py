@@ -41,7 +41,7 @@ from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRec
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
-from dbcpu.workflows.keep_rounds import Keeper, keep_rounds, told_before_rounds
+from dbcpu.workflows.keep_rounds import Keeper, Preparing, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
 from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
@@ -101,7 +101,6 @@ class Watcher:
     def finished(self, done: Round) -> None: ...
 
 
-@told_before_rounds()
 def run(
     request: Request,
     choices: Choices,
@@ -126,7 +125,7 @@ def run(
     """
     experiment = experiment or load_experiment("sweep").open_experiment(ExperimentOptions())
     seed = _begin(choices, watcher)
-    with ExitStack() as stack:
+    with Preparing() as preparing, ExitStack() as stack:
         guard = stack.enter_context(Guard())
         opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
         stack.enter_context(telling_what_is_left(opened.target))
@@ -174,7 +173,7 @@ def run(
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
-        stored = len(earlier.rounds) if earlier else None
+        preparing.over, stored = True, len(earlier.rounds) if earlier else None
         return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures, stored=stored)
 
 

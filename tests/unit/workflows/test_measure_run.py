@@ -240,6 +240,18 @@ def test_ctrl_c_before_the_first_round_says_that_none_was_finished(
     assert store.load("last").header.status == "interrupted"
 
 
+def test_ctrl_c_while_a_whole_run_is_closed_does_not_say_that_nothing_was_stored(
+    measure: Callable[..., RunRecord], store: Store
+) -> None:
+    class Slow(FakeTarget):
+        def __exit__(self, *exception: object) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(Slow())
+    assert store.load("last").header.status == "complete"
+
+
 def test_lost_connections_fail_the_run_and_keep_the_rounds_before(
     measure: Callable[..., RunRecord], store: Store
 ) -> None:

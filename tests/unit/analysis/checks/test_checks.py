@@ -48,6 +48,7 @@ def test_a_failed_round_is_told_once_not_per_session() -> None:
 def test_incomplete_runs_say_how_far_they_came() -> None:
     seen = found(record([*solos(), pair()], status="interrupted", planned=15))
     assert seen["incomplete-run"].seen == "the run is interrupted with 4 of 15 rounds"
+    assert "`dbcpu more " in seen["incomplete-run"].remedy
     assert "incomplete-run" not in codes([pair()], status="complete")
 
 

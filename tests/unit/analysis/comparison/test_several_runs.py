@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide, measured
-from dbcpu.analysis.comparison.sentences import metric_words
+from dbcpu.analysis.comparison.sentences import decision_words, metric_words
 from dbcpu.analysis.levels.per_round import figures_by_round
 from dbcpu.analysis.results.comparison import (
     HISTORY,
@@ -25,7 +25,7 @@ from dbcpu.analysis.results.comparison import (
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.record import RunRecord
-from dbcpu.simulator import SimulatedHost
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import noisy_run, with_variants
 from support.builders.luck import lucky_runs, slower
 
@@ -241,6 +241,20 @@ def test_figures_name_the_level_at_which_all_sides_were_measured() -> None:
     found = of(side("a", whole), side("b", noisy_run(3, levels=(1,))))[0]
     assert metric_words(found, "throughput") == "Mrows/s in total at N = 1, which all have"
     assert found.sides[0].figure("throughput").value == pytest.approx(found.sides[0].figure("solo").value, rel=0.2)
+
+
+def test_what_a_page_shows_at_one_pace_is_named_as_delivered() -> None:
+    by_turns = replace(HOST, toggle=1.6, pace_hz=20.0)
+    paced, other = (simulate(by_turns, (1, 2), 3, seed, size="short") for seed in (1, 2))
+    found = of(side("a", paced), side("b", other))[0]
+    assert metric_words(found, "solo") == "Mrows/s, single session, as delivered"
+    assert metric_words(found, "spread") == "max/min, cores to vCPUs"
+
+
+@pytest.mark.parametrize(("share", "words"), [(0.021, "2.1 %"), (0.5, "50 %"), (1.5, "2.50x")])
+def test_a_detectable_difference_of_more_than_the_whole_is_a_factor(share: float, words: str) -> None:
+    decision = Decision("throughput", NOT_SHOWN, "N=2", (6, 6), 1.0, 0.5, 2.0, 0.5, detectable=share)
+    assert f"detectable: {words} or more" in decision_words(decision)
 
 
 def test_an_interrupted_run_is_compared_by_what_it_has_and_says_so() -> None:
