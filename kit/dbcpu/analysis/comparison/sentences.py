@@ -50,10 +50,13 @@ UNIT_WORDS = {
 
 def metric_words(comparison: Comparison, metric: str) -> str:
     """A metric, in the unit of the work, with the N and the pace of the CPUs that it is of."""
-    words = comparison.in_unit(METRIC_WORDS[metric])
-    if comparison.full_at:
-        words = words.replace("N = vCPUs", f"N = {comparison.full_at}, which all have")
+    words = _of_level(comparison, metric)
     return f"{words}, as delivered" if comparison.as_delivered and metric in DELIVERED else words
+
+
+def _of_level(comparison: Comparison, metric: str) -> str:
+    words = comparison.in_unit(METRIC_WORDS[metric])
+    return words.replace("N = vCPUs", f"N = {comparison.full_at}") if comparison.full_at else words
 
 
 def verdict(baseline: str, side: Side) -> str:
@@ -192,7 +195,7 @@ Ratio = tuple[float, float | None, float | None]
 def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
     """Of each metric of the bar chart the ratios to the baseline, one per side; none that only the baseline has."""
     series = [
-        (metric_words(comparison, metric), tuple(_normalised(side.figure(metric)) for side in comparison.sides))
+        (_of_level(comparison, metric), tuple(_normalised(side.figure(metric)) for side in comparison.sides))
         for metric in NORMALISED
     ]
     return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)

@@ -39,12 +39,17 @@ def _short(value: float | None) -> str:
     return seconds(value) if value is None or value >= 1e-3 else f"{number(value * 1e3)} ms"
 
 
+def _since(at_s: float) -> str:
+    """One decimal: segments last a second or a minute."""
+    return f"{number(at_s, 1)} s" if at_s < 90 else f"{number(at_s / 60, 1)} min"
+
+
 def _range(span: tuple[float | None, float | None]) -> str:
     return f"{number(span[0])} to {number(span[1])}" if span[0] else "-"
 
 
 _SEGMENT = (
-    Column("at_s", "from min", lambda at_s: number(at_s / 60, 1), unit="s", meaning="minutes since the first segment"),
+    Column("at_s", "from", _since, unit="s", meaning="since the first segment began"),
     Column("executions", "executions", count, meaning="that ended in the segment"),
     Column("median_s", "median", seconds, unit="s", meaning="time of one execution"),
     Column("fast_s", "5 %", seconds, unit="s", meaning="5 % of the executions are faster"),
@@ -142,12 +147,12 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
         lines.append(("bimodal", f"{both}, {share}"))
     if soak.worst is not None:
         worst = soak.segments[soak.worst]
-        when = f"the {duration(worst.lasted_s)} from {number(worst.at_s / 60, 1)} min"
+        when = f"the {duration(worst.lasted_s)} from {_since(worst.at_s)}"
         lost = f"run-queue wait {percent(worst.queue)}, steal {percent(worst.steal)}"
         lines.append(("slowest", f"{when}: {seconds(worst.median_s)}, {lost}"))
     if soak.trend is not None:
         lines.append(("drift", f"{percent(soak.trend.change)} from start to end (p = {soak.trend.p:.2g})"))
-    lines += [("gap", f"{duration(gap.to_s - gap.from_s)} from {number(gap.from_s / 60, 1)} min: {plain(gap.why)}")
+    lines += [("gap", f"{duration(gap.to_s - gap.from_s)} from {_since(gap.from_s)}: {plain(gap.why)}")
               for gap in soak.gaps]  # fmt: skip
     return tuple(lines)
 
