@@ -28,7 +28,7 @@ APART_S = 0.004
 TRIALS = 6
 LAST_S = 0.02
 """After the last piece its CPU time is asked for."""
-LEAST_SEEN, LEAST_SEEN_WARM = 0.25, 0.5
+MIN_COUNTED, MIN_COUNTED_WARM = 0.25, 0.5
 """Of the usual. The pace of a CPU changes by less than four times, and what is counted in part is mostly nothing."""
 _PROCESS, _DONE = re.compile(r"#(\d+)"), re.compile(r"\|(\d+) (\d+) (\d+) (\d+)")
 """Lines of an answer; any other is of a login shell that says something."""
@@ -194,7 +194,7 @@ class FarWitness(Witness):
                 found += [
                     each
                     for each in own
-                    if each.ns > LEAST_SEEN * usual_ns and each.warm_ns > LEAST_SEEN_WARM * usual_warm_ns
+                    if each.ns > MIN_COUNTED * usual_ns and each.warm_ns > MIN_COUNTED_WARM * usual_warm_ns
                 ]
         return sorted(found, key=lambda each: each.at_s)
 

@@ -8,7 +8,17 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
-from dbcpu.analysis.history.limits import Point, band, check, comparable, in_maintenance, point, sustained_changes
+from dbcpu.analysis.history.limits import (
+    Point,
+    Value,
+    band,
+    check,
+    comparable,
+    figure_words,
+    in_maintenance,
+    point,
+    sustained_changes,
+)
 from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.record import RunRecord
@@ -166,3 +176,9 @@ def test_what_even_a_single_session_loses_is_a_violation() -> None:
     (found,) = check(run.header, figures(run), (), CheckLimits())
     assert (found.metric, found.level, found.inconclusive) == ("slowdown", 1, False)
     assert found.seen == pytest.approx(1.8)
+
+
+def test_the_slowdown_of_a_single_session_is_said_to_be_by_the_time_that_it_lost() -> None:
+    """Its slowdown in the table is 1: it is compared with itself there."""
+    assert figure_words(Value("slowdown", 1, 1.67)) == "slowdown of a single session, by the time that it lost,"
+    assert figure_words(Value("slowdown", 2, 1.43)) == "slowdown at N=2"
