@@ -9,6 +9,7 @@ import click
 import pytest
 
 from dbcpu import registry
+from dbcpu.cli import load_command
 from dbcpu.cli._options import Duration, Pace
 from dbcpu.cli.fleet._options import Share
 
@@ -53,3 +54,13 @@ def test_no_option_takes_nan_for_a_number(name: str) -> None:
             if isinstance(form, click.types.FloatParamType | Duration | Share | Pace):
                 with pytest.raises(click.BadParameter):
                     form("nan", parameter)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_text_is_empty(name: str) -> None:
+    """A variable that the shell does not know would stand for the default."""
+    for leaf in leaves(load_command(name).command):
+        for parameter in leaf.params:
+            if isinstance(parameter.type, click.types.StringParamType):
+                with pytest.raises(click.BadParameter, match="empty"):
+                    parameter.type("", parameter)

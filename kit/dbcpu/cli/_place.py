@@ -12,7 +12,8 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/", re.IGNORECASE)
 
 class Place(click.Path):
     """As ``click.Path``; refused before anything is measured: nothing at all (the current folder, by its path), a URL,
-    and a way on which another user could change what is written (UntrustedFile). ``-`` is standard output.
+    a way on which another user could change what is written (UntrustedFile), and where nothing can be written.
+    ``-`` is standard output.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -25,5 +26,25 @@ class Place(click.Path):
         if str(place) != "-":
             from dbcpu.config.drafts import check_way
 
-            check_way(Path(os.fsdecode(place)))
+            target = Path(os.fsdecode(place))
+            check_way(target)
+            if why := _why_not(target, makes_folders=not self.file_okay):
+                self.fail(f"{str(target)!r} cannot be written: {why}; give another place", param, ctx)
         return place
+
+
+def _why_not(target: Path, *, makes_folders: bool) -> str | None:
+    """Why nothing can be made at ``target``, by what is there of the way; None where nothing shows.
+
+    It is a forecast: root may write anywhere but in a file system of the kernel's, and a disk fills up meanwhile.
+    """
+    if target.exists() and not target.is_dir():
+        return None  # replaced, or a device
+    above = target if target.is_dir() else target.parent
+    while makes_folders and not os.path.lexists(above):
+        above = above.parent
+    if not above.exists():
+        return f"there is no folder {above}"
+    if not above.is_dir():
+        return f"{above} is no folder"
+    return None if os.access(above, os.W_OK | os.X_OK) else f"nothing may be written in {above}"

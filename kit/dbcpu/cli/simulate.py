@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dbcpu.cli._completion import offering, presets
-from dbcpu.cli._options import out_option, report_option, store_option
+from dbcpu.cli._options import out_option, record_option, report_option, store_option
 from dbcpu.cli._simulation_options import simulation_options
 
 
@@ -17,7 +17,7 @@ from dbcpu.cli._simulation_options import simulation_options
 @simulation_options
 @out_option("Write the report, too, into this folder.  [default with --report: reports/<run>]")
 @report_option
-@click.option("--json", "json_file", metavar="FILE", help="Write the record to FILE; - is standard output, no table.")
+@record_option
 @click.option("--no-save", is_flag=True, help="Do not store the run.")
 @store_option
 def command(preset: str | None, listing: bool, out: Path | None, formats: tuple[str, ...], json_file: str | None,

@@ -9,6 +9,12 @@ from click.testing import CliRunner
 from dbcpu.cli import compare, main, report, show
 from dbcpu.cli._options import Duration, confirm, licence_option, measuring_options
 
+CLOSED = [
+    (("run", "--out"), "closed/a/b", "nothing may be written in {}/closed"),
+    (("simulate", "--json"), "closed/run.json", "nothing may be written in {}/closed"),
+]
+"""Root may write there, too."""
+
 
 @click.command()
 @measuring_options
@@ -18,7 +24,7 @@ def measure(**given: Any) -> None:
 
 def run(*arguments: str) -> Any:
     result = CliRunner().invoke(measure, arguments)
-    return eval(result.stdout, {"inf": float("inf")}) if result.exit_code == 0 else result  # noqa: S307 - its own repr
+    return eval(result.stdout, {"inf": float("inf"), "PosixPath": Path}) if result.exit_code == 0 else result  # noqa: S307 - its own repr
 
 
 @pytest.mark.parametrize(
@@ -131,6 +137,31 @@ def test_a_link_of_another_user_is_refused_before_anything_is_measured(
 def test_an_empty_place_is_not_the_current_folder(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, ""]) == 2
     assert "it is empty; give a path" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "place", "why"),
+    [
+        (("run", "--json"), "missing/run.json", "there is no folder {}/missing"),
+        (("run", "--log-file"), "file/run.log", "{}/file is no folder"),
+        (("run", "--out"), "file/a/b", "{}/file is no folder"),
+        *(CLOSED if os.geteuid() else ()),
+    ],
+)
+def test_where_nothing_can_be_written_is_said_before_anything_is_measured(
+    words: tuple[str, ...], place: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "closed").mkdir(mode=0o555)
+    assert main([*words, str(tmp_path / place)]) == 2
+    assert f"cannot be written: {why.format(tmp_path)}; give another place" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--json", "--out", "--log-file"])
+def test_what_is_there_may_be_replaced_and_added_to(option: str, tmp_path: Path) -> None:
+    place = tmp_path / "made"
+    place.mkdir() if option == "--out" else place.touch()
+    assert run(option, str(place))
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,8 @@ def _beside(both: Together, analysis: Analysis) -> str:
             f"{percent(max(0.0, highest - 1))}."
         )
     if not slowed:
-        return f"Together, {place}, {listed(slowdowns)}: not significant for any target; more rounds may decide."
+        seen = listed([f"{plain(each.name)} {times(each.loss)}" for each in known])
+        return f"Together, {place}, no target has a significant slowdown (seen: {seen}); more rounds may decide."
     return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
 
 
