@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol, Self
 
-from dbcpu.errors import DbcpuError, Interrupted, MeasureError, StoreError
+from dbcpu.errors import DbcpuError, Interrupted, MeasureError, RecordFormatError, StoreError
 from dbcpu.formatting import plural
 from dbcpu.record import TOO_LATE, Header, Round
+from dbcpu.store.record_checks import round_inconsistency
 
 SLOWER_NOW = "; the host is much slower than before the round: measure at a quieter time, or with fewer `--executions`"
 
@@ -61,6 +62,7 @@ def keep_rounds(
         store.reopen(header, stored)
     try:
         for done in rounds:
+            _check(header, done)
             store.append(run_id, done)
             kept += 1
             finished(done)
@@ -74,6 +76,14 @@ def keep_rounds(
         raise type(error)(_stopped(str(error), run_id, kept, planned)) from None
     store.finish(run_id, "complete")
     return run_id
+
+
+def _check(header: Header, done: Round) -> None:
+    """One round that cannot be read again would take all others with it. Raises RecordFormatError."""
+    if reason := round_inconsistency(header, done):
+        raise RecordFormatError(
+            f"round {done.order} cannot be kept: its {reason}; this is a fault of dbcpu, please report it"
+        )
 
 
 def _close(store: Keeper, run_id: str, status: str, notes: tuple[str, ...] = ()) -> None:

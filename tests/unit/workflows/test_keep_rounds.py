@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.errors import Interrupted, MeasureError, ServerError, StoreError
+from dbcpu.errors import Interrupted, MeasureError, RecordFormatError, ServerError, StoreError
 from dbcpu.record import Round
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.keep_rounds import keep_rounds
@@ -66,3 +66,10 @@ def test_what_is_stored_is_named_although_the_disk_is_full(
     monkeypatch.setattr(store, "finish", full)
     with pytest.raises(kind, match="1 finished round stored, see: dbcpu show two"):
         keep_rounds(store, runs.header("two", status="running"), rounds_until(error), lambda _: None)
+
+
+def test_a_round_that_could_not_be_read_again_ends_the_run_and_the_others_are_kept(store: Store) -> None:
+    impossible = replace(runs.round_of(1, 1), level=0, sessions=())
+    with pytest.raises(RecordFormatError, match=r"its level is 0.* please report it; 1 finished round stored"):
+        keep_rounds(store, runs.header("one", status="running"), [runs.round_of(1, 0), impossible], lambda _: None)
+    assert [each.order for each in store.load("one").rounds] == [0]
