@@ -93,6 +93,12 @@ def merged_findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
     return tuple(sorted(merged, key=lambda each: -each.level))
 
 
+_DELIVERED = (
+    "Sides are compared by times as delivered, and findings are of these, too: what a run's own page finds at one pace "
+    "(without what the speed of the CPUs changed) may differ."
+)
+
+
 def _notes(comparison: Comparison) -> tuple[str, ...]:
     floor, others, summaries = comparison.floor, comparison.sides[1:], comparison.summaries
     known = (
@@ -118,6 +124,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         "run as the unit, or, of rounds, of the exact Mann-Whitney test; a decision is taken at 0.5 %.",
         *mixed,
         *of_sides(comparison),
+        *(_DELIVERED,) * comparison.as_delivered,
         known,
     )
 

@@ -112,12 +112,13 @@ def page_sections(
     by_name = {section.name: section for section in sections}
     beside = {"bars": ("At a glance", by_name["figures"].tables), "panels": ("", by_name["levels"].tables)}
     pictures = []
+    as_delivered = ", by times as delivered" if comparison.as_delivered else ""
     for chart in charts:
         title, tables = beside.get(chart.name, ("", ()))
         pictures.append(pictured(chart, comparison.in_unit(READINGS[chart.name]), tables, title))
     return (
         pictures[0],
-        *([Section("findings", "Findings of these runs", findings=findings)] if findings else []),
+        *([Section("findings", f"Findings of these runs{as_delivered}", findings=findings)] if findings else []),
         *(by_name[name] for name in ("sizing", "ranking", "differences") if name in by_name),
         *(() if charts[0].name == "bars" else (by_name["figures"],)),
         *pictures[1:],
