@@ -13,6 +13,7 @@ import numpy as np
 
 from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
+from dbcpu.analysis.levels.solo_reference import solo
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
@@ -37,7 +38,8 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
             rounds.setdefault(done.level, []).append(members)
     if not rounds:
         return None
-    alone = [each.span.per_execution_s for each in sessions if each.round.anchor and each.span and not each.why]
+    # The single sessions of the run's baseline, by their executions alone, as the jobs are.
+    alone = [_mean_s([each]) for each in solo(record, sessions) if each.span]
     alone_s = median(alone) if alone else None
     totals = {level: [_total_s(members) for members in rounds[level]] for level in sorted(rounds)}
     noise = pooled([np.log(each) for each in totals.values()])
@@ -95,11 +97,8 @@ def _size(
     alone_s: float | None,
     enough: Answer,
 ) -> PoolSize:
-    pieces_s = [
-        # The mean, as of single sessions: with times of two kinds a median against a mean is no slowdown.
-        float(np.mean([end - start for each in members if each.span for start, end in each.span.executions]))
-        for members in rounds
-    ]
+    # The mean, as of single sessions: with times of two kinds a median against a mean is no slowdown.
+    pieces_s = [_mean_s(members) for members in rounds]
     uses = [members[0].round.server_use for members in rounds]
     piece_s, total_s = median(pieces_s), median(totals)
     spans = [each.span for members in rounds for each in members if each.span]
@@ -126,6 +125,11 @@ def _size(
         sockets=_median(use.sockets for use in uses if use and use.sockets is not None),
         calls=call_times([call for members in rounds for call in members[0].round.calls]),
     )
+
+
+def _mean_s(members: Sequence[Timed]) -> float:
+    """Of an execution, without what lies between two."""
+    return float(np.mean([end - start for each in members if each.span for start, end in each.span.executions]))
 
 
 def _share(values: Sequence[float], percent: int) -> float | None:

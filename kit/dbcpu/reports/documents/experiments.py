@@ -83,7 +83,9 @@ _POOL = (
     Column("done_s", "half done", seconds, unit="s",
            meaning="half of the jobs that compute are done so long after the release"),
     Column("late_s", "95 % done", seconds, unit="s", meaning="95 % of the jobs that compute are done by then"),
-    Column("x_alone", "slowdown", number, meaning="time of a job / single-session time"),
+    Column("x_alone", "slowdown", number,
+           meaning="mean time of a job / that in the single sessions of the baseline; not of what lies between jobs, "
+           "which the table of levels has in the time of a session"),
     Column("pieces_per_s", "jobs/s", lambda value: number(value, 1), meaning="throughput"),
 )  # fmt: skip
 _SERVER = (
