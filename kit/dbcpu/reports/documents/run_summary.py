@@ -263,7 +263,10 @@ def _answers(analysis: Analysis) -> str:
     """What the words equal and full speed rest on."""
     if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
         return ""
-    terms = f"equal, full speed: the usual round is below {times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    terms = (
+        "equal: max/min, full: slowdown of the median session; yes: of the usual round below "
+        f"{times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+    )
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if not above:
         return terms
