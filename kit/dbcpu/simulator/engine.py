@@ -19,8 +19,6 @@ NEIGHBOUR_CYCLE_S = 0.5
 _TINY_S = 1e-10
 MAX_EVENTS = 100_000
 """About a minute of computing; a usual round has some hundreds."""
-_MAX_KNOWN = 1000
-"""Moments whose rates are kept, in case they come again."""
 
 
 class Clockwork:
@@ -69,10 +67,8 @@ class Clockwork:
         self.throttled = False
         self.periods = self.throttled_periods = 0
         self.throttled_s = 0.0
-        # The rates of all moments so far, by which of them they are known, the last one, and whether it is over.
-        self._found: list[Rates] = []
-        self._known: dict[tuple[object, ...], int] = {}
-        self._at, self._changed = 0, True
+        # Whether anything that decides the rates may have changed since they were reckoned.
+        self._changed = True
         never = float("inf")
         self.next_balance = host.rebalance_s * rng.uniform(0.5, 1.5)
         self.next_steal = 0.0 if host.steal else never
@@ -94,15 +90,18 @@ class Clockwork:
         """Run until no session has work left."""
         scheduler = self.scheduler
         scheduler.place()
-        at = self.host.memory_node
-        home = self.host.node_of[scheduler.cpu] if at is None else np.full(len(self.alive), at)
+        node = self.host.memory_node
+        home = self.host.node_of[scheduler.cpu] if node is None else np.full(len(self.alive), node)
         reckoning = Reckoning(self.host, home)
-        times_s, steps_s, order = [0.0], [], []
+        times_s, steps_s, passed = [0.0], [], []
+        at = 0
         self._due()
-        while self.alive.any():
-            rates = self._rates(reckoning)
+        while np.count_nonzero(self.alive):
+            if self._changed:
+                at, self._changed = reckoning.number_of(self._moment()), False
+            rates = reckoning.found[at]
             step = self._step(rates)
-            order.append(self._at)
+            passed.append(at)
             steps_s.append(step)
             self.now += step
             done = rates.work * step
@@ -119,7 +118,7 @@ class Clockwork:
                     f"a round on {self.host.name} takes more than {MAX_EVENTS} events; give fewer sessions, a smaller "
                     "size or a larger quota"
                 )
-        gains = Gains(reckoning, self._found, order, steps_s)
+        gains = Gains(reckoning, passed, steps_s)
         return Trace(
             times_s=np.array(times_s),
             executions=tuple(tuple(each) for each in self.done),
@@ -144,26 +143,9 @@ class Clockwork:
     def _amount(self) -> float:
         return self.work_s * max(0.1, 1 + self.host.noise * float(self.rng.standard_normal()))
 
-    def _rates(self, reckoning: Reckoning) -> Rates:
-        """Most events change nothing, and many a moment comes again."""
-        if self._changed:
-            moment = Moment(
-                self.scheduler.cpu,
-                self.runnable,
-                self.asleep,
-                self.foreign,
-                self.steal,
-                self.paces.slow,
-                self.throttled,
-            )
-            key = moment.key
-            if key not in self._known:
-                if len(self._known) == _MAX_KNOWN:
-                    self._known.clear()
-                self._known[key] = len(self._found)
-                self._found.append(reckoning.rates(moment.kept()))
-            self._at, self._changed = self._known[key], False
-        return self._found[self._at]
+    def _moment(self) -> Moment:
+        cpu, slow = self.scheduler.cpu, self.paces.slow
+        return Moment(cpu, self.runnable, self.asleep, self.foreign, self.steal, slow, self.throttled)
 
     def _step(self, rates: Rates) -> float:
         work = np.minimum(self.left, self.burst) if self._may_sleep else self.left

@@ -6,24 +6,23 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dbcpu.simulator.rates import Rates, Reckoning
+from dbcpu.simulator.rates import Reckoning
 from dbcpu.simulator.trace import Floats, Losses
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Gains:
-    """Of the moments that had the rates ``found``; ``order``: which of them was before each event, for ``steps_s``.
+    """``passed``: which of the rates found held before each event, for ``steps_s``.
 
-    All that is kept by moment has a row for each of ``found``.
+    All that is kept here has a row for each of those found, and a column for each session, CPU or core.
     """
 
-    def __init__(
-        self, reckoning: Reckoning, found: Sequence[Rates], order: Sequence[int], steps_s: Sequence[float]
-    ) -> None:
+    def __init__(self, reckoning: Reckoning, passed: Sequence[int], steps_s: Sequence[float]) -> None:
+        found = reckoning.found
         self.host, self._reckoning = reckoning.host, reckoning
         self._found, self._moments = found, [each.moment for each in found]
-        self._order, self._steps_s = np.array(order), np.array(steps_s)
+        self._passed, self._steps_s = np.array(passed), np.array(steps_s)
         self._cpu = np.array([each.cpu for each in self._moments])
         self._runnable = np.array([each.runnable for each in self._moments])
         self._share = np.array([each.share for each in found])
@@ -41,8 +40,8 @@ class Gains:
         """By name those arrays of a Trace that follow from the rates."""
         usable = 1 - self._steal - self._irq
         return {
-            "cpu": self._cpu[self._order],
-            "runnable": self._runnable[self._order],
+            "cpu": self._cpu[self._passed],
+            "runnable": self._runnable[self._passed],
             "run_s": self._sums(self._run),
             "delay_s": self._sums(self._runnable - self._share),
             "lost_s": self._sums(self._share - self._run),
@@ -52,12 +51,12 @@ class Gains:
             "irq_s": self._sums(self._irq),
             "foreign_s": self._sums(self._foreign(usable)),
             "speed_s": self._sums(self._turbo),
-            "piece": self._piece()[self._order],
+            "piece": self._piece()[self._passed],
         }
 
     def _sums(self, rates: Floats) -> Floats:
         """What was gained until each event, from 0."""
-        gained = (rates[self._order].T * self._steps_s).T
+        gained = (rates[self._passed].T * self._steps_s).T
         return np.cumsum(np.concatenate([np.zeros_like(gained[:1]), gained]), axis=0)
 
     def _foreign(self, usable: Floats) -> Floats:

@@ -11,6 +11,8 @@ Ints = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 MAX_LOST = 0.95
 """Share of a CPU that steal and interrupts together can take."""
+MAX_KNOWN = 1000
+"""Moments whose rates are known, in case they come again."""
 
 
 class Moment(Struct, frozen=True):
@@ -28,8 +30,15 @@ class Moment(Struct, frozen=True):
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for equal moments."""
-        arrays = (self.cpu, self.runnable, self.asleep, self.foreign, self.steal, self.slow)
-        return (self.throttled, *(each.tobytes() for each in arrays))
+        return (
+            self.throttled,
+            self.cpu.tobytes(),
+            self.runnable.tobytes(),
+            self.asleep.tobytes(),
+            self.foreign.tobytes(),
+            self.steal.tobytes(),
+            self.slow.tobytes(),
+        )
 
     def kept(self) -> "Moment":
         """As it is now, whatever changes later."""
@@ -72,16 +81,28 @@ class Rates(Struct, frozen=True):
 
 
 class Reckoning:
-    """Of sessions on ``host`` whose memory is on the nodes ``home``."""
+    """Of sessions on ``host`` whose memory is on the nodes ``home``. ``found``: the rates of all moments so far."""
 
     def __init__(self, host: SimulatedHost, home: Ints) -> None:
         self.host, self.home = host, home
+        self.found: list[Rates] = []
+        self._known: dict[tuple[object, ...], int] = {}
         self._cpus = len(host.online)
         self._none, self._full = np.zeros(self._cpus), np.ones(self._cpus)
         self._no_part = np.zeros(host.all_cores)
         self._core_speed = host.core_speed[host.core_of]
 
-    def rates(self, moment: Moment) -> Rates:
+    def number_of(self, moment: Moment) -> int:
+        """Which of those found; most events change nothing, and many a moment comes again."""
+        key = moment.key
+        if key not in self._known:
+            if len(self._known) == MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = len(self.found)
+            self.found.append(self._rates(moment.kept()))
+        return self._known[key]
+
+    def _rates(self, moment: Moment) -> Rates:
         """Only what the next event depends on: all else is reckoned when the round is over, for all events at once."""
         host, cpu = self.host, moment.cpu
         sessions = np.bincount(cpu[moment.runnable], minlength=self._cpus)
