@@ -97,6 +97,8 @@ class Scheduler:
 
     def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         queue = self._queues(alive, foreign)
+        if queue.max() < 2:
+            return False
         crowded = np.where(self._has_own(alive, group, len(queue)), queue, 0)
         idle = (queue == 0) & group.usable
         if crowded.max(initial=0) < 2 or not idle.any():
@@ -120,7 +122,8 @@ class Scheduler:
     def _rotate_queues(self, alive: Flags, foreign: Ints, group: HeldGroup) -> None:
         """Queues differ: each of the longest hands one session to one of the shortest."""
         queue, usable = self._queues(alive, foreign), group.usable
-        most, least = queue[usable].max(), queue[usable].min()
+        lengths = queue[usable].tolist()
+        most, least = max(lengths), min(lengths)
         if most < 2 or most == least:
             return
         own = self._has_own(alive, group, len(queue))
