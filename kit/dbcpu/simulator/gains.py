@@ -56,8 +56,9 @@ class Gains:
 
     def _sums(self, rates: Floats) -> Floats:
         """What was gained until each event, from 0."""
-        gained = (rates[self._passed].T * self._steps_s).T
-        return np.cumsum(np.concatenate([np.zeros_like(gained[:1]), gained]), axis=0)
+        total = np.zeros((len(self._passed) + 1, *rates.shape[1:]))
+        np.multiply(rates[self._passed].T, self._steps_s, out=total[1:].T)
+        return total.cumsum(axis=0)
 
     def _foreign(self, usable: Floats) -> Floats:
         """CPU time of other processes, on all CPUs."""

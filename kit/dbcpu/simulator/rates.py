@@ -115,7 +115,7 @@ class Reckoning:
         run = share * (1 - steal - irq)[cpu] if host.steal or host.irq else share
         turbo, together = float(host.turbo[np.count_nonzero(on_core)]), 1 - host.all_slow if many > 1 else 1.0
         threads, foreign_part = host.thread_speed[on_core], self._no_part
-        if moment.foreign.any():
+        if np.count_nonzero(moment.foreign):
             foreign_part = self._foreign_part(sessions, on_core)
             threads = threads ** (1 - foreign_part) * threads**foreign_part
         own_pace = self._full if host.toggle == 1 else (host.toggle**moment.slow) ** -host.pace_exponent

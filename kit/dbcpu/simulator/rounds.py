@@ -231,18 +231,18 @@ def _residency(trace: Trace, ordinal: int, seen: _Seen, begin_s: float) -> tuple
     first = [0, *(at + 1 for at in changes)]
     # The polls on both sides of each edge; the outermost are edges themselves.
     beside_s = seen.polls_s[[[0, *changes, last], [*first, last]]]
-    ends_s = (_halfway(beside_s) + begin_s).tolist()
+    edges_s = [each + begin_s for each in _halfway(beside_s)]
     gained_s = [
-        np.diff(_halfway(np.interp(beside_s, trace.times_s, total_s[:, ordinal]))).tolist()
-        for total_s in (trace.run_s, trace.delay_s)
+        [after - before for before, after in pairwise(_halfway(np.interp(beside_s, trace.times_s, total_s)))]
+        for total_s in (trace.run_s[:, ordinal], trace.delay_s[:, ordinal])
     ]
     states = ("R" if running else "S" for running in seen.running[first, ordinal].tolist())
-    columns = (seen.cpu[first, ordinal].tolist(), states, ends_s[:-1], ends_s[1:], *gained_s)
+    columns = (seen.cpu[first, ordinal].tolist(), states, edges_s[:-1], edges_s[1:], *gained_s)
     return tuple(map(Residency, *columns))
 
 
-def _halfway(both: Floats) -> Floats:
-    return np.asarray((both[0] + both[1]) / 2)
+def _halfway(beside: Floats) -> list[float]:
+    return [(before + after) / 2 for before, after in zip(*beside.tolist(), strict=True)]
 
 
 def _timeline(
@@ -251,13 +251,13 @@ def _timeline(
     edges = np.append(np.arange(-LEAD_S, end_s, TIMELINE_S), end_s + LEAD_S)
     times = edges - begin_s
 
-    def slices(total: Floats) -> Floats:
+    def slices(total: Floats) -> list[list[float]]:
         """Gains per slice, counted in whole grains as the kernel shows them; shape (CPUs, slices)."""
-        if not total[-1].any():
-            return np.zeros((total.shape[1], len(times) - 1))
-        at = np.array([np.interp(times, trace.times_s, of_cpu) for of_cpu in total.T])
+        at = np.zeros((total.shape[1], len(times)))
+        for cpu in total[-1].nonzero()[0].tolist():
+            at[cpu] = np.interp(times, trace.times_s, total[:, cpu])
         grains = np.floor(at / STAT_GRAIN_S + 1e-9)
-        return np.asarray(np.diff(grains, axis=1) * STAT_GRAIN_S)
+        return [row.tolist() for row in np.diff(grains, axis=1) * STAT_GRAIN_S]
 
     # As the sampler reads /proc/stat: time in interrupts is busy time.
     busy, steal, irq = slices(trace.busy_s + trace.irq_s), slices(trace.steal_s), slices(trace.irq_s)
@@ -269,10 +269,10 @@ def _timeline(
     return tuple(edges.tolist()), tuple(
         CpuSeries(
             cpu=cpu,
-            busy_s=tuple(busy[cpu].tolist()),
-            steal_s=tuple(steal[cpu].tolist()),
+            busy_s=tuple(busy[cpu]),
+            steal_s=tuple(steal[cpu]),
             irq_s=(0.0,) * (len(edges) - 1),
-            softirq_s=tuple(irq[cpu].tolist()),
+            softirq_s=tuple(irq[cpu]),
             mhz=mhz,
         )
         for cpu in host.online

@@ -32,6 +32,7 @@ class Scheduler:
         self.host = host
         self.rng = rng
         self.cores = host.known_core_of
+        self._shows_siblings = len(set(self.cores.tolist())) < len(self.cores)
         self.cpu: Ints = np.zeros(sessions, dtype=np.intp)
         self.moves: Ints = np.zeros(sessions, dtype=np.intp)
         every = np.ones(sessions, dtype=np.bool_)
@@ -47,19 +48,17 @@ class Scheduler:
         find_idlest_group in kernel/sched/fair.c
         """
         host, count = self.host, len(self.host.online)
-        queue, on_core, on_node = np.zeros(count), np.zeros(count), np.zeros(host.nodes)
         chance = self.rng.random(count)
-        slow = 1e4 * (host.core_speed[host.core_of] < 1)
+        # Whole numbers, whose sums are exact: 1e9 for each in the queue, 1e5 on the core, 1 on the node.
+        crowd = 1e4 * (host.core_speed[host.core_of] < 1)
         out = np.zeros((len(self.cpu), count))
         for each in self.groups:
             out[np.ix_(each.members, ~each.usable)] = np.inf
         for session in self.rng.permutation(len(self.cpu)):
-            order = queue * 1e9 + on_core[self.cores] * 1e5 + slow + on_node[host.node_of] + chance + out[session]
-            chosen = int(np.argmin(order))
+            chosen = int(np.argmin(crowd + chance + out[session]))
             self.cpu[session] = chosen
-            queue[chosen] += 1
-            on_core[self.cores[chosen]] += 1
-            on_node[host.node_of[chosen]] += 1
+            crowd += 1e5 * (self.cores == self.cores[chosen]) + (host.node_of == host.node_of[chosen])
+            crowd[chosen] += 1e9
 
     def settle(self, alive: Flags, foreign: Ints) -> None:
         """What happens at once when a CPU falls idle, or a queue grows beside an idle CPU."""
@@ -68,7 +67,7 @@ class Scheduler:
         for each in self.groups:
             while self._pull_to_idle_cpu(alive, foreign, each):
                 pass
-            if self.host.scheduler == "smt_balancing":
+            if self.host.scheduler == "smt_balancing" and self._shows_siblings:
                 while self._pull_to_idle_core(alive, foreign, each):
                     pass
 
