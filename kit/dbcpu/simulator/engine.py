@@ -67,8 +67,9 @@ class Clockwork:
         self.throttled = False
         self.periods = self.throttled_periods = 0
         self.throttled_s = 0.0
-        # Whether anything that decides the rates may have changed since they were reckoned.
-        self._changed = True
+        # Whether what decides the rates may have changed since they were reckoned, and whether there is nothing to
+        # balance until it does.
+        self._changed, self._balanced = True, False
         never = float("inf")
         self.next_balance = host.rebalance_s * rng.uniform(0.5, 1.5)
         self.next_steal = 0.0 if host.steal else never
@@ -98,7 +99,7 @@ class Clockwork:
         self._due()
         while np.count_nonzero(self.alive):
             if self._changed:
-                at, self._changed = reckoning.number_of(self._moment()), False
+                at, self._changed, self._balanced = reckoning.number_of(self._moment()), False, False
             rates = reckoning.found[at]
             step = self._step(rates)
             passed.append(at)
@@ -149,7 +150,7 @@ class Clockwork:
 
     def _step(self, rates: Rates) -> float:
         work = np.minimum(self.left, self.burst) if self._may_sleep else self.left
-        first_end = float((work[rates.working] / rates.pace).min()) if rates.pace.size else float("inf")
+        first_end = min((work[rates.working] / rates.pace).tolist(), default=float("inf"))
         events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period, self.paces.first_s)
         until = min(*events, float(self.wakes.min()) if self._may_sleep else float("inf")) - self.now
         used = rates.run_sum
@@ -159,19 +160,19 @@ class Clockwork:
     def _finish(self) -> None:
         """Executions whose work is done end; the next one of the session begins at once, if there is one."""
         tiny = _TINY_S * max(1.0, self.work_s)
-        (ended,) = (self.alive & (self.left <= tiny)).nonzero()
+        ended = (self.alive & (self.left <= tiny)).nonzero()[0].tolist()
         for session in ended:
             self.done[session].append((float(self.began[session]), self.now))
             self.began[session] = self.now
             if self._jobs is not None:
                 self._jobs.ended(self.now)
-                self._take_job(int(session))
+                self._take_job(session)
                 continue
             more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
             self.left[session] = self._amount() if more else 0.0
             self.alive[session] = more
         if not self._may_sleep:
-            if ended.size and not self.alive[ended].all():
+            if ended and not all(self.alive[ended].tolist()):
                 self._settle()
             return
         tired = self.runnable & (self.burst <= tiny)
@@ -179,7 +180,7 @@ class Clockwork:
         self.sleeps += tired
         self.wakes[tired] = self.now + self.host.wait_s
         self.wakes[~self.alive] = float("inf")
-        if (ended.size and not self.runnable[ended].all()) or tired.any():
+        if (ended and not all(self.runnable[ended].tolist())) or np.count_nonzero(tired):
             self._settle()
 
     def _settle(self) -> None:
@@ -211,8 +212,9 @@ class Clockwork:
             self.next_neighbour = self.now + max(0.001, NEIGHBOUR_CYCLE_S * part)
             self._settle()
         if self.next_balance <= due:
-            self._changed = True
-            self.scheduler.balance(self.runnable, self.foreign, self.left)
+            if not self._balanced:
+                self._balanced = not self.scheduler.balance(self.runnable, self.foreign, self.left)
+                self._changed |= not self._balanced
             self.next_balance += host.rebalance_s
         if host.quota_cpus is None:
             return

@@ -90,7 +90,7 @@ class Reckoning:
         self._cpus = len(host.online)
         self._none, self._full = np.zeros(self._cpus), np.ones(self._cpus)
         self._no_part = np.zeros(host.all_cores)
-        self._core_speed = host.core_speed[host.core_of]
+        self._own_speed = host.core_speed[host.core_of]
 
     def number_of(self, moment: Moment) -> int:
         """Which of those found; most events change nothing, and many a moment comes again."""
@@ -118,8 +118,12 @@ class Reckoning:
         if np.count_nonzero(moment.foreign):
             foreign_part = self._foreign_part(sessions, on_core)
             threads = threads ** (1 - foreign_part) * threads**foreign_part
-        own_pace = self._full if host.toggle == 1 else (host.toggle**moment.slow) ** -host.pace_exponent
-        speed = ((threads * turbo)[host.core_of] * (together * self._core_speed) * own_pace)[cpu]
+        speed = (threads * turbo)[host.core_of] * (together * self._own_speed)
+        own_pace = self._full
+        if host.toggle > 1:
+            own_pace = (host.toggle**moment.slow) ** -host.pace_exponent
+            speed *= own_pace
+        speed = speed[cpu]
         work = run * (speed if host.nodes == 1 else speed * self.remote(cpu))
         (working,) = work.nonzero()
         return Rates(

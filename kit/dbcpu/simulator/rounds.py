@@ -186,6 +186,7 @@ def _executions(
     found: list[Execution] = []
     start_s, before_s = sent_s, 0.0
     waits = trace.blocked[ordinal] if trace.blocked else ()
+    answers_s = rng.uniform(MIN_ANSWER_S, MAX_ANSWER_S, len(trace.executions[ordinal])).tolist()
     for index, (began_s, ended_s) in enumerate(trace.executions[ordinal]):
         waited_s = min(ahead * SLICE_S, (ended_s - began_s) / 2) if index == 0 and began_s == 0 else 0.0
         if began_s < 0 or waits:  # begun in the segment before, or after a job that only waited
@@ -194,7 +195,7 @@ def _executions(
             start_s = max(start_s, begin_s + began_s)
         before_s = ended_s
         server_start_s, server_end_s = begin_s + began_s + waited_s, begin_s + ended_s
-        answer_s = server_end_s + float(rng.uniform(MIN_ANSWER_S, MAX_ANSWER_S))
+        answer_s = server_end_s + answers_s[index]
         found.append(Execution(start_s, answer_s - start_s, server_start_s, server_end_s - server_start_s))
         start_s = answer_s
     return tuple(found)

@@ -71,14 +71,19 @@ class Scheduler:
                 while self._pull_to_idle_core(alive, foreign, each):
                     pass
 
-    def balance(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> None:
-        """The periodic balancing. ``left``: work that each session still has to do."""
+    def balance(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> bool:
+        """The periodic balancing. ``left``: work that each session still has to do.
+
+        Whether there is something to balance; without, there is none the next time, either, unless something changes.
+        """
         if self.host.scheduler == "frozen":
-            return
+            return False
+        uneven = False
         for each in self.groups:
-            self._rotate_queues(alive, foreign, each)
+            uneven |= self._rotate_queues(alive, foreign, each)
             if self.host.scheduler == "rotating":
                 self._swap_shared_with_lone(alive, foreign, left, each)
+        return uneven or self.host.scheduler == "rotating"
 
     def _queues(self, alive: Flags, foreign: Ints) -> Ints:
         return np.bincount(self.cpu[alive], minlength=len(foreign)) + foreign
@@ -118,18 +123,19 @@ class Scheduler:
         self._move(self._any_on(int(self.rng.choice(crowded)), alive, group), int(idle[0]))
         return True
 
-    def _rotate_queues(self, alive: Flags, foreign: Ints, group: HeldGroup) -> None:
+    def _rotate_queues(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         """Queues differ: each of the longest hands one session to one of the shortest."""
         queue, usable = self._queues(alive, foreign), group.usable
         lengths = queue[usable].tolist()
         most, least = max(lengths), min(lengths)
         if most < 2 or most == least:
-            return
+            return False
         own = self._has_own(alive, group, len(queue))
         sources = self.rng.permutation(np.flatnonzero(usable & (queue == most) & own))
         targets = self.rng.permutation(np.flatnonzero(usable & (queue == least)))
         for source, target in zip(sources, targets, strict=False):
             self._move(self._any_on(int(source), alive, group), int(target))
+        return True
 
     def _swap_shared_with_lone(self, alive: Flags, foreign: Ints, left: NDArray[np.float64], group: HeldGroup) -> None:
         """Those on shared cores with most work left change places with lone ones that have least left."""
