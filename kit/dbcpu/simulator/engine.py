@@ -1,4 +1,4 @@
-"""The virtual clock: advances all sessions from event to event and keeps every integral on the way."""
+"""The virtual clock: advances all sessions from event to event; what they gained on the way is reckoned afterwards."""
 
 from collections.abc import Sequence
 

@@ -79,8 +79,7 @@ class Gains:
         throttled = np.array([each.throttled for each in self._moments])
         slower, off_cpu = self._slower(), self._off_cpu(throttled)
         if may_sleep:
-            alive_asleep = np.array([each.asleep for each in self._moments])
-            off_cpu["sleep"] = alive_asleep.astype(float)
+            off_cpu["sleep"] = np.array([each.asleep for each in self._moments], dtype=np.float64)
         if throttled.any():
             off_cpu["throttled"] = (self._runnable - self._share) * throttled[:, None]
         rates = {**slower, **off_cpu, "competitor": slower["competitor"] + off_cpu["competitor"]}
