@@ -181,11 +181,12 @@ def _executions(
     trace: Trace, ordinal: int, sent_s: float, begin_s: float, rng: np.random.Generator
 ) -> tuple[Execution, ...]:
     """Client stamps from the send, or the answer before, to the answer; server stamps from the statement."""
-    first_cpu = trace.cpu[0, ordinal]
-    ahead = int((trace.cpu[0, :ordinal] == first_cpu).sum())
+    *others, own = trace.cpu[0, : ordinal + 1].tolist()
+    ahead = others.count(own)
     found: list[Execution] = []
     start_s, before_s = sent_s, 0.0
     waits = trace.blocked[ordinal] if trace.blocked else ()
+    answers_s = rng.uniform(MIN_ANSWER_S, MAX_ANSWER_S, len(trace.executions[ordinal])).tolist()
     for index, (began_s, ended_s) in enumerate(trace.executions[ordinal]):
         waited_s = min(ahead * SLICE_S, (ended_s - began_s) / 2) if index == 0 and began_s == 0 else 0.0
         if began_s < 0 or waits:  # begun in the segment before, or after a job that only waited
@@ -194,7 +195,7 @@ def _executions(
             start_s = max(start_s, begin_s + began_s)
         before_s = ended_s
         server_start_s, server_end_s = begin_s + began_s + waited_s, begin_s + ended_s
-        answer_s = server_end_s + float(rng.uniform(MIN_ANSWER_S, MAX_ANSWER_S))
+        answer_s = server_end_s + answers_s[index]
         found.append(Execution(start_s, answer_s - start_s, server_start_s, server_end_s - server_start_s))
         start_s = answer_s
     return tuple(found)
@@ -227,20 +228,22 @@ class _Seen(Struct, frozen=True):
 
 def _residency(trace: Trace, ordinal: int, seen: _Seen, begin_s: float) -> tuple[Residency, ...]:
     """Run-length stretches of what each poll saw; one ends halfway between two polls."""
-    polls_s, changed = seen.polls_s, np.flatnonzero(seen.changed[:, ordinal]) + 1
-    first = np.concatenate([[0], changed])
-    edges_s = np.concatenate([polls_s[:1], (polls_s[changed - 1] + polls_s[changed]) / 2, polls_s[-1:]]) + begin_s
-    polled = np.concatenate([first, [len(polls_s) - 1]])
-    gained_s = []
-    for total_s in (trace.run_s, trace.delay_s):
-        at_s = np.interp(polls_s, trace.times_s, total_s[:, ordinal])
-        middle_s = (at_s[polled] + at_s[np.maximum(polled - 1, 0)]) / 2
-        middle_s[-1] = at_s[-1]
-        gained_s.append(np.diff(middle_s).tolist())
+    changes, last = np.flatnonzero(seen.changed[:, ordinal]).tolist(), len(seen.polls_s) - 1
+    first = [0, *(at + 1 for at in changes)]
+    # The polls on both sides of each edge; the outermost are edges themselves.
+    beside_s = seen.polls_s[[[0, *changes, last], [*first, last]]]
+    edges_s = [each + begin_s for each in _halfway(beside_s)]
+    gained_s = [
+        [after - before for before, after in pairwise(_halfway(np.interp(beside_s, trace.times_s, total_s)))]
+        for total_s in (trace.run_s[:, ordinal], trace.delay_s[:, ordinal])
+    ]
     states = ("R" if running else "S" for running in seen.running[first, ordinal].tolist())
-    ends_s = edges_s.tolist()
-    columns = (seen.cpu[first, ordinal].tolist(), states, ends_s[:-1], ends_s[1:], *gained_s)
+    columns = (seen.cpu[first, ordinal].tolist(), states, edges_s[:-1], edges_s[1:], *gained_s)
     return tuple(map(Residency, *columns))
+
+
+def _halfway(beside: Floats) -> list[float]:
+    return [(before + after) / 2 for before, after in zip(*beside.tolist(), strict=True)]
 
 
 def _timeline(
@@ -249,11 +252,13 @@ def _timeline(
     edges = np.append(np.arange(-LEAD_S, end_s, TIMELINE_S), end_s + LEAD_S)
     times = edges - begin_s
 
-    def slices(total: Floats) -> Floats:
-        """Gains per slice, counted in whole grains as the kernel shows them; shape (slices, CPUs)."""
-        at = np.column_stack([np.interp(times, trace.times_s, total[:, cpu]) for cpu in range(total.shape[1])])
+    def slices(total: Floats) -> list[list[float]]:
+        """Gains per slice, counted in whole grains as the kernel shows them; shape (CPUs, slices)."""
+        at = np.zeros((total.shape[1], len(times)))
+        for cpu in total[-1].nonzero()[0].tolist():
+            at[cpu] = np.interp(times, trace.times_s, total[:, cpu])
         grains = np.floor(at / STAT_GRAIN_S + 1e-9)
-        return np.asarray(np.diff(grains, axis=0) * STAT_GRAIN_S)
+        return [row.tolist() for row in np.diff(grains, axis=1) * STAT_GRAIN_S]
 
     # As the sampler reads /proc/stat: time in interrupts is busy time.
     busy, steal, irq = slices(trace.busy_s + trace.irq_s), slices(trace.steal_s), slices(trace.irq_s)
@@ -265,10 +270,10 @@ def _timeline(
     return tuple(edges.tolist()), tuple(
         CpuSeries(
             cpu=cpu,
-            busy_s=tuple(busy[:, cpu].tolist()),
-            steal_s=tuple(steal[:, cpu].tolist()),
+            busy_s=tuple(busy[cpu]),
+            steal_s=tuple(steal[cpu]),
             irq_s=(0.0,) * (len(edges) - 1),
-            softirq_s=tuple(irq[:, cpu].tolist()),
+            softirq_s=tuple(irq[cpu]),
             mhz=mhz,
         )
         for cpu in host.online

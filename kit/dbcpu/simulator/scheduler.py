@@ -32,6 +32,7 @@ class Scheduler:
         self.host = host
         self.rng = rng
         self.cores = host.known_core_of
+        self._shows_siblings = len(set(self.cores.tolist())) < len(self.cores)
         self.cpu: Ints = np.zeros(sessions, dtype=np.intp)
         self.moves: Ints = np.zeros(sessions, dtype=np.intp)
         every = np.ones(sessions, dtype=np.bool_)
@@ -47,19 +48,17 @@ class Scheduler:
         find_idlest_group in kernel/sched/fair.c
         """
         host, count = self.host, len(self.host.online)
-        queue, on_core, on_node = np.zeros(count), np.zeros(count), np.zeros(host.nodes)
         chance = self.rng.random(count)
-        slow = 1e4 * (host.core_speed[host.core_of] < 1)
+        # Whole numbers, whose sums are exact: 1e9 for each in the queue, 1e5 on the core, 1 on the node.
+        crowd = 1e4 * (host.core_speed[host.core_of] < 1)
         out = np.zeros((len(self.cpu), count))
         for each in self.groups:
             out[np.ix_(each.members, ~each.usable)] = np.inf
         for session in self.rng.permutation(len(self.cpu)):
-            order = queue * 1e9 + on_core[self.cores] * 1e5 + slow + on_node[host.node_of] + chance + out[session]
-            chosen = int(np.argmin(order))
+            chosen = int(np.argmin(crowd + chance + out[session]))
             self.cpu[session] = chosen
-            queue[chosen] += 1
-            on_core[self.cores[chosen]] += 1
-            on_node[host.node_of[chosen]] += 1
+            crowd += 1e5 * (self.cores == self.cores[chosen]) + (host.node_of == host.node_of[chosen])
+            crowd[chosen] += 1e9
 
     def settle(self, alive: Flags, foreign: Ints) -> None:
         """What happens at once when a CPU falls idle, or a queue grows beside an idle CPU."""
@@ -68,18 +67,23 @@ class Scheduler:
         for each in self.groups:
             while self._pull_to_idle_cpu(alive, foreign, each):
                 pass
-            if self.host.scheduler == "smt_balancing":
+            if self.host.scheduler == "smt_balancing" and self._shows_siblings:
                 while self._pull_to_idle_core(alive, foreign, each):
                     pass
 
-    def balance(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> None:
-        """The periodic balancing. ``left``: work that each session still has to do."""
+    def balance(self, alive: Flags, foreign: Ints, left: NDArray[np.float64]) -> bool:
+        """The periodic balancing. ``left``: work that each session still has to do.
+
+        Whether there is something to balance; without, there is none the next time, either, unless something changes.
+        """
         if self.host.scheduler == "frozen":
-            return
+            return False
+        uneven = False
         for each in self.groups:
-            self._rotate_queues(alive, foreign, each)
+            uneven |= self._rotate_queues(alive, foreign, each)
             if self.host.scheduler == "rotating":
                 self._swap_shared_with_lone(alive, foreign, left, each)
+        return uneven or self.host.scheduler == "rotating"
 
     def _queues(self, alive: Flags, foreign: Ints) -> Ints:
         return np.bincount(self.cpu[alive], minlength=len(foreign)) + foreign
@@ -97,6 +101,8 @@ class Scheduler:
 
     def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         queue = self._queues(alive, foreign)
+        if queue.max() < 2:
+            return False
         crowded = np.where(self._has_own(alive, group, len(queue)), queue, 0)
         idle = (queue == 0) & group.usable
         if crowded.max(initial=0) < 2 or not idle.any():
@@ -117,17 +123,19 @@ class Scheduler:
         self._move(self._any_on(int(self.rng.choice(crowded)), alive, group), int(idle[0]))
         return True
 
-    def _rotate_queues(self, alive: Flags, foreign: Ints, group: HeldGroup) -> None:
+    def _rotate_queues(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         """Queues differ: each of the longest hands one session to one of the shortest."""
         queue, usable = self._queues(alive, foreign), group.usable
-        most, least = queue[usable].max(), queue[usable].min()
+        lengths = queue[usable].tolist()
+        most, least = max(lengths), min(lengths)
         if most < 2 or most == least:
-            return
+            return False
         own = self._has_own(alive, group, len(queue))
         sources = self.rng.permutation(np.flatnonzero(usable & (queue == most) & own))
         targets = self.rng.permutation(np.flatnonzero(usable & (queue == least)))
         for source, target in zip(sources, targets, strict=False):
             self._move(self._any_on(int(source), alive, group), int(target))
+        return True
 
     def _swap_shared_with_lone(self, alive: Flags, foreign: Ints, left: NDArray[np.float64], group: HeldGroup) -> None:
         """Those on shared cores with most work left change places with lone ones that have least left."""
