@@ -8,7 +8,6 @@ import errno
 import fcntl
 import io
 import os
-import re
 import signal
 import sys
 import threading
@@ -21,7 +20,7 @@ import click
 
 from dbcpu import __version__, registry
 from dbcpu.cli._command_groups import Commands
-from dbcpu.cli._text import refuse_empty
+from dbcpu.cli._text import PASSWORD, refuse_empty
 from dbcpu.errors import DbcpuError
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -31,7 +30,6 @@ AGAIN_S = 0.02
 """After this time a Ctrl-C that Python dropped comes again."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE, as a shell reports any program whose reader went away."""
-PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
 _CLOSED = "standard output is closed; send it to a file, or to /dev/null"
 
 

@@ -2,8 +2,8 @@
 
 import click
 
-from dbcpu.cli._label import Label
 from dbcpu.cli._options import together
+from dbcpu.cli._text import Label
 
 _COUNT = click.IntRange(1, 65_536)
 

@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
-from dbcpu.cli._label import Label
 from dbcpu.cli._place import Place
+from dbcpu.cli._text import Label
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK

@@ -7,8 +7,8 @@ from typing import Any, BinaryIO
 import click
 from msgspec import Struct
 
-from dbcpu.cli._label import Label
 from dbcpu.cli._options import Duration, Function, Number, together
+from dbcpu.cli._text import Label
 from dbcpu.errors import did_you_mean
 
 Fields = dict[str, Any]

@@ -1,12 +1,15 @@
-"""Text on a command line, which is never empty.
+"""Text on a command line: it is never empty, and no label holds a password.
 
 A variable that the shell does not know is an empty text there, and a command must not take it for the default: a night
 of runs would go to another store.
 """
 
+import re
 from typing import Any
 
 import click
+
+PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
 
 
 class Text(click.types.StringParamType):
@@ -16,6 +19,20 @@ class Text(click.types.StringParamType):
         if not value:
             self.fail("it is empty; give a value, or leave it out", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Label(click.ParamType[str]):
+    """Any text without a password, such as that of a connection URL, which is not repeated; it may be empty.
+
+    It is stored, and shown wherever the run is.
+    """
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if PASSWORD.search(str(value)):
+            self.fail("it holds a password, and a label is stored and shown with the run; leave it out", param, ctx)
+        return str(value)
 
 
 def refuse_empty(command: click.Command) -> None:
