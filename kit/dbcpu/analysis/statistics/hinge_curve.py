@@ -97,7 +97,7 @@ class Edges(Struct, frozen=True):
 
 def edges(form: CurveForm, grid: Floats | Sequence[float]) -> Edges:
     """Of each row of ``grid`` (G, places)."""
-    places = np.atleast_2d(np.asarray(grid, dtype=np.float64))
+    places = np.array(grid, dtype=np.float64, ndmin=2, copy=None)
     never = np.full(len(places), np.inf)
     return Edges(
         places[:, 0] if form.held else never,
@@ -111,12 +111,12 @@ def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
 
     ``most``: the highest level that was fitted; without a bend and a knee the turbo slope ends there.
     """
-    return np.stack(np.broadcast_arrays(*parts(n, form, at, most)), axis=-1)
+    return np.stack(parts(n, form, at, most), axis=-1)
 
 
 def parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
     """The columns one by one, each (G, levels)."""
-    n = np.atleast_2d(n)
+    n = np.array(n, ndmin=2, copy=None)
     within = np.minimum(n, at.first[:, None])
     found = [within]
     if form.turbo:
@@ -124,5 +124,5 @@ def parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
         end = np.where(np.isfinite(end), end, max(2.0, float(most)))[:, None]
         found.append(-within * (np.minimum(within, end) - 1) / np.maximum(end - 1, 1.0))
     if form.knees - form.flat:
-        found.append(np.clip(n - at.first[:, None], 0.0, (at.last - at.first)[:, None]))
+        found.append((n - at.first[:, None]).clip(0.0, (at.last - at.first)[:, None]))
     return found

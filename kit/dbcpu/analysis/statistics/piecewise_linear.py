@@ -4,6 +4,7 @@ Residuals are relative, as the noise of rates is. A form with more knees or with
 better.
 """
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement
@@ -182,8 +183,13 @@ def _with_bends(n: Floats, form: CurveForm, knees: tuple[float, ...]) -> Floats:
 def _near(places: Sequence[float], n: Floats, form: CurveForm, spread: float) -> Floats:
     if not places:
         return _shown(n, form, np.zeros((1, 0)))
-    factors = np.linspace(1 - spread, 1 + spread, FINE[len(places)])
-    return _shown(n, form, ordered([np.clip(place * factors, n[0], n[-1]) for place in places]))
+    factors = _factors(spread, FINE[len(places)])
+    return _shown(n, form, ordered([(place * factors).clip(n[0], n[-1]) for place in places]))
+
+
+@lru_cache(maxsize=16)
+def _factors(spread: float, count: int) -> Floats:
+    return np.linspace(1 - spread, 1 + spread, count)
 
 
 def _shown(n: Floats, form: CurveForm, grid: Floats) -> Floats:
@@ -192,10 +198,11 @@ def _shown(n: Floats, form: CurveForm, grid: Floats) -> Floats:
 
 def ordered(axes: Sequence[Floats]) -> Floats:
     """All combinations of ``axes`` that rise, (G, axes)."""
-    if len(axes) == 1:
-        return axes[0][:, None]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    return np.asarray(grid[(np.diff(grid, axis=1) > 0).all(axis=1)])
+    grid = axes[0][:, None]
+    for axis in axes[1:]:
+        row, at = np.nonzero(grid[:, -1:] < axis)
+        grid = np.concatenate([grid[row], axis[at, None]], axis=1)
+    return grid
 
 
 def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> _Found | None:
@@ -203,25 +210,25 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
     if not len(grid):
         return None
     solved = solve(n, y, sigma, form, grid)
-    total = np.where(sensible(form, solved.coefficients, grid, float(n.max())), solved.chi2, np.inf)
-    index = int(np.argmin(total))
-    if not np.isfinite(total[index]):
-        return None
-    return _Found(tuple(float(place) for place in grid[index]), float(total[index]))
+    total = np.where(sensible(form, solved.coefficients, grid, float(n[-1])), solved.chi2, np.inf)
+    index = int(total.argmin())
+    chi2 = float(total[index])
+    return _Found(tuple(grid[index].tolist()), chi2) if math.isfinite(chi2) else None
 
 
 def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
     """The curve with these places; its coefficients without the trace that the normal equations need."""
-    own, weight = columns(n, form, edges(form, found.places), int(n.max()))[0], 1.0 / (sigma * y)
+    most = int(n[-1])
+    own, weight = columns(n, form, edges(form, found.places), most)[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
     return Hinge(
         form,
         found.places,
-        tuple(float(value) for value in exact),
+        tuple(exact.tolist()),
         found.chi2,
-        float(np.sqrt(np.mean(residual**2))),
-        int(n.max()),
+        math.sqrt((residual**2).mean()),
+        most,
     )
 
 
@@ -232,21 +239,24 @@ def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) ->
         solved = [solve(n, y, sigma, form, grid[at : at + some]) for at in range(0, len(grid), some)]
         return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__struct_fields__))
     weight = (sigma * y) ** -2
-    terms = parts(n, form, edges(form, grid), int(n.max()))
-    normal = np.empty((len(grid), len(terms), len(terms)))
+    weighted = weight * y
+    terms = parts(n, form, edges(form, grid), int(n[-1]))
+    normal, right = np.empty((len(grid), len(terms), len(terms))), np.empty((len(grid), len(terms)))
     for i, j in combinations_with_replacement(range(len(terms)), 2):
         normal[:, i, j] = normal[:, j, i] = (terms[i] * terms[j]) @ weight
-    inverse = np.asarray(np.linalg.inv(_with_trace(normal)), dtype=np.float64)
-    right = np.stack([part @ (weight * y) for part in terms], axis=1)
+    for i, part in enumerate(terms):
+        right[:, i] = part @ weighted
+    inverse = _inverse(normal)
     found = np.einsum("gij,gj->gi", inverse, right)
     residual = sum((part * found[:, i, None] for i, part in enumerate(terms)), -y)
     return Solved(residual**2 @ weight, found, inverse)
 
 
-def _with_trace(normal: Floats) -> Floats:
-    """The normal equations' matrices (G, p, p) with a trace on the diagonal: some knees make two columns alike."""
-    traces = np.trace(normal, axis1=1, axis2=2)[:, None, None]
-    return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
+def _inverse(normal: Floats) -> Floats:
+    """Of the normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
+    diagonal = np.einsum("gii->gi", normal)
+    diagonal += 1e-9 * diagonal.sum(axis=1, keepdims=True)
+    return 1 / normal if normal.shape[-1] == 1 else np.asarray(np.linalg.inv(normal), dtype=np.float64)
 
 
 def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
@@ -262,16 +272,16 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     def up_to(place: Floats) -> npt.NDArray[np.intp]:
         return n.searchsorted(place, side="right")
 
-    to_first = up_to(at.first * 1.001)
+    to_first, beyond = up_to(at.first * 1.001), up_to(at.first * MIN_BEYOND)
     enough = to_first >= (3 if form.turbo else 2)
     if form.held:
-        end = np.minimum(at.first, float(n.max()))
+        end = np.minimum(at.first, float(n[-1]))
         enough &= (at.bend >= 2) & (at.bend <= MAX_BEND * end)
         enough &= to_first - up_to(at.bend * MIN_BEYOND) >= 2
     if form.knees:
-        enough &= up_to(at.first * MIN_BEYOND) < n.size
+        enough &= beyond < n.size
     if form.knees - form.flat:
-        enough &= up_to(at.last * 1.001) - up_to(at.first * MIN_BEYOND) >= 2
+        enough &= up_to(at.last * 1.001) - beyond >= 2
     if form.flat:
         enough &= up_to(at.last * MIN_BEYOND) < n.size
     return np.asarray(enough)

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.few_values import mean as mean_of
+from dbcpu.analysis.statistics.few_values import variance as variance_of
 from dbcpu.analysis.statistics.halving import halved
 from dbcpu.analysis.statistics.robust import median_factor
 
@@ -48,7 +50,7 @@ def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
 def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[list[float], int]:
     """Relative standard deviation of one round at each level."""
     own = [
-        (1 / level, len(each) - 1, np.var(each, ddof=1) / np.mean(each) ** 2)
+        (1 / level, len(each) - 1, variance_of(each) / mean_of(each) ** 2)
         for level, each in zip(levels, rounds, strict=True)
         if len(each) > 1
     ]
@@ -56,7 +58,7 @@ def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[
     if not freedom:
         return [UNKNOWN] * len(levels), 0
     share, weight, variance = np.array(own).T
-    common, each_own = float(np.average(variance, weights=weight)), 0.0
+    common, each_own = float((variance * weight).sum() / weight.sum()), 0.0
     for _ in range(PASSES):
         # A variance is itself uncertain by a share of what it should be.
         known = weight / np.maximum(common + each_own * share, MIN_SPREAD**2) ** 2
@@ -66,9 +68,11 @@ def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[
 
 def _two_parts(share: Floats, variance: Floats, weight: Floats) -> tuple[float, float]:
     """``a`` and ``b`` of ``variance = a + b share``, neither below 0, by weighted least squares."""
-    mean, centre = np.average(variance, weights=weight), np.average(share, weights=weight)
-    spread = float((weight * (share - centre) ** 2).sum())
-    slope = float((weight * (share - centre) * variance).sum()) / spread if spread > 0 else 0.0
+    whole = weight.sum()
+    mean, centre = (variance * weight).sum() / whole, (share * weight).sum() / whole
+    apart = share - centre
+    spread = float((weight * apart**2).sum())
+    slope = float((weight * apart * variance).sum()) / spread if spread > 0 else 0.0
     if slope <= 0:
         return float(mean), 0.0
     if mean - slope * centre < 0:
