@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.residency import Stretches, stretches_within
 from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import HostInfo, Round
@@ -60,7 +60,7 @@ def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -
     if round_.witness is None:
         return RoundPieces({}, {}, {})
     bounds = bounds_of(members)
-    rows = stretches(round_).snapped(bounds, 1 / poll_hz(round_)).clipped(bounds)
+    rows = stretches_within(round_, bounds).clipped(bounds)
     rows = rows.where(rows.runnable)
     on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}
@@ -82,9 +82,10 @@ def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -
 
 def _covered(at_s: Floats, here: Stretches) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """At which moments any session was runnable in one of these stretches."""
-    began = np.searchsorted(np.sort(here.from_s), at_s, side="right")
-    ended = np.searchsorted(np.sort(here.to_s), at_s, side="left")
-    return np.asarray(began > ended)
+    began, ended = here.from_s.copy(), here.to_s.copy()
+    began.sort()
+    ended.sort()
+    return np.asarray(began.searchsorted(at_s, side="right") > ended.searchsorted(at_s, side="left"))
 
 
 def stretches_of(round_: Round, pieces: RoundPieces) -> list[Stretch]:

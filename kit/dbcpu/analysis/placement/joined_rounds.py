@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches, stretches_within
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
 from dbcpu.record import Round
 
@@ -34,8 +34,7 @@ class WatchedRound(Struct, frozen=True):
     @classmethod
     def of(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
         """The times are those of the round, in seconds after its release."""
-        hz = poll_hz(round_)
-        return cls(round_, bounds, hz, stretches(round_).snapped(bounds, 1 / hz))
+        return cls(round_, bounds, poll_hz(round_), stretches_within(round_, bounds))
 
     @classmethod
     def as_polled(cls, round_: Round, bounds: Bounds) -> "WatchedRound":

@@ -128,7 +128,15 @@ class Stretches(Struct, frozen=True):
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
-_kept: ContextVar[dict[int, tuple[Round, Stretches]] | None] = ContextVar("kept", default=None)
+class _Kept(Struct):
+    """The stretches of a round, and those that were snapped to some bounds."""
+
+    round: Round
+    every: Stretches
+    snapped: tuple[Bounds, Stretches] | None = None
+
+
+_kept: ContextVar[dict[int, _Kept] | None] = ContextVar("kept", default=None)
 """Of this thread: several may explain runs at once."""
 
 
@@ -144,13 +152,26 @@ def stretches_kept() -> Iterator[None]:
 
 def stretches(round_: Round) -> Stretches:
     """The residency of all sessions of a round, of each in the order of time."""
+    return _of(round_).every
+
+
+def stretches_within(round_: Round, bounds: Bounds) -> Stretches:
+    """The same, of each session beginning and ending with its bounds: ``snapped`` by what a poll leaves open."""
+    of = _of(round_)
+    # The pace and the evidence ask for the same bounds.
+    if of.snapped is None or not all(map(np.array_equal, of.snapped[0], bounds, repeat(True))):
+        of.snapped = bounds, of.every.snapped(bounds, 1 / poll_hz(round_))
+    return of.snapped[1]
+
+
+def _of(round_: Round) -> _Kept:
     kept = _kept.get()
-    if kept is None:
-        return _stretches(round_)
-    found = kept.get(id(round_))
-    if found is None or found[0] is not round_:
-        found = kept[id(round_)] = round_, _stretches(round_)
-    return found[1]
+    found = None if kept is None else kept.get(id(round_))
+    if found is None or found.round is not round_:
+        found = _Kept(round_, _stretches(round_))
+        if kept is not None:
+            kept[id(round_)] = found
+    return found
 
 
 def _stretches(round_: Round) -> Stretches:
