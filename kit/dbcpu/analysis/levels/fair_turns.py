@@ -18,5 +18,7 @@ def ratio_of_fair_turns(work_s: Sequence[float] | Floats, cpus: int) -> float:
     """
     ordered = np.sort(work_s)
     left = np.arange(ordered.size, 0, -1)
-    slowdowns = np.cumsum(np.diff(ordered, prepend=0.0) * np.maximum(1.0, left / cpus)) / ordered
+    steps = np.array(ordered)
+    steps[1:] -= ordered[:-1]
+    slowdowns = (steps * np.maximum(1.0, left / cpus)).cumsum() / ordered
     return float(slowdowns.max() / slowdowns.min())
