@@ -1,8 +1,6 @@
 """Residency of all sessions of a round as columns, so that it can be worked on as a whole."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import NamedTuple
@@ -11,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round
 
@@ -128,53 +127,9 @@ class Stretches(Struct, frozen=True):
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
-class _Kept(Struct):
-    """The stretches of a round, and those that were snapped to some bounds."""
-
-    round: Round
-    every: Stretches
-    snapped: tuple[Bounds, Stretches] | None = None
-
-
-_kept: ContextVar[dict[int, _Kept] | None] = ContextVar("kept", default=None)
-"""Of this thread: several may explain runs at once."""
-
-
-@contextmanager
-def stretches_kept() -> Iterator[None]:
-    """Meanwhile those of each round are made once, and the rounds that they were made of are held."""
-    before = _kept.set({} if (kept := _kept.get()) is None else kept)
-    try:
-        yield
-    finally:
-        _kept.reset(before)
-
-
+@kept
 def stretches(round_: Round) -> Stretches:
     """The residency of all sessions of a round, of each in the order of time."""
-    return _of(round_).every
-
-
-def stretches_within(round_: Round, bounds: Bounds) -> Stretches:
-    """The same, of each session beginning and ending with its bounds: ``snapped`` by what a poll leaves open."""
-    of = _of(round_)
-    # The pace and the evidence ask for the same bounds.
-    if of.snapped is None or not all(map(np.array_equal, of.snapped[0], bounds, repeat(True))):
-        of.snapped = bounds, of.every.snapped(bounds, 1 / poll_hz(round_))
-    return of.snapped[1]
-
-
-def _of(round_: Round) -> _Kept:
-    kept = _kept.get()
-    found = None if kept is None else kept.get(id(round_))
-    if found is None or found.round is not round_:
-        found = _Kept(round_, _stretches(round_))
-        if kept is not None:
-            kept[id(round_)] = found
-    return found
-
-
-def _stretches(round_: Round) -> Stretches:
     counts = [len(session.residency) for session in round_.sessions]
     every = list(chain.from_iterable(session.residency for session in round_.sessions))
     session = np.repeat(np.arange(len(counts)), counts)
@@ -193,6 +148,17 @@ def _stretches(round_: Round) -> Stretches:
     following[np.append(np.diff(session) != 0, True)[: from_s.size]] = np.inf
     held = following - to_s <= HELD_POLLS / poll_hz(round_)
     return Stretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
+
+
+def stretches_within(round_: Round, bounds: Bounds) -> Stretches:
+    """The same, of each session beginning and ending with its bounds: ``snapped`` by what a poll leaves open."""
+    return _within(round_, bounds.starts_s.tobytes(), bounds.ends_s.tobytes())
+
+
+@kept
+def _within(round_: Round, starts_s: bytes, ends_s: bytes) -> Stretches:
+    bounds = Bounds(np.frombuffer(starts_s), np.frombuffer(ends_s))
+    return stretches(round_).snapped(bounds, 1 / poll_hz(round_))
 
 
 def poll_hz(round_: Round) -> float:
