@@ -42,8 +42,9 @@ def explain_variant(
     record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Reference | None = None
 ) -> Analysis:
     """Explain a record of one variant; ``known`` is the reference of another variant, if that is what counts."""
-    with answers_kept():
-        return _explained(without_scaled_cpu(record), licence_rules, known)
+    record = without_scaled_cpu(record)
+    with answers_kept(record.rounds):
+        return _explained(record, licence_rules, known)
 
 
 def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:

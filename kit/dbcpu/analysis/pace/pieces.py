@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.placement.residency import Stretches, stretches_within
-from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
+from dbcpu.analysis.placement.joined_rounds import WatchedRound
+from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import HostInfo, Round
 
@@ -54,13 +54,12 @@ def siblings_of(host: HostInfo | None) -> dict[int, tuple[int, ...]]:
     return {each.cpu: tuple(other for other in each.siblings if other != each.cpu) for each in cpus}
 
 
-def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
+def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
     """Of the sessions of one round, in the order of its record."""
-    round_ = members[0].round
+    round_ = watched.round
     if round_.witness is None:
         return RoundPieces({}, {}, {})
-    bounds = bounds_of(members)
-    rows = stretches_within(round_, bounds).clipped(bounds)
+    rows = watched.stretches.clipped(watched.bounds)
     rows = rows.where(rows.runnable)
     on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}

@@ -20,6 +20,7 @@ from dbcpu.analysis.pace.by_level import PaceRatio, Speeds, alike, full_ns, pace
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
+from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -48,13 +49,14 @@ class SessionPace(Struct, frozen=True):
 
 
 class Split(Struct, frozen=True, dict=True):
-    """The paces of one variant's sessions. ``alike``: its CPUs are equally fast at their best."""
+    """The paces of one variant's sessions, and its rounds. ``alike``: its CPUs are equally fast at their best."""
 
     scale: Scale
     sessions: dict[Key, SessionPace]
     stretches: tuple[Stretch, ...]
     alike: bool
     two_speeds: TwoSpeeds | None
+    watched: Sequence[WatchedRound] = ()
 
     @cached_property
     def _with_few(self) -> dict[int, Speeds]:
@@ -93,7 +95,8 @@ def split(
         return None
     siblings = siblings_of(record.header.host)
     rounds = [list(group) for _, group in groupby(sessions, lambda each: each.round.order)]
-    pieces = {members[0].round.order: pieces_of(members, siblings) for members in rounds}
+    watched = WatchedRound.each(rounds)
+    pieces = {each.round.order: pieces_of(each, siblings) for each in watched}
     beside = {
         member.key: ns
         for members in rounds
@@ -113,6 +116,7 @@ def split(
         seen,
         alike(full, b),
         two_speeds(seen),
+        watched,
     )
 
 

@@ -2,10 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 from msgspec.structs import replace
 
 from dbcpu.analysis.placement.kept_answers import answers_kept, kept
-from dbcpu.analysis.placement.residency import Bounds, stretches, stretches_within
+from dbcpu.analysis.placement.residency import stretches
 from dbcpu.record import Round
 from support.builders.comparison import noisy_run
 
@@ -19,13 +20,13 @@ def test_stretches_are_kept_while_asked_and_no_longer() -> None:
     assert stretches(first) is not found
 
 
-def test_those_that_end_with_the_sessions_are_kept_by_their_ends() -> None:
-    first = noisy_run(1).rounds[0]
-    bounds = [Bounds.of([(0.0, end_s)] * len(first.sessions)) for end_s in (1.0, 1.0, 2.0)]
-    with answers_kept():
-        found, again, other = (stretches_within(first, each) for each in bounds)
-    assert found is again
-    assert found is not other
+def test_those_of_all_rounds_are_those_of_each() -> None:
+    rounds = noisy_run(1).rounds
+    with answers_kept(rounds):
+        together = [stretches(each) for each in rounds]
+    for each, found in zip(rounds, together, strict=True):
+        for name in found.__struct_fields__:
+            assert np.array_equal(getattr(found, name), getattr(stretches(each), name), equal_nan=True)
 
 
 def test_each_thread_keeps_its_own() -> None:
