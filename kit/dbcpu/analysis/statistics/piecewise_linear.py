@@ -81,23 +81,17 @@ def best(
         return None
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
     sigma = np.maximum(sigma, MIN_NOISE)
-    forms = [form for form in FORMS if n.size > form.parameters]
-    candidates = [_Candidate(form) for form in forms]
-    candidates += [
-        _Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)
-    ]
     # No fit is better than one without residuals: what such a one could not win with need not be fitted.
-    score, first, winner = np.inf, 0, None
-    for at in sorted(range(len(candidates)), key=lambda at: candidates[at].min_score):
-        if candidates[at].min_score > score:
+    score, first, winner, taken = math.inf, 0, None, None
+    for min_score, at, candidate in _candidates(n.size, expected):
+        if min_score > score:
             break
-        found = candidates[at].found(n, y, sigma)
-        if found is not None and (found.chi2 + candidates[at].min_score, at) < (score, first):
-            score, first, winner = found.chi2 + candidates[at].min_score, at, found
-    if winner is None:
+        found = candidate.found(n, y, sigma)
+        if found is not None and (found.chi2 + min_score, at) < (score, first):
+            score, first, winner, taken = found.chi2 + min_score, at, found, candidate
+    if winner is None or taken is None:
         return None
-    form = candidates[first].form
-    return _hinge(n, y, sigma, form, _moved(n, y, sigma, form, winner) if candidates[first].expected else winner)
+    return _hinge(n, y, sigma, taken.form, _moved(n, y, sigma, taken.form, winner) if taken.expected else winner)
 
 
 class _Candidate(Struct, frozen=True):
@@ -125,6 +119,15 @@ class _Candidate(Struct, frozen=True):
             further = _hinge(n, y, sigma, form, found).further or 0.0
             return found if BEND[0] <= abs(further) <= BEND[1] else None
         return found
+
+
+@lru_cache(maxsize=64)
+def _candidates(levels: int, expected: tuple[float, ...]) -> tuple[tuple[float, int, _Candidate], ...]:
+    """What so many levels can show, with what it would score without residuals, and its number: the best ones first."""
+    forms = [form for form in FORMS if levels > form.parameters]
+    sought = [_Candidate(form) for form in forms]
+    sought += [_Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)]
+    return tuple(sorted((each.min_score, at, each) for at, each in enumerate(sought)))
 
 
 def settled(
@@ -184,7 +187,8 @@ def _near(places: Sequence[float], n: Floats, form: CurveForm, spread: float) ->
     if not places:
         return _shown(n, form, np.zeros((1, 0)))
     factors = _factors(spread, FINE[len(places)])
-    return _shown(n, form, ordered([(place * factors).clip(n[0], n[-1]) for place in places]))
+    low, high = float(n[0]), float(n[-1])
+    return _shown(n, form, ordered([np.minimum(np.maximum(place * factors, low), high) for place in places]))
 
 
 @lru_cache(maxsize=16)
@@ -247,16 +251,18 @@ def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) ->
     for i, part in enumerate(terms):
         right[:, i] = part @ weighted
     inverse = _inverse(normal)
-    found = np.einsum("gij,gj->gi", inverse, right)
+    found = inverse[:, 0] * right if len(terms) == 1 else np.einsum("gij,gj->gi", inverse, right)
     residual = sum((part * found[:, i, None] for i, part in enumerate(terms)), -y)
     return Solved(residual**2 @ weight, found, inverse)
 
 
 def _inverse(normal: Floats) -> Floats:
     """Of the normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
+    if normal.shape[-1] == 1:
+        return 1.0 / (normal + 1e-9 * normal)
     diagonal = np.einsum("gii->gi", normal)
     diagonal += 1e-9 * diagonal.sum(axis=1, keepdims=True)
-    return 1 / normal if normal.shape[-1] == 1 else np.asarray(np.linalg.inv(normal), dtype=np.float64)
+    return np.asarray(np.linalg.inv(normal), dtype=np.float64)
 
 
 def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.few_values import IN_ORDER, total
 from dbcpu.analysis.statistics.few_values import mean as mean_of
 from dbcpu.analysis.statistics.few_values import variance as variance_of
-from dbcpu.analysis.statistics.halving import halved
+from dbcpu.analysis.statistics.halving import halved, halved_singly
 from dbcpu.analysis.statistics.robust import median_factor
 
 UNKNOWN = 0.02
@@ -40,11 +41,18 @@ def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
     squares, known = residuals**2, noise**2
     if spare <= 0 or (squares / known).sum() <= spare:
         return 0.0
+    most = float(np.abs(residuals).max()) * residuals.size
+    few = list(zip(squares.tolist(), known.tolist(), strict=True))
 
-    def too_much(added: Floats) -> npt.NDArray[np.bool_]:
+    def is_too_little(added: float) -> bool:
+        return total([square / (own + added * added) for square, own in few]) > spare
+
+    def are_too_little(added: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray((squares / (known + added[:, None] ** 2)).sum(axis=1) > spare)
 
-    return halved(0.0, float(np.abs(residuals).max()) * residuals.size, BISECTIONS, too_much)
+    if len(few) < IN_ORDER:
+        return halved_singly(0.0, most, BISECTIONS, is_too_little)
+    return halved(0.0, most, BISECTIONS, are_too_little)
 
 
 def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[list[float], int]:
