@@ -276,13 +276,13 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
 
 def _upper(slowdowns: Sequence[float]) -> float | None:
     """The usual one is below it with 95 % confidence: of many rounds by their order, so that few may stand apart."""
-    logs = np.sort(np.log(slowdowns))
+    logs = sorted(np.log(slowdowns).tolist())
     if len(logs) < MIN_ROUNDS:
         return None
     if apart := may_stand_apart(len(logs)):
         return float(np.exp(logs[-1 - apart]))
-    error = Chance(float(np.std(logs, ddof=1)), len(logs) - 1).times(len(logs) ** -0.5)
-    return float(np.exp(np.mean(logs) + error.passed_by(1 - CONFIDENCE)))
+    error = Chance(few_values.deviation(logs), len(logs) - 1).times(len(logs) ** -0.5)
+    return float(np.exp(few_values.mean(logs) + error.passed_by(1 - CONFIDENCE)))
 
 
 def _efficiency(throughput: float | None, ended: float | None, ideal: float | None) -> float | None:

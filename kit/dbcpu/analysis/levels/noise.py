@@ -19,7 +19,7 @@ from functools import reduce
 import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.statistics import studentized_range
+from dbcpu.analysis.statistics import few_values, studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.range_bound import NoiseRange
@@ -69,7 +69,7 @@ def noise_range(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | 
     freedom = sum(logs.size - 1 for logs in groups)
     found = []
     if own.size > 1:
-        found.append(NoiseRange.of(float(np.std(own, ddof=1)), own.size - 1))
+        found.append(NoiseRange.of(few_values.deviation(own.tolist()), own.size - 1))
     if freedom >= ENOUGH_FREEDOM:
         found.append(NoiseRange.of(pooled_robust(groups).spread, EFFICIENT["pooled"] * freedom))
     return reduce(NoiseRange.with_range, found) if found else None
@@ -103,7 +103,7 @@ def _solo_spread(times: Floats) -> float:
     """Relative; of three the standard deviation: two that agree by chance would hide how far out the third is."""
     if times.size > FEW_SOLOS:
         return relative_deviation(times)
-    return float(np.std(np.log(times), ddof=1)) if times.size > 1 else 0.0
+    return few_values.deviation(np.log(times).tolist()) if times.size > 1 else 0.0
 
 
 def within_rounds(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
@@ -149,8 +149,9 @@ def _largest_deviation(times: Floats) -> float:
 
     if times.size < 2:
         return float("inf")
-    free = times.size - 1
-    return float(np.std(times, ddof=1) / np.mean(times) * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
+    free, values = times.size - 1, times.tolist()
+    relative = few_values.deviation(values) / few_values.mean(values)
+    return float(relative * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
 
 
 def uneven_gate(noise: Chance, sessions: int, rounds: int, least: float = 1.0) -> float:

@@ -46,15 +46,13 @@ class RoundWork(Struct, frozen=True, dict=True):
         return float(self.starts_s.max()), float(self.ends_s.min())
 
     @cached_property
-    def inside_s(self) -> Floats:
-        """How much of each execution lies in that window."""
+    def _inside(self) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
+        """Which executions lie in that window, how much of each does, and how much was over when it ended."""
         start_s, end_s = self.window_s
-        return np.asarray(np.maximum(np.minimum(self.to_s, end_s) - np.maximum(self.from_s, start_s), 0.0))
-
-    @cached_property
-    def before_s(self) -> Floats:
-        """How much of each lies before it."""
-        return np.asarray(np.maximum(self.window_s[0] - self.from_s, 0.0))
+        inside_s = np.minimum(self.to_s, end_s) - np.maximum(self.from_s, start_s)
+        which = np.flatnonzero(inside_s > 0)
+        inside_s = inside_s[which]
+        return which, inside_s, np.maximum(start_s - self.from_s[which], 0.0) + inside_s
 
     @cached_property
     def done_by_time(self) -> float:
@@ -63,8 +61,8 @@ class RoundWork(Struct, frozen=True, dict=True):
 
     def done(self, after_s: Floats) -> float:
         """The same where each would have taken so long beside all others after the window."""
-        whole_s, here = self.before_s + self.inside_s + after_s, self.inside_s > 0
-        return float((self.inside_s[here] / whole_s[here]).sum())
+        which, inside_s, over_s = self._inside
+        return float((inside_s / (over_s + after_s[which])).sum())
 
     @cached_property
     def together(self) -> tuple[Floats, npt.NDArray[np.int64]]:

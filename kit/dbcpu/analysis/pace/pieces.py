@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.placement.joined_rounds import WatchedRound
+from dbcpu.analysis.placement.joined_rounds import WatchedRound, witness_pieces
 from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import HostInfo, Round
@@ -36,7 +36,7 @@ class Stretch(Struct, frozen=True, dict=True):
     def speed(self, exponent: float) -> float:
         """Mean of the pieces' speeds; several levels ask for it."""
         if exponent not in self._speeds:
-            self._speeds[exponent] = float(np.mean(self.ns**-exponent))
+            self._speeds[exponent] = float((self.ns**-exponent).sum()) / self.ns.size
         return self._speeds[exponent]
 
 
@@ -56,8 +56,8 @@ def siblings_of(host: HostInfo | None) -> dict[int, tuple[int, ...]]:
 
 def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
     """Of the sessions of one round, in the order of its record."""
-    round_ = watched.round
-    if round_.witness is None:
+    pieces = witness_pieces(watched.round)
+    if not pieces:
         return RoundPieces({}, {}, {})
     rows = watched.stretches.clipped(watched.bounds)
     rows = rows.where(rows.runnable)
@@ -65,17 +65,19 @@ def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> R
     beside: dict[int, list[Floats]] = {}
     busy: dict[int, Floats] = {}
     idle: dict[int, Floats] = {}
-    for each in round_.witness.cpus:
-        at_s, ns = np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64)
-        idle[each.cpu] = ns[at_s < 0]
-        alone = np.ones(at_s.size, dtype=np.bool_)
-        for sibling in siblings.get(each.cpu, ()):
+    for cpu, at_s, ns in pieces:
+        idle[cpu], busy[cpu] = ns[at_s < 0], ns[:0]
+        here = on_cpu.get(cpu)
+        if here is None:
+            continue
+        for sibling in siblings.get(cpu, ()):
             if sibling in on_cpu:
-                alone &= ~_covered(at_s, on_cpu[sibling])
-        here = on_cpu.get(each.cpu)
-        busy[each.cpu] = ns[_covered(at_s, here) & alone] if here else ns[:0]
-        for session, from_s, to_s in zip(here.session, here.from_s, here.to_s, strict=True) if here else ():
-            beside.setdefault(int(session), []).append(ns[(at_s >= from_s) & (at_s <= to_s) & alone])
+                alone = ~_covered(at_s, on_cpu[sibling])
+                at_s, ns = at_s[alone], ns[alone]
+        busy[cpu] = ns[_covered(at_s, here)]
+        columns = (each.tolist() for each in (here.session, here.from_s, here.to_s))
+        for session, from_s, to_s in zip(*columns, strict=True):
+            beside.setdefault(session, []).append(ns[(at_s >= from_s) & (at_s <= to_s)])
     return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
 from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
@@ -25,6 +26,24 @@ MAX_CELLS = 1 << 20
 """CPUs times changes of state: more at once gain nothing, and take memory."""
 PIECE_WHOLE = 1.4
 """CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
+
+
+class Pieces(NamedTuple):
+    """Of the witness on one CPU: when each ended, in seconds after the release, and its CPU time in ns."""
+
+    cpu: int
+    at_s: Floats
+    ns: Floats
+
+
+@kept
+def witness_pieces(round_: Round) -> tuple[Pieces, ...]:
+    """Of all CPUs; none where the round has no witness."""
+    cpus = round_.witness.cpus if round_.witness else ()
+    return tuple(
+        Pieces(each.cpu, np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64))
+        for each in cpus
+    )
 
 
 class WatchedRound(Struct, frozen=True):
@@ -163,10 +182,10 @@ class JoinedRounds:
         """CPU time of the witness, by CPU."""
         points: dict[int, list[tuple[Floats, Floats]]] = {}
         for each, start in zip(self.rounds, self.starts, strict=True):
-            for row in each.round.witness.cpus if each.round.witness else ():
-                spent_s = np.array(row.ns) * (PIECE_WHOLE / 1e9)
+            for pieces in witness_pieces(each.round):
+                spent_s = pieces.ns * (PIECE_WHOLE / 1e9)
                 spent_s[:1] = 0.0  # nothing is known before the end of the first piece
-                points.setdefault(row.cpu, []).append((np.array(row.at_us) / 1e6 + start, spent_s))
+                points.setdefault(pieces.cpu, []).append((pieces.at_s + start, spent_s))
         return _curves(points)
 
     @cached_property

@@ -60,15 +60,14 @@ def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
 
 def pooled_robust(groups: Sequence[Floats]) -> Chance:
     """The same about the medians, distances bent at BEND standard deviations; needs a degree of freedom."""
-    spread = pooled_robust_spreads([group[:, None] for group in groups])
-    return Chance(float(spread[0]), float(sum(group.size - 1 for group in groups)))
+    return Chance(float(pooled_robust_spreads(groups)), float(sum(group.size - 1 for group in groups)))
 
 
 def pooled_robust_spreads(groups: Sequence[Floats]) -> Floats:
-    """The spreads alone of several columns; each of ``groups`` is (values, columns)."""
+    """The spread alone; or those of several columns, where each of ``groups`` is (values, columns)."""
     freedom = sum(len(group) - 1 for group in groups)
     apart = np.concatenate([group - column_medians(group) for group in groups]) ** 2
-    return np.asarray(np.sqrt(_bent_square(apart, freedom, np.ones((len(apart), 1)), BEND, BENT, STEPS)))
+    return np.asarray(np.sqrt(_bent_square(apart, freedom, None, BEND, BENT, STEPS)))
 
 
 def pooled_resistant(groups: Sequence[Floats]) -> Chance:
@@ -76,18 +75,21 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     so small a group, and is bent sooner. A third less certain for normal data."""
     known = [group for group in groups if group.size > 1]
     freedom = sum(group.size - 1 for group in known)
-    weight = np.concatenate([np.full((group.size, 1), 1 - 1 / group.size) for group in known])
-    apart = np.concatenate([group - median(group) for group in known])[:, None] ** 2 / weight
+    sizes = np.array([group.size for group in known])
+    weight = np.repeat(1 - 1 / sizes, sizes)
+    apart = np.concatenate([group - median(group) for group in known]) ** 2 / weight
     square = _bent_square(apart, freedom, weight, EARLY_BEND, EARLY_BENT, MANY_STEPS)
-    return Chance(float(np.sqrt(square[0])), float(freedom))
+    return Chance(float(np.sqrt(square)), float(freedom))
 
 
-def _bent_square(apart: Floats, freedom: int, weight: Floats, bend: float, bent: float, steps: int) -> Floats:
-    """By column, the variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``."""
+def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float, bent: float, steps: int) -> Floats:
+    """The variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``; by column."""
     square = column_medians(apart) * NORMAL_CONSISTENT**2
     square = np.where(square > 0, square, apart.mean(axis=0))
+    far, whole = bend**2, bent * freedom
     for _ in range(steps):
-        before, square = square, (weight * np.minimum(apart, bend**2 * square)).sum(axis=0) / (bent * freedom)
+        near = np.minimum(apart, far * square)
+        before, square = square, (near if weight is None else weight * near).sum(axis=0) / whole
         if (square == before).all():
             break
     return np.asarray(square)

@@ -9,6 +9,7 @@ on. ``d`` is what each session beyond knee 1 adds; it may be below 0.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -98,12 +99,17 @@ class Edges(Struct, frozen=True):
 def edges(form: CurveForm, grid: Floats | Sequence[float]) -> Edges:
     """Of each row of ``grid`` (G, places)."""
     places = np.array(grid, dtype=np.float64, ndmin=2, copy=None)
-    never = np.full(len(places), np.inf)
+    never = _never(len(places))
     return Edges(
         places[:, 0] if form.held else never,
         places[:, int(form.held)] if form.knees else never,
         places[:, -1] if form.flat else never,
     )
+
+
+@lru_cache(maxsize=64)
+def _never(count: int) -> Floats:
+    return np.full(count, np.inf)
 
 
 def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
