@@ -113,8 +113,9 @@ def run_context(record: RunRecord, known: Reference | None = None) -> RunContext
     delivered = reference(record, sessions)
     scale = _scale(known.pace) if known and known.pace else None
     usual = known is None or scale is not None
-    found = split(record, sessions, solo(record, sessions), cores or vcpus, scale) if usual else None
-    alone = scatter(solo(record, sessions))
+    single = solo(record, sessions)
+    found = split(record, sessions, single, cores or vcpus, scale) if usual else None
+    alone = scatter(single)
     plain = RunContext(
         record, sessions, known or delivered, vcpus, cores, usable_cores(record), sessions, delivered,
         alone=alone, delivered_alone=alone,

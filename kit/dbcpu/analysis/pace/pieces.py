@@ -7,13 +7,14 @@ on a sibling CPU that the host shows are left out: they would divide away what s
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, witness_pieces
 from dbcpu.analysis.placement.residency import Stretches
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, Keys
 from dbcpu.record import HostInfo, Round
 
 FEWEST = 15
@@ -60,8 +61,7 @@ def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> R
     if not pieces:
         return RoundPieces({}, {}, {})
     rows = watched.stretches.clipped(watched.bounds)
-    rows = rows.where(rows.runnable)
-    on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}
+    on_cpu = {cpu: _Runs.of(rows, cpu) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}
     busy: dict[int, Floats] = {}
     idle: dict[int, Floats] = {}
@@ -75,13 +75,25 @@ def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> R
                 alone = ~_covered(at_s, on_cpu[sibling])
                 at_s, ns = at_s[alone], ns[alone]
         busy[cpu] = ns[_covered(at_s, here)]
-        columns = (each.tolist() for each in (here.session, here.from_s, here.to_s))
-        for session, from_s, to_s in zip(*columns, strict=True):
+        for session, from_s, to_s in zip(*map(np.ndarray.tolist, here), strict=True):
             beside.setdefault(session, []).append(ns[(at_s >= from_s) & (at_s <= to_s)])
     return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
 
 
-def _covered(at_s: Floats, here: Stretches) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+class _Runs(NamedTuple):
+    """When which sessions were runnable on a CPU."""
+
+    session: Keys
+    from_s: Floats
+    to_s: Floats
+
+    @classmethod
+    def of(cls, rows: Stretches, cpu: int) -> "_Runs":
+        own = np.flatnonzero(rows.runnable & (rows.cpu == cpu))
+        return cls(rows.session[own], rows.from_s[own], rows.to_s[own])
+
+
+def _covered(at_s: Floats, here: _Runs) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """At which moments any session was runnable in one of these stretches."""
     began, ended = here.from_s.copy(), here.to_s.copy()
     began.sort()

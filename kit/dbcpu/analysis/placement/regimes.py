@@ -157,11 +157,12 @@ def _windows(bounds: Bounds) -> tuple[float, float, float]:
 
     Where they never ran all together: from when and until when any did.
     """
-    starts_s, ends_s = (each[bounds.known] for each in bounds)
-    first_s, last_s = float(starts_s.max()), float(ends_s.min())
+    # Without those that are NaN.
+    first_s, last_s = float(np.fmax.reduce(bounds.starts_s)), float(np.fmin.reduce(bounds.ends_s))
+    end_s = float(np.fmax.reduce(bounds.ends_s))
     if last_s <= first_s:
-        first_s, last_s = float(starts_s.min()), float(ends_s.max())
-    return first_s, last_s, float(ends_s.max())
+        first_s, last_s = float(np.fmin.reduce(bounds.starts_s)), end_s
+    return first_s, last_s, end_s
 
 
 def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:

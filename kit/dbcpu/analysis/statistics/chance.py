@@ -6,6 +6,7 @@ Sciences", 2nd ed., ch. 2 (the least difference that is seen).
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -37,13 +38,19 @@ class Chance(Struct, frozen=True):
 
     def passed_by(self, alarm: float) -> float:
         """What a value passes on one side with this probability: Student's t."""
-        from dbcpu.analysis.statistics.special_functions import stdtrit  # loads slowly
-
-        return float(self.spread * stdtrit(self.freedom, 1 - alarm))
+        return self.spread * _student(self.freedom, 1 - alarm)
 
     def detectable(self, error: float) -> float:
         """The difference that a two-sided t-test at ``error`` finds with a power of 80 %; this is the difference's."""
         return self.passed_by(error / 2) + self.passed_by(1 - POWER)
+
+
+@lru_cache(maxsize=512)
+def _student(freedom: float, share: float) -> float:
+    """Below it is this share of Student's t."""
+    from dbcpu.analysis.statistics.special_functions import stdtrit  # loads slowly
+
+    return float(stdtrit(freedom, share))
 
 
 def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:

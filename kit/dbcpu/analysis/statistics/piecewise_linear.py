@@ -37,6 +37,8 @@ MIN_BEYOND = 1.02
 COARSE, FINE = (0, 64, 64, 20), (0, 25, 25, 11)
 """Places per axis of a grid with one, two and three axes: everywhere, and near the best ones."""
 MISFIT_PASSES = 3
+TRACE = 1e-9
+"""Of a matrix, added to its diagonal."""
 IN_CACHE = 40_000
 """Places times levels that are solved at once: more would go to memory and back at each step."""
 
@@ -143,8 +145,8 @@ def settled(
     for _ in range(MISFIT_PASSES):
         before, sigma = (hinge.places, misfit), np.hypot(known, misfit)
         found = _moved(n, y, sigma, hinge.form, _Found(hinge.places, hinge.chi2))
-        hinge = _hinge(n, y, sigma, hinge.form, found)
-        misfit = added_noise(hinge.along(levels) / y - 1, known, spare)
+        hinge, residuals = _fitted(n, y, sigma, hinge.form, found)
+        misfit = added_noise(residuals, known, spare)
         if (hinge.places, misfit) == before:
             break
     return hinge, tuple(float(each) for each in np.hypot(known, misfit))
@@ -222,18 +224,24 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
 
 def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
     """The curve with these places; its coefficients without the trace that the normal equations need."""
+    return _fitted(n, y, sigma, form, found)[0]
+
+
+def _fitted(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> tuple[Hinge, Floats]:
+    """The same, and by how much it is beyond each rate, relative."""
     most = int(n[-1])
     own, weight = columns(n, form, edges(form, found.places), most)[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
-    return Hinge(
+    hinge = Hinge(
         form,
         found.places,
         tuple(exact.tolist()),
         found.chi2,
-        math.sqrt((residual**2).mean()),
+        math.sqrt((residual**2).sum() / y.size),
         most,
     )
+    return hinge, residual
 
 
 def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
@@ -245,24 +253,29 @@ def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) ->
     weight = (sigma * y) ** -2
     weighted = weight * y
     terms = parts(n, form, edges(form, grid), int(n[-1]))
+    if len(terms) == 1:
+        return _solved_single(terms[0], weight, weighted, y)
     normal, right = np.empty((len(grid), len(terms), len(terms))), np.empty((len(grid), len(terms)))
     for i, j in combinations_with_replacement(range(len(terms)), 2):
         normal[:, i, j] = normal[:, j, i] = (terms[i] * terms[j]) @ weight
     for i, part in enumerate(terms):
         right[:, i] = part @ weighted
-    inverse = _inverse(normal)
-    found = inverse[:, 0] * right if len(terms) == 1 else np.einsum("gij,gj->gi", inverse, right)
+    # A trace on the diagonal, for some knees make two columns alike.
+    diagonal = np.einsum("gii->gi", normal)
+    diagonal += TRACE * diagonal.sum(axis=1, keepdims=True)
+    inverse = np.asarray(np.linalg.inv(normal), dtype=np.float64)
+    found = np.einsum("gij,gj->gi", inverse, right)
     residual = sum((part * found[:, i, None] for i, part in enumerate(terms)), -y)
     return Solved(residual**2 @ weight, found, inverse)
 
 
-def _inverse(normal: Floats) -> Floats:
-    """Of the normal equations' matrices (G, p, p), with a trace on the diagonal: some knees make two columns alike."""
-    if normal.shape[-1] == 1:
-        return 1.0 / (normal + 1e-9 * normal)
-    diagonal = np.einsum("gii->gi", normal)
-    diagonal += 1e-9 * diagonal.sum(axis=1, keepdims=True)
-    return np.asarray(np.linalg.inv(normal), dtype=np.float64)
+def _solved_single(part: Floats, weight: Floats, weighted: Floats, y: Floats) -> Solved:
+    """The same of forms with one coefficient, without matrices: those of small hosts."""
+    normal = (part * part) @ weight
+    inverse = 1.0 / (normal + TRACE * normal)
+    found = inverse * (part @ weighted)
+    residual = part * found[:, None] - y
+    return Solved(residual**2 @ weight, found[:, None], inverse[:, None, None])
 
 
 def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
@@ -288,7 +301,7 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
         enough &= beyond < n.size
     if form.knees - form.flat:
         enough &= up_to(at.last * 1.001) - beyond >= 2
-    if form.flat:
+    if form.flat and form.knees > 1:
         enough &= up_to(at.last * MIN_BEYOND) < n.size
     return np.asarray(enough)
 
