@@ -96,7 +96,7 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
     far, whole = bend**2, bent * freedom
     for _ in range(steps):
         near = np.minimum(apart, far * square)
-        before, square = square, (near if weight is None else weight * near).sum(axis=0) / whole
+        before, square = square, np.add.reduce(near if weight is None else weight * near) / whole
         if (square == before).all():
             break
     return np.asarray(square)

@@ -5,6 +5,7 @@ and averages out. It is fitted to the variances of all levels, as three rounds a
 """
 
 from collections.abc import Sequence
+from operator import mul
 
 import numpy as np
 import numpy.typing as npt
@@ -65,24 +66,33 @@ def _scatter(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[
     freedom = sum(each[1] for each in own)
     if not freedom:
         return [UNKNOWN] * len(levels), 0
-    share, weight, variance = np.array(own).T
-    common, each_own = float((variance * weight).sum() / weight.sum()), 0.0
+    share, weight, variance = zip(*own, strict=True)
+    common, each_own = _weighted(variance, weight) / total(weight), 0.0
     for _ in range(PASSES):
         # A variance is itself uncertain by a share of what it should be.
-        known = weight / np.maximum(common + each_own * share, MIN_SPREAD**2) ** 2
+        expected = [max(common + each_own * each, MIN_SPREAD**2) for each in share]
+        known = [freely / (square * square) for freely, square in zip(weight, expected, strict=True)]
         common, each_own = _two_parts(share, variance, known)
     return [max(MIN_SPREAD, (common + each_own / level) ** 0.5) for level in levels], freedom
 
 
-def _two_parts(share: Floats, variance: Floats, weight: Floats) -> tuple[float, float]:
+def _two_parts(share: Sequence[float], variance: Sequence[float], weight: Sequence[float]) -> tuple[float, float]:
     """``a`` and ``b`` of ``variance = a + b share``, neither below 0, by weighted least squares."""
-    whole = weight.sum()
-    mean, centre = (variance * weight).sum() / whole, (share * weight).sum() / whole
-    apart = share - centre
-    spread = float((weight * apart**2).sum())
-    slope = float((weight * apart * variance).sum()) / spread if spread > 0 else 0.0
+    whole = total(weight)
+    mean, centre = _weighted(variance, weight) / whole, _weighted(share, weight) / whole
+    apart = [each - centre for each in share]
+    spread = _weighted([each * each for each in apart], weight)
+    slope = _weighted(variance, _times(weight, apart)) / spread if spread > 0 else 0.0
     if slope <= 0:
-        return float(mean), 0.0
+        return mean, 0.0
     if mean - slope * centre < 0:
-        return 0.0, float((weight * share * variance).sum() / (weight * share**2).sum())
-    return float(mean - slope * centre), slope
+        return 0.0, _weighted(variance, _times(weight, share)) / _weighted([each * each for each in share], weight)
+    return mean - slope * centre, slope
+
+
+def _weighted(values: Sequence[float], weight: Sequence[float]) -> float:
+    return total(_times(values, weight))
+
+
+def _times(some: Sequence[float], others: Sequence[float]) -> list[float]:
+    return list(map(mul, some, others))
