@@ -76,10 +76,10 @@ class WatchedRound(Struct, frozen=True):
         moments = [*self.round.timeline_s[:1], *self.round.timeline_s[-1:]]
         if self.round.sessions:
             # NaN only if all are.
-            ends = float(np.fmin.reduce(self.bounds.starts_s)), float(np.fmax.reduce(self.bounds.ends_s))
-            moments += [each for each in ends if not math.isnan(each)]
+            ends = np.fmin.reduce(self.bounds.starts_s), np.fmax.reduce(self.bounds.ends_s)
+            moments += [float(each) for each in ends if not math.isnan(each)]
         if self.stretches.from_s.size:
-            moments += [float(self.stretches.from_s.min()), float(self.stretches.to_s.max())]
+            moments += [float(np.minimum.reduce(self.stretches.from_s)), float(np.maximum.reduce(self.stretches.to_s))]
         for each in self.round.witness.cpus if self.round.witness else ():
             moments += [at_us / 1e6 for at_us in (*each.at_us[:1], *each.at_us[-1:])]
         return min(moments, default=0.0), max(moments, default=0.0)

@@ -38,7 +38,7 @@ class Chance(Struct, frozen=True):
 
     def passed_by(self, alarm: float) -> float:
         """What a value passes on one side with this probability: Student's t."""
-        return self.spread * _student(self.freedom, 1 - alarm)
+        return float(self.spread * _student(self.freedom, 1 - alarm))
 
     def detectable(self, error: float) -> float:
         """The difference that a two-sided t-test at ``error`` finds with a power of 80 %; this is the difference's."""

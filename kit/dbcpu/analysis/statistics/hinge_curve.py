@@ -117,7 +117,8 @@ def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
 
     ``most``: the highest level that was fitted; without a bend and a knee the turbo slope ends there.
     """
-    return np.stack(parts(n, form, at, most), axis=-1)
+    found = parts(n, form, at, most)
+    return found[0][..., None] if len(found) == 1 else np.stack(found, axis=-1)
 
 
 def parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
