@@ -128,7 +128,9 @@ def _watched(members: Sequence[Timed]) -> WatchedRound:
 def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeSeconds]:
     """Of each of the rounds."""
     runnable = joined.stretches.clipped(joined.bounds.or_always())
-    runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
+    places = np.array(sorted(cores), dtype=np.int64)
+    is_place = places[np.minimum(places.searchsorted(runnable.cpu), places.size - 1)] == runnable.cpu
+    runnable = runnable.where(runnable.runnable & is_place)
     occupancy = Occupancy(runnable, by_core(cores), _foreign(joined, cores))
     windows = [_windows(each.bounds) for each in joined.rounds]
     from_s, to_s, last_s = np.array(windows).T + joined.starts

@@ -46,11 +46,15 @@ def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
     few = list(zip(squares.tolist(), known.tolist(), strict=True))
 
     def is_too_little(added: float) -> bool:
-        return total([square / (own + added * added) for square, own in few]) > spare
+        chi2, more = 0.0, added * added
+        for square, own in few:
+            chi2 += square / (own + more)
+        return chi2 > spare
 
     def are_too_little(added: Floats) -> npt.NDArray[np.bool_]:
         return np.asarray((squares / (known + added[:, None] ** 2)).sum(axis=1) > spare)
 
+    # Few are added in the same order by both, and sooner by Python.
     if len(few) < IN_ORDER:
         return halved_singly(0.0, most, BISECTIONS, is_too_little)
     return halved(0.0, most, BISECTIONS, are_too_little)
