@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, column_medians, median
 
@@ -58,7 +59,7 @@ def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
 
     Infinite without any degree of freedom.
     """
-    squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    squares = sum(few_values.squares(group.tolist()) for group in groups)
     freedom = float(sum(group.size - 1 for group in groups))
     if prior is not None:
         squares, freedom = squares + prior.freedom * prior.spread**2, freedom + prior.freedom

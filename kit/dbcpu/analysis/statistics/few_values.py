@@ -23,12 +23,15 @@ def mean(values: Sequence[float]) -> float:
     return total(values) / len(values) if len(values) < IN_ORDER else float(np.mean(values))
 
 
+def squares(values: Sequence[float]) -> float:
+    """Of their distances from the mean, added up."""
+    middle = mean(values)
+    return total([(each - middle) * (each - middle) for each in values])
+
+
 def variance(values: Sequence[float]) -> float:
     """Of at least two, about their mean."""
-    if len(values) >= IN_ORDER:
-        return float(np.var(values, ddof=1))
-    middle = mean(values)
-    return total([(each - middle) * (each - middle) for each in values]) / (len(values) - 1)
+    return squares(values) / (len(values) - 1)
 
 
 def deviation(values: Sequence[float]) -> float:
