@@ -57,7 +57,7 @@ def kept(find: Callable[Concatenate[Round, Asked], Found]) -> Callable[Concatena
 
 
 def kept_together(find: Callable[[Sequence[Round]], Sequence[Found]]) -> Callable[[Round], Found]:
-    """Of a pure function of rounds that has an answer for each: asked for one, those of the whole run are found."""
+    """Of a pure function of rounds that has an answer for each: when the first is wanted, all of the run are found."""
 
     @wraps(find)
     def known(round_: Round, /) -> Found:
