@@ -251,9 +251,9 @@ class Placement:
     def _foreign_intervals(self) -> dict[int, list[tuple[float, float]]]:
         """By CPU: the slices of the timelines in which other processes kept it from being idle."""
         joined = self.joined
-        every = joined.slices([(at, row) for at, row in joined.rows() if joined.counted[at]])
-        taken = self._foreign_s(every.cpu, every.from_s, every.to_s, every.round_at) >= FOREIGN_BUSY * every.length_s
-        return every.by_cpu(taken)
+        every = joined.slices(joined.rows())
+        foreign_s = self._foreign_s(every.cpu, every.from_s, every.to_s, every.round_at)
+        return every.by_cpu(joined.counted[every.round_at] & (foreign_s >= FOREIGN_BUSY * every.length_s))
 
 
 def _cpus(ran: Stretches, count: int) -> tuple[tuple[int, ...], ...]:

@@ -7,8 +7,7 @@ there, and what CPUs did and processes used does not grow.
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import chain, repeat
-from operator import attrgetter
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -202,16 +201,24 @@ class JoinedRounds:
 
     def rows(self, *amounts: str) -> list[tuple[int, CpuSeries]]:
         """Those of the timelines that have a value per slice for each of ``amounts``, with the index of their round."""
-        found: list[tuple[int, CpuSeries]] = []
-        for at, (each, edges_s) in enumerate(zip(self.rounds, self.edges_s, strict=True)):
-            rows, many = each.round.cpu_timeline, edges_s.size - 1
-            if any(set(map(len, map(attrgetter(name), rows))) - {many} for name in amounts):
-                rows = tuple(row for row in rows if all(len(getattr(row, name)) == many for name in amounts))
-            found += zip(repeat(at), rows)
-        return found
+        many = [edges_s.size - 1 for edges_s in self.edges_s]
+        if all(len(getattr(row, name)) == many[at] for name in amounts for at, row in self._rows):
+            return self._rows
+        return [(at, row) for at, row in self._rows if all(len(getattr(row, name)) == many[at] for name in amounts)]
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, CpuSeries]]:
+        return [(at, row) for at, each in enumerate(self.rounds) for row in each.round.cpu_timeline]
+
+    @cached_property
+    def _every_slice(self) -> "Slices":
+        return self._slices(self._rows)
 
     def slices(self, rows: Sequence[tuple[int, CpuSeries]]) -> "Slices":
         """Of all of these rows, one after the other."""
+        return self._every_slice if rows is self._rows else self._slices(rows)
+
+    def _slices(self, rows: Sequence[tuple[int, CpuSeries]]) -> "Slices":
         at = np.array([number for number, _ in rows], dtype=np.int64)
         edges = np.array([each.size for each in self.edges_s], dtype=np.int64)
         counts = np.maximum(edges - 1, 0)[at]

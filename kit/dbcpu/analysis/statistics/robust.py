@@ -62,6 +62,8 @@ def _few_in_order(values: Sequence[float] | Floats) -> Sequence[float]:
 
 def column_medians(values: Floats) -> Floats:
     """The same of each column; that of the values where there is one column."""
+    if values.ndim == 1:
+        return np.array(median(values))
     ordered = np.sort(values, axis=0)
     half = len(ordered) // 2
     middle = ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
