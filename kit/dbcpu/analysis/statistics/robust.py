@@ -84,8 +84,11 @@ def quantile(values: Sequence[float] | Floats, share: float) -> Floats:
 
 
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Each value once, in rising order."""
-    return np.unique(values, return_counts=True)[0]
+    """Each value once, in rising order; none is NaN."""
+    ordered = np.sort(values, axis=None)
+    is_new = np.ones(ordered.size, dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return np.asarray(ordered[is_new])
 
 
 def deviation(values: Iterable[float], middle: float | None = None) -> float:
