@@ -22,7 +22,7 @@ from dbcpu.analysis.levels.representative_round import level_to_show, usual_orde
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
-from dbcpu.analysis.placement.residency import stretches_kept
+from dbcpu.analysis.placement.kept_answers import answers_kept
 from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.placement.valid_sessions import Key
 from dbcpu.analysis.results.answer import Answer
@@ -42,8 +42,9 @@ def explain_variant(
     record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Reference | None = None
 ) -> Analysis:
     """Explain a record of one variant; ``known`` is the reference of another variant, if that is what counts."""
-    with stretches_kept():
-        return _explained(without_scaled_cpu(record), licence_rules, known)
+    record = without_scaled_cpu(record)
+    with answers_kept(record.rounds):
+        return _explained(record, licence_rules, known)
 
 
 def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:

@@ -248,15 +248,21 @@ def _shares(of: Sessions, on: Mask, split: Loss) -> Shares:
     whole = on & split.is_split
     for row in np.flatnonzero(on & ~counted).tolist():
         shares.of_row[row] = _without_host(of, row, float(split.total_s[row]))
-    left = of.counted.beyond(np.nan_to_num(split.gap_s))
-    shares.add(evidence_rules.inflation(on & (split.inflation_s > 0), split.inflation_s, left, of))
+    inflated, queued = on & (split.inflation_s > 0), whole & (split.queue_s > 0)
+    throttled, off = whole & (split.throttled_s > 0), whole & (split.gap_s > 0)
+    # Of rows that there are none of, a rule has nothing to divide.
+    if inflated.any():
+        left = of.counted.beyond(np.nan_to_num(split.gap_s))
+        shares.add(evidence_rules.inflation(inflated, split.inflation_s, left, of))
     shares.add([_unsplit(on & counted & ~whole, split.unsplit_s)])
-    queued = whole & (split.queue_s > 0)
-    shares.add(evidence_rules.queueing(queued & ~of.traced, split.queue_s, of))
+    if queued.any():
+        shares.add(evidence_rules.queueing(queued & ~of.traced, split.queue_s, of))
     for row in np.flatnonzero(queued & of.traced).tolist():
         shares.of_row[row] = ran_instead.queueing(row, float(split.queue_s[row]), of)
-    shares.add(evidence_rules.throttling(whole & (split.throttled_s > 0), split.throttled_s, of))
-    shares.add(evidence_rules.gap(whole & (split.gap_s > 0), split.gap_s, of))
+    if throttled.any():
+        shares.add(evidence_rules.throttling(throttled, split.throttled_s, of))
+    if off.any():
+        shares.add(evidence_rules.gap(off, split.gap_s, of))
     return shares
 
 

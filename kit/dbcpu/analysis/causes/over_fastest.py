@@ -83,7 +83,7 @@ class Lost(Struct):
         common = np.where(is_common, common, 0.0)
         over = _leading(np.maximum(0.0, parts - common), there, beside - beside[fastest])
         is_over, is_alone = slower & (over.first != _NONE), of_alone.first != _NONE
-        largest = np.take_along_axis(parts, of_alone.first[None], axis=0)[0]
+        largest = parts[of_alone.first, np.arange(fastest.size)]
         clear = is_over & is_alone & (over.first != of_alone.first) & (largest >= CLEAR * accounted)
         first = np.where(is_over & ~clear, over.first, np.where(is_alone, of_alone.first, _UNEXPLAINED))
         second = np.where(clear, over.first, np.where(is_over, over.second, of_alone.second))
@@ -137,7 +137,7 @@ def _leading(parts: Floats, there: Mask, whole: Floats) -> Named:
     some[_NONE] = True
     ranked, causes = np.where(there[some], parts[some], -np.inf), np.flatnonzero(some)
     first, most = ranked.argmax(axis=0), ranked.max(axis=0)
-    np.put_along_axis(ranked, first[None], -np.inf, axis=0)
+    ranked[first, np.arange(first.size)] = -np.inf
     second, more = ranked.argmax(axis=0), ranked.max(axis=0)
     large = most >= LEADING * whole
     also = large & (more > np.maximum(ALSO * most, WORTH_NAMING))

@@ -5,8 +5,6 @@ NaN: not known. The rows are those of the run as delivered, in the order of its 
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
-from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +16,10 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.host_time import throttled_shares
-from dbcpu.analysis.placement.joined_rounds import WatchedRound, batches
+from dbcpu.analysis.placement.joined_rounds import batches
 from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.residency import Mask
-from dbcpu.analysis.placement.valid_sessions import Key, Timed, bounds_of, kernel_node_of
+from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
@@ -48,10 +46,7 @@ class WatchedRun(Struct, frozen=True):
 def watch(context: RunContext) -> WatchedRun | None:
     """What the sessions of the run met on their CPUs; None of a run without a session."""
     cores = cores_of(context.record)
-    rounds = []
-    for _, group in groupby(context.delivered, attrgetter("round.order")):
-        members = list(group)
-        rounds.append(WatchedRound.of(members[0].round, bounds_of(members)))
+    rounds = context.watched
     if not rounds:
         return None
     together = batches(rounds, len(cores.siblings), cores.siblings.keys())

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
-from dbcpu.analysis.levels.noise import cpu_noise
+from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.host_counters import covers
@@ -119,7 +119,7 @@ def unsteady_cpu(given: CheckInput) -> Finding | None:
         return None
     # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
     hidden = given.topology is not None and given.topology.verdict == "fewer_cores"
-    known = cpu_noise(alone, () if hidden else given.sessions, given.cores or given.vcpus)
+    known = cpu_noise(alone, [] if hidden else within_rounds(given.sessions, given.cores or given.vcpus))
     if known is None or SPREADS * known.spread <= MIN_TOLERANCE or known.spread < MIN_CPU_PART * ref.spread:
         return None
     return noted(

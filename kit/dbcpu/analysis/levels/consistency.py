@@ -38,6 +38,7 @@ from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
@@ -56,9 +57,11 @@ def split(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | Non
     """
     if len(elapsed_s) < 2:
         return None, None
-    ordered = np.sort(np.asarray(elapsed_s))
-    gaps = np.diff(np.log(ordered))
-    widest = int(np.argmax(gaps))
+    ordered = np.array(elapsed_s)
+    ordered.sort()
+    logs = np.log(ordered)
+    gaps = logs[1:] - logs[:-1]
+    widest = int(gaps.argmax())
     ratio = float(np.exp(gaps[widest]))
     return ratio, float(ordered[widest]) if ratio > gate else None
 
@@ -209,9 +212,9 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
     rounds = usable([members for each, members in by_round(context.at_one_pace) if each.level == level])
     if not all(member.key in context.split.sessions for members in rounds for member in members):
         return PaceSeen(None, own, alike=alike)
-    times = [np.array([span.per_execution_s for span in spans_of(members)]) for members in rounds]
+    times = [[span.per_execution_s for span in spans_of(members)] for members in rounds]
     slowdown = median_of_known(median(each) / context.reference.elapsed_s for each in times)
-    return PaceSeen(None, own, slowdown, median_of_known(float(each.max() / each.min()) for each in times), alike)
+    return PaceSeen(None, own, slowdown, median_of_known(max(each) / min(each) for each in times), alike)
 
 
 def _seen(
@@ -273,13 +276,13 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
 
 def _upper(slowdowns: Sequence[float]) -> float | None:
     """The usual one is below it with 95 % confidence: of many rounds by their order, so that few may stand apart."""
-    logs = np.sort(np.log(slowdowns))
+    logs = sorted(np.log(slowdowns).tolist())
     if len(logs) < MIN_ROUNDS:
         return None
     if apart := may_stand_apart(len(logs)):
         return float(np.exp(logs[-1 - apart]))
-    error = Chance(float(np.std(logs, ddof=1)), len(logs) - 1).times(len(logs) ** -0.5)
-    return float(np.exp(np.mean(logs) + error.passed_by(1 - CONFIDENCE)))
+    error = Chance(few_values.deviation(logs), len(logs) - 1).times(len(logs) ** -0.5)
+    return float(np.exp(few_values.mean(logs) + error.passed_by(1 - CONFIDENCE)))
 
 
 def _efficiency(throughput: float | None, ended: float | None, ideal: float | None) -> float | None:
@@ -318,7 +321,7 @@ def round_figures(
     ``kept``: as for ``work``.
     """
     spans = spans_of(members)
-    elapsed = np.array([span.per_execution_s for span in spans])
+    elapsed = [span.per_execution_s for span in spans]
     ratio, fastest_of_slow = split(elapsed, min_gap)
     shares = members[0].round.shares_known
     several = len(spans) > 1 and shares
@@ -326,18 +329,18 @@ def round_figures(
     makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
     return {
         "median_s": median(elapsed),
-        "slowest_s": float(elapsed.max()) if shares or len(spans) == 1 else None,
-        "max_over_min": float(elapsed.max() / elapsed.min()) if several else None,
-        "cv": float(elapsed.std(ddof=1) / elapsed.mean()) if several else None,
+        "slowest_s": max(elapsed) if shares or len(spans) == 1 else None,
+        "max_over_min": max(elapsed) / min(elapsed) if several else None,
+        "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
         "slow": None
         if not shares
-        else float((elapsed > fastest_of_slow).sum())
+        else float(sum(each > fastest_of_slow for each in elapsed))
         if fastest_of_slow is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
         "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
         "makespan": rows_done / makespan_s / 1e6,
-        "per_session": median(rows / elapsed) / 1e6,
+        "per_session": median([rows / each for each in elapsed]) / 1e6,
     }
 
 

@@ -42,14 +42,14 @@ def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
 def utilisation(round_: Round) -> float | None:
     """Busy share of all CPUs while the round lasted, as top or sar would show it; None where they were not sampled, or
     the round was too short to say."""
-    ends = [one.start_s + one.elapsed_s for each in round_.sessions for one in each.executions]
+    end_s = max((one.start_s + one.elapsed_s for each in round_.sessions for one in each.executions), default=None)
     edges = np.array(round_.timeline_s)
-    if not ends or edges.size < 2 or not round_.cpu_timeline:
+    if end_s is None or edges.size < 2 or not round_.cpu_timeline:
         return None
     # Of a slice that began before the release, or ends after the last end, nobody knows when its CPUs were busy.
-    inside = (edges[:-1] >= 0.0) & (edges[1:] <= max(ends))
-    watched_s = float(np.diff(edges)[inside].sum())
-    if watched_s < max(MIN_ROUND_S, MIN_PART * max(ends)):
+    inside = (edges[:-1] >= 0.0) & (edges[1:] <= end_s)
+    watched_s = float((edges[1:] - edges[:-1])[inside].sum())
+    if watched_s < max(MIN_ROUND_S, MIN_PART * end_s):
         return None
     rows = [row.busy_s for row in round_.cpu_timeline if len(row.busy_s) == inside.size]
     busy_s = float(np.array(rows).reshape(-1, inside.size)[:, inside].sum())
@@ -58,7 +58,7 @@ def utilisation(round_: Round) -> float | None:
 
 def percentiles(taken_s: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Those of ``MIN_EXECUTIONS``, each None where there are too few."""
-    found = [float(quantile(taken_s, each / 100)) for each in MIN_EXECUTIONS]
-    known = zip(found, MIN_EXECUTIONS.values(), strict=True)
-    p50_s, p95_s, p99_s = (value if len(taken_s) >= few else None for value, few in known)
+    p50_s, p95_s, p99_s = (
+        float(quantile(taken_s, each / 100)) if len(taken_s) >= few else None for each, few in MIN_EXECUTIONS.items()
+    )
     return p50_s, p95_s, p99_s

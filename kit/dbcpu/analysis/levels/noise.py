@@ -19,7 +19,7 @@ from functools import reduce
 import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.statistics import studentized_range
+from dbcpu.analysis.statistics import few_values, studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.range_bound import NoiseRange
@@ -44,51 +44,49 @@ PAIR = 3.64
 """99 % quantile of the range of two standard normal values: the largest gap of more values is smaller."""
 
 
-def noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance:
-    """``alone`` are the solo sessions, ``cores`` what sessions need not share."""
-    return _noise(_elapsed(alone), sessions, cores, _solo_spread)
+def noise(alone: Sequence[Timed], within: Sequence[Floats]) -> Chance:
+    """``alone`` are the solo sessions; ``within``: see ``within_rounds``."""
+    return _noise(_elapsed(alone), within, _solo_spread)
 
 
-def usual_spread(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> float:
+def usual_spread(alone: Sequence[Timed], within: Sequence[Floats]) -> float:
     """The same as a spread that no single session far out changes, also where they are few: such a one has a cause."""
-    return _noise(_elapsed(alone), sessions, cores, relative_deviation, pooled_resistant).spread
+    return _noise(_elapsed(alone), within, relative_deviation, pooled_resistant).spread
 
 
 def _elapsed(alone: Sequence[Timed]) -> Floats:
     return np.array([each.span.per_execution_s for each in alone if each.span])
 
 
-def noise_range(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> NoiseRange | None:
+def noise_range(alone: Sequence[Timed], within: Sequence[Floats]) -> NoiseRange | None:
     """Between which standard deviations the noise of one session lies; None where nothing was measured twice.
 
     Solo sessions alone overestimate it where the host drifts, rounds where their sessions truly differ: the range
     holds what either gives.
     """
     own = np.log([each.span.per_execution_s for each in alone if each.span])
-    groups = within_rounds(sessions, cores)
-    freedom = sum(logs.size - 1 for logs in groups)
+    freedom = sum(logs.size - 1 for logs in within)
     found = []
     if own.size > 1:
-        found.append(NoiseRange.of(float(np.std(own, ddof=1)), own.size - 1))
+        found.append(NoiseRange.of(few_values.deviation(own.tolist()), own.size - 1))
     if freedom >= ENOUGH_FREEDOM:
-        found.append(NoiseRange.of(pooled_robust(groups).spread, EFFICIENT["pooled"] * freedom))
+        found.append(NoiseRange.of(pooled_robust(within).spread, EFFICIENT["pooled"] * freedom))
     return reduce(NoiseRange.with_range, found) if found else None
 
 
-def cpu_noise(alone: Sequence[Timed], sessions: Iterable[Timed], cores: int | None) -> Chance | None:
+def cpu_noise(alone: Sequence[Timed], within: Sequence[Floats]) -> Chance | None:
     """The same of CPU time alone: what the same work needs from time to time. None where it was not counted."""
     needed = [each.session.cpu_s / len(each.span.executions) for each in alone if each.session.cpu_s and each.span]
-    return _noise(np.array(needed), sessions, cores, relative_deviation) if len(needed) == len(alone) > 0 else None
+    return _noise(np.array(needed), within, relative_deviation) if len(needed) == len(alone) > 0 else None
 
 
 def _noise(
     own: Floats,
-    sessions: Iterable[Timed],
-    cores: int | None,
+    within: Sequence[Floats],
     solo_spread: Callable[[Floats], float],
     of_rounds: Callable[[Sequence[Floats]], Chance] = pooled_robust,
 ) -> Chance:
-    groups = [np.log(own), *within_rounds(sessions, cores)]
+    groups = [np.log(own), *within]
     freedom = sum(logs.size - 1 for logs in groups)
     solo = solo_spread(own)
     if own.size < 2 and freedom < ENOUGH_FREEDOM:
@@ -103,11 +101,14 @@ def _solo_spread(times: Floats) -> float:
     """Relative; of three the standard deviation: two that agree by chance would hide how far out the third is."""
     if times.size > FEW_SOLOS:
         return relative_deviation(times)
-    return float(np.std(np.log(times), ddof=1)) if times.size > 1 else 0.0
+    return few_values.deviation(np.log(times).tolist()) if times.size > 1 else 0.0
 
 
 def within_rounds(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
-    """Logarithms of the times of sessions that share nothing, by round: what changes between rounds is not in them."""
+    """Logarithms of the times of sessions that share nothing, by round: what changes between rounds is not in them.
+
+    ``cores``: what sessions need not share.
+    """
     return [np.log(group) for group in _sharing_nothing(sessions, cores)]
 
 
@@ -149,8 +150,9 @@ def _largest_deviation(times: Floats) -> float:
 
     if times.size < 2:
         return float("inf")
-    free = times.size - 1
-    return float(np.std(times, ddof=1) / np.mean(times) * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
+    free, values = times.size - 1, times.tolist()
+    relative = few_values.deviation(values) / few_values.mean(values)
+    return float(relative * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
 
 
 def uneven_gate(noise: Chance, sessions: int, rounds: int, least: float = 1.0) -> float:

@@ -1,8 +1,10 @@
 """What every question about the rounds of one variant needs to know."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -12,6 +14,7 @@ from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
+from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.pace import Pace
@@ -56,6 +59,13 @@ class RunContext(Struct, frozen=True, dict=True):
     def works(self) -> dict[int, RoundWork]:
         """By the order of a usable round, kept once it is known."""
         return {}
+
+    @cached_property
+    def watched(self) -> Sequence[WatchedRound]:
+        """The rounds of the sessions as delivered."""
+        if self.split is not None:
+            return self.split.watched
+        return WatchedRound.each([list(group) for _, group in groupby(self.delivered, attrgetter("round.order"))])
 
     @property
     def rows(self) -> int:
@@ -103,8 +113,9 @@ def run_context(record: RunRecord, known: Reference | None = None) -> RunContext
     delivered = reference(record, sessions)
     scale = _scale(known.pace) if known and known.pace else None
     usual = known is None or scale is not None
-    found = split(record, sessions, solo(record, sessions), cores or vcpus, scale) if usual else None
-    alone = scatter(solo(record, sessions))
+    single = solo(record, sessions)
+    found = split(record, sessions, single, cores or vcpus, scale) if usual else None
+    alone = scatter(single)
     plain = RunContext(
         record, sessions, known or delivered, vcpus, cores, usable_cores(record), sessions, delivered,
         alone=alone, delivered_alone=alone,

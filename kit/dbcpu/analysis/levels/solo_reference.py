@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread
+from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread, within_rounds
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.stolen import stolen_s
@@ -67,7 +67,8 @@ def reference(
         return None
     median_s = median(elapsed)
     cores = core_count(record) or vcpu_count(record)
-    known, within = noise(alone, sessions, cores), noise_range(alone, sessions, cores)
+    groups = within_rounds(sessions, cores)
+    known, within = noise(alone, groups), noise_range(alone, groups)
     throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
     delays = [each.session.run_delay_s for each in alone]
     queues = [
@@ -79,7 +80,7 @@ def reference(
         cpu_s=_median_per_execution([each.session.cpu_s for each in alone], alone),
         mrows_per_s=record.header.plan.workload.rows / median_s / 1e6,
         spread=known.spread,
-        tolerance=max(MIN_TOLERANCE, SPREADS * usual_spread(calm, sessions, cores)),
+        tolerance=max(MIN_TOLERANCE, SPREADS * usual_spread(calm, groups)),
         queue_s=_median_per_execution(queues, alone),
         throttled_s=_median_per_execution(throttled, alone),
         db_cpu_s=_median_per_execution([database_cpu_s(each.session) for each in alone], alone),

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.levels.consistency import split
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
 
@@ -87,7 +88,7 @@ def _predicted(level: LevelView, threads: Sequence[int], throughput: Throughput,
     slow = expected_slow(level.level, threads, elapsed, min_gap)
     if elapsed is None or level.level < 2:
         return replace(level, slow_expected=slow)
-    cv = float(np.std(elapsed, ddof=1) / np.mean(elapsed))
+    cv = few_values.deviation(elapsed.tolist()) / few_values.mean(elapsed.tolist())
     sticky = level.cv / cv if level.cv is not None and cv >= MIN_FROZEN_CV else None
     return replace(level, slow_expected=slow, frozen_cv=cv, stickiness=sticky)
 

@@ -6,17 +6,19 @@ the straighter curve shows which was at work (``scaling``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.statistics.cumulative import Floats
 
 
-class RoundWork(Struct, frozen=True):
+class RoundWork(Struct, frozen=True, dict=True):
     """When the sessions of a round ran, ``starts_s`` to ``ends_s``, and their executions, ``from_s`` to ``to_s``.
 
     ``per_execution_s``: of each session, with the jobs it held that only waited.
@@ -37,6 +39,40 @@ class RoundWork(Struct, frozen=True):
         starts_s, ends_s = (np.array(list(map(attrgetter(name), spans))) for name in ("start_s", "end_s"))
         many = np.array(list(map(len, executions)))
         return cls(starts_s, ends_s, from_s, to_s, (ends_s - starts_s) / many)
+
+    @cached_property
+    def window_s(self) -> tuple[float, float]:
+        """From when and until when all of them ran; it ends before it begins where they never did."""
+        return float(self.starts_s.max()), float(self.ends_s.min())
+
+    @cached_property
+    def _inside(self) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
+        """Which executions lie in that window, how much of each does, and how much was over when it ended."""
+        start_s, end_s = self.window_s
+        inside_s = np.minimum(self.to_s, end_s) - np.maximum(self.from_s, start_s)
+        which = np.flatnonzero(inside_s > 0)
+        inside_s = inside_s[which]
+        return which, inside_s, np.maximum(start_s - self.from_s[which], 0.0) + inside_s
+
+    @cached_property
+    def done_by_time(self) -> float:
+        """Executions that were done in the window, each by the part of its time that lies there."""
+        return self.done(np.maximum(self.to_s - self.window_s[1], 0.0))
+
+    def done(self, after_s: Floats) -> float:
+        """The same where each would have taken so long beside all others after the window."""
+        which, inside_s, over_s = self._inside
+        return float((inside_s / (over_s + after_s[which])).sum())
+
+    @cached_property
+    def together(self) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """For how long equally many sessions ran, one time after the other, and how many."""
+        at_s = np.concatenate([self.starts_s, self.ends_s])
+        change = np.repeat([1, -1], self.starts_s.size)
+        order = np.lexsort((change, at_s))
+        running = np.cumsum(change[order])[:-1]
+        some = running > 0
+        return np.diff(at_s[order])[some], running[some]
 
 
 Work = Mapping[int, Sequence[RoundWork]]
@@ -61,7 +97,8 @@ def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
 
 def where_sessions_move(work: Work, rows: int, together: Sequence[float]) -> Rates:
     """Whoever is left moves apart: n sessions always get done what n get, ``together[n]`` in any unit."""
-    return {level: [_conserved(each, rows, together) for each in rounds] for level, rounds in work.items()}
+    done = np.asarray(together)
+    return {level: [_conserved(each, rows, done) for each in rounds] for level, rounds in work.items()}
 
 
 def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], float] | None = None) -> float:
@@ -71,33 +108,24 @@ def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], float] | None = N
     ``pace`` is the speed of one of n sessions: what is done beside fewer then counts by it, else by time alone.
     Sessions that never ran all together are counted over their own spans.
     """
-    start_s, end_s = float(work.starts_s.max()), float(work.ends_s.min())
+    start_s, end_s = work.window_s
     if end_s <= start_s:
         # A session that holds a job which only waits does no work meanwhile.
         return float((rows / work.per_execution_s).sum()) / 1e6
-    from_s, to_s = work.from_s, work.to_s
-    inside_s = np.clip(np.minimum(to_s, end_s) - np.maximum(from_s, start_s), 0.0, None)
-    whole_s = np.clip(start_s - from_s, 0.0, None) + inside_s + _after(work, pace)
-    here = inside_s > 0
-    return rows * float((inside_s[here] / whole_s[here]).sum()) / (end_s - start_s) / 1e6
+    done = work.done_by_time if pace is None else work.done(_after(work, pace))
+    return rows * done / (end_s - start_s) / 1e6
 
 
-def _after(work: RoundWork, pace: Callable[[int], float] | None) -> Floats:
+def _after(work: RoundWork, pace: Callable[[int], float]) -> Floats:
     """Time from the first end of a session to that of each execution, as long as its work would take beside all."""
-    ends, until_s = np.sort(work.ends_s), work.to_s
-    if pace is None:
-        return np.asarray(np.clip(until_s - ends[0], 0.0, None))
+    ends = np.sort(work.ends_s)
     left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
-    ended_s = np.concatenate([[0.0], np.cumsum(np.diff(ends) * left[1:] / left[0])])
-    return np.asarray(np.interp(until_s, ends, ended_s))
+    ended_s = np.concatenate([[0.0], np.cumsum((ends[1:] - ends[:-1]) * left[1:] / left[0])])
+    return np.asarray(np.interp(work.to_s, ends, ended_s))
 
 
-def _conserved(work: RoundWork, rows: int, together: Sequence[float]) -> float:
+def _conserved(work: RoundWork, rows: int, together: Floats) -> float:
     """All that was done, over the time that it would have taken had nobody ended early."""
-    sessions = work.starts_s.size
-    at_s = np.concatenate([work.starts_s, work.ends_s])
-    change = np.repeat([1, -1], sessions)
-    order = np.lexsort((change, at_s))
-    running = np.cumsum(change[order])[:-1]
-    took_s = float((np.diff(at_s[order]) * np.asarray(together)[running])[running > 0].sum())
-    return rows * work.from_s.size * together[sessions] / took_s / 1e6
+    lasted_s, running = work.together
+    took_s = float((lasted_s * together[running]).sum())
+    return rows * work.from_s.size * together.item(work.starts_s.size) / took_s / 1e6

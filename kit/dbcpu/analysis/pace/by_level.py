@@ -7,12 +7,14 @@ and pieces within a stretch are not independent. What a stretch scatters about i
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.pace.pieces import Stretch
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import quantile
 
 CONFIDENCE = 0.95
@@ -43,44 +45,63 @@ class PaceRatio(Struct, frozen=True):
         return float(np.exp(self.log + self.chance.passed_by(1 - CONFIDENCE)))
 
 
-def pace_ratio(stretches: Sequence[Stretch], levels: Sequence[int], exponent: float) -> PaceRatio | None:
+class Speeds(Struct, frozen=True, dict=True):
+    """Mean speeds of stretches on one CPU, and ``weights``: their numbers of pieces."""
+
+    values: Floats
+    weights: Floats
+
+    @cached_property
+    def pieces(self) -> float:
+        """In all."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def mean(self) -> float:
+        """Of all pieces."""
+        return float((self.values * self.weights).sum()) / self.pieces
+
+    @cached_property
+    def squares(self) -> float:
+        """How much the stretches scatter about it: the sum over the pieces of the relative distance, squared."""
+        return float((self.weights * (self.values / self.mean - 1) ** 2).sum())
+
+
+def with_few(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
+    """By CPU, with at most one session: what those of every level are compared with."""
+    return _by_cpu([each for each in stretches if each.sessions <= 1], exponent)
+
+
+def pace_ratio(
+    stretches: Sequence[Stretch], levels: Sequence[int], exponent: float, few: Mapping[int, Speeds] | None = None
+) -> PaceRatio | None:
     """Of the CPUs beside sessions at ``levels``; None where too little was seen with at most one session.
 
     Of several levels it is an upper limit for the lowest: with more sessions no more of a core is left to each.
+    ``few``: ``with_few``, if it is known already.
     """
-    few = _by_cpu([each for each in stretches if each.sessions <= 1], exponent)
+    few = with_few(stretches, exponent) if few is None else few
     many = _by_cpu([each for each in stretches if each.sessions in levels and each.sessions > 1], exponent)
     cpus = [cpu for cpu in many if cpu in few]
     groups = [group[cpu] for cpu in cpus for group in (few, many)]
-    freedom = sum(len(group.values) - 1 for group in groups)
+    freedom = sum(each.values.size - 1 for each in groups)
     if freedom < MIN_FREEDOM:
         return None
-    square = sum(float((each.weights * (each.values / each.mean - 1) ** 2).sum()) for each in groups) / freedom
-    weight = np.array([many[cpu].weights.sum() for cpu in cpus])
+    square = sum(each.squares for each in groups) / freedom
+    weight = np.array([many[cpu].pieces for cpu in cpus])
     weight = weight / weight.sum()
-    logs = np.array([np.log(few[cpu].mean / many[cpu].mean) for cpu in cpus])
-    squares = np.array([square / few[cpu].weights.sum() + square / many[cpu].weights.sum() for cpu in cpus])
+    logs = np.log([few[cpu].mean / many[cpu].mean for cpu in cpus])
+    squares = np.array([square / few[cpu].pieces + square / many[cpu].pieces for cpu in cpus])
     error = float(np.sqrt((weight**2 * squares).sum()))
     return PaceRatio(float((weight * logs).sum()), Chance(error, float(freedom)))
 
 
-class _Group(Struct, frozen=True):
-    """Mean speeds of stretches and their numbers of pieces."""
-
-    values: np.ndarray[tuple[int], np.dtype[np.float64]]
-    weights: np.ndarray[tuple[int], np.dtype[np.float64]]
-
-    @property
-    def mean(self) -> float:
-        return float((self.values * self.weights).sum() / self.weights.sum())
-
-
-def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, _Group]:
+def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
     cpus: dict[int, list[tuple[float, int]]] = {}
     for each in stretches:
         cpus.setdefault(each.cpu, []).append((each.speed(exponent), each.ns.size))
     return {
-        cpu: _Group(np.array([value for value, _ in own]), np.array([float(many) for _, many in own]))
+        cpu: Speeds(np.array([value for value, _ in own]), np.array([float(many) for _, many in own]))
         for cpu, own in cpus.items()
     }
 

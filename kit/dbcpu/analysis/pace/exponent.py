@@ -34,7 +34,7 @@ Case = tuple[float, Floats]
 
 def speed(ns: Floats, exponent: float, full_ns: float) -> float:
     """Mean speed of a session beside these pieces; 1 where each takes ``full_ns``."""
-    return float(np.mean((ns / full_ns) ** -exponent))
+    return float(((ns / full_ns) ** -exponent).sum()) / ns.size
 
 
 def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
@@ -54,5 +54,6 @@ def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
 
 def _left(cpu: float, ns: Floats) -> Floats:
     """What is left of a CPU time without its pace, for each exponent of GRID; all of it logarithms."""
-    apart = np.exp(np.outer(-GRID, ns - ns.mean())).mean(axis=1)
-    return np.asarray(cpu + np.log(apart) - GRID * ns.mean())
+    middle = ns.sum() / ns.size
+    apart = np.exp(-GRID[:, None] * (ns - middle)).sum(axis=1) / ns.size
+    return np.asarray(cpu + np.log(apart) - GRID * middle)

@@ -7,13 +7,14 @@ on a sibling CPU that the host shows are left out: they would divide away what s
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
-from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.placement.joined_rounds import WatchedRound, witness_pieces
+from dbcpu.analysis.placement.residency import Stretches
+from dbcpu.analysis.statistics.cumulative import Floats, Keys
 from dbcpu.record import HostInfo, Round
 
 FEWEST = 15
@@ -36,7 +37,7 @@ class Stretch(Struct, frozen=True, dict=True):
     def speed(self, exponent: float) -> float:
         """Mean of the pieces' speeds; several levels ask for it."""
         if exponent not in self._speeds:
-            self._speeds[exponent] = float(np.mean(self.ns**-exponent))
+            self._speeds[exponent] = float((self.ns**-exponent).sum()) / self.ns.size
         return self._speeds[exponent]
 
 
@@ -54,37 +55,50 @@ def siblings_of(host: HostInfo | None) -> dict[int, tuple[int, ...]]:
     return {each.cpu: tuple(other for other in each.siblings if other != each.cpu) for each in cpus}
 
 
-def pieces_of(members: Sequence[Timed], siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
+def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
     """Of the sessions of one round, in the order of its record."""
-    round_ = members[0].round
-    if round_.witness is None:
+    pieces = witness_pieces(watched.round)
+    if not pieces:
         return RoundPieces({}, {}, {})
-    bounds = bounds_of(members)
-    rows = stretches(round_).snapped(bounds, 1 / poll_hz(round_)).clipped(bounds)
-    rows = rows.where(rows.runnable)
-    on_cpu = {cpu: rows.where(np.asarray(rows.cpu == cpu)) for cpu in set(rows.cpu.tolist())}
+    rows = watched.stretches.clipped(watched.bounds)
+    on_cpu = {cpu: _Runs.of(rows, cpu) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}
     busy: dict[int, Floats] = {}
     idle: dict[int, Floats] = {}
-    for each in round_.witness.cpus:
-        at_s, ns = np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64)
-        idle[each.cpu] = ns[at_s < 0]
-        alone = np.ones(at_s.size, dtype=np.bool_)
-        for sibling in siblings.get(each.cpu, ()):
+    for cpu, at_s, ns in pieces:
+        idle[cpu], busy[cpu] = ns[at_s < 0], ns[:0]
+        here = on_cpu.get(cpu)
+        if here is None:
+            continue
+        for sibling in siblings.get(cpu, ()):
             if sibling in on_cpu:
-                alone &= ~_covered(at_s, on_cpu[sibling])
-        here = on_cpu.get(each.cpu)
-        busy[each.cpu] = ns[_covered(at_s, here) & alone] if here else ns[:0]
-        for session, from_s, to_s in zip(here.session, here.from_s, here.to_s, strict=True) if here else ():
-            beside.setdefault(int(session), []).append(ns[(at_s >= from_s) & (at_s <= to_s) & alone])
+                alone = ~_covered(at_s, on_cpu[sibling])
+                at_s, ns = at_s[alone], ns[alone]
+        busy[cpu] = ns[_covered(at_s, here)]
+        for session, from_s, to_s in zip(*map(np.ndarray.tolist, here), strict=True):
+            beside.setdefault(session, []).append(ns[(at_s >= from_s) & (at_s <= to_s)])
     return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
 
 
-def _covered(at_s: Floats, here: Stretches) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+class _Runs(NamedTuple):
+    """When which sessions were runnable on a CPU."""
+
+    session: Keys
+    from_s: Floats
+    to_s: Floats
+
+    @classmethod
+    def of(cls, rows: Stretches, cpu: int) -> "_Runs":
+        own = np.flatnonzero(rows.runnable & (rows.cpu == cpu))
+        return cls(rows.session[own], rows.from_s[own], rows.to_s[own])
+
+
+def _covered(at_s: Floats, here: _Runs) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """At which moments any session was runnable in one of these stretches."""
-    began = np.searchsorted(np.sort(here.from_s), at_s, side="right")
-    ended = np.searchsorted(np.sort(here.to_s), at_s, side="left")
-    return np.asarray(began > ended)
+    began, ended = here.from_s.copy(), here.to_s.copy()
+    began.sort()
+    ended.sort()
+    return np.asarray(began.searchsorted(at_s, side="right") > ended.searchsorted(at_s, side="left"))
 
 
 def stretches_of(round_: Round, pieces: RoundPieces) -> list[Stretch]:

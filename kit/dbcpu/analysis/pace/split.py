@@ -9,16 +9,18 @@ is explained by itself, and a level uses the rest only where its pace does not f
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.pace.by_level import PaceRatio, alike, full_ns, pace_ratio
+from dbcpu.analysis.pace.by_level import PaceRatio, Speeds, alike, full_ns, pace_ratio, with_few
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
+from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -46,23 +48,37 @@ class SessionPace(Struct, frozen=True):
     error: float = 0.0
 
 
-class Split(Struct, frozen=True):
-    """The paces of one variant's sessions. ``alike``: its CPUs are equally fast at their best."""
+class Split(Struct, frozen=True, dict=True):
+    """The paces of one variant's sessions, and its rounds. ``alike``: its CPUs are equally fast at their best."""
 
     scale: Scale
     sessions: dict[Key, SessionPace]
     stretches: tuple[Stretch, ...]
     alike: bool
     two_speeds: TwoSpeeds | None
+    watched: Sequence[WatchedRound] = ()
+
+    @cached_property
+    def _with_few(self) -> dict[int, Speeds]:
+        return with_few(self.stretches, self.scale.exponent.value)
+
+    @cached_property
+    def _ratios(self) -> dict[tuple[int, ...], PaceRatio | None]:
+        return {}
 
     def ratio(self, level: int) -> PaceRatio | None:
         """How much slower the CPUs are at this level than with at most one session."""
-        return pace_ratio(self.stretches, (level,), self.scale.exponent.value)
+        return self._over((level,))
 
     def at_most(self, level: int) -> PaceRatio | None:
         """The same with every larger level, too: an upper limit that is better known."""
-        levels = tuple({each.level for each in self.stretches if each.level >= level})
-        return pace_ratio(self.stretches, levels, self.scale.exponent.value)
+        return self._over(tuple({each.level for each in self.stretches if each.level >= level}))
+
+    def _over(self, levels: tuple[int, ...]) -> PaceRatio | None:
+        """Kept: what is asked to find the levels at one pace is asked again for their answers."""
+        if levels not in self._ratios:
+            self._ratios[levels] = pace_ratio(self.stretches, levels, self.scale.exponent.value, self._with_few)
+        return self._ratios[levels]
 
 
 def split(
@@ -79,7 +95,8 @@ def split(
         return None
     siblings = siblings_of(record.header.host)
     rounds = [list(group) for _, group in groupby(sessions, lambda each: each.round.order)]
-    pieces = {members[0].round.order: pieces_of(members, siblings) for members in rounds}
+    watched = WatchedRound.each(rounds)
+    pieces = {each.round.order: pieces_of(each, siblings) for each in watched}
     beside = {
         member.key: ns
         for members in rounds
@@ -99,6 +116,7 @@ def split(
         seen,
         alike(full, b),
         two_speeds(seen),
+        watched,
     )
 
 

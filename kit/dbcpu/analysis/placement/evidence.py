@@ -250,22 +250,10 @@ class Placement:
 
     def _foreign_intervals(self) -> dict[int, list[tuple[float, float]]]:
         """By CPU: the slices of the timelines in which other processes kept it from being idle."""
-        asked: list[tuple[Floats, Floats, Floats, Floats]] = []
-        for at, (each, edges_s) in enumerate(zip(self.joined.rounds, self.joined.edges_s, strict=True)):
-            if self.joined.counted[at] and edges_s.size > 1:
-                cpus, slices_count = [row.cpu for row in each.round.cpu_timeline], edges_s.size - 1
-                from_s, to_s = (np.tile(ends, len(cpus)) for ends in (edges_s[:-1], edges_s[1:]))
-                asked.append((np.repeat(cpus, slices_count), from_s, to_s, np.full(from_s.size, at)))
-        if not asked:
-            return {}
-        cpu, from_s, to_s, round_at = map(np.concatenate, zip(*asked, strict=True))
-        cpu, round_at = cpu.astype(np.int64), round_at.astype(np.int64)
-        taken = self._foreign_s(cpu, from_s, to_s, round_at) >= FOREIGN_BUSY * (to_s - from_s)
-        found: dict[int, list[tuple[float, float]]] = {}
-        slices = (each[taken].tolist() for each in (cpu, from_s, to_s))
-        for one, began_s, ended_s in zip(*slices, strict=True):
-            found.setdefault(one, []).append((began_s, ended_s))
-        return found
+        joined = self.joined
+        every = joined.slices(joined.rows())
+        foreign_s = self._foreign_s(every.cpu, every.from_s, every.to_s, every.round_at)
+        return every.by_cpu(joined.counted[every.round_at] & (foreign_s >= FOREIGN_BUSY * every.length_s))
 
 
 def _cpus(ran: Stretches, count: int) -> tuple[tuple[int, ...], ...]:

@@ -1,6 +1,7 @@
 """When the executions of many sessions began and ended, as columns: by the driver's clock and by the server's."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -13,7 +14,7 @@ from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, Session
 
 
-class ExecutionTimes(Struct, frozen=True):
+class ExecutionTimes(Struct, frozen=True, dict=True):
     """Of the sessions of some rounds that have executions: a row for each execution, in their order; in seconds.
 
     ``sessions``, each with the index of its round in ``round_at``; ``ends``: by session, the row after its last one.
@@ -43,7 +44,7 @@ class ExecutionTimes(Struct, frozen=True):
         names = ("start_s", "elapsed_s", "server_start_s", "server_elapsed_s")
         return cls(sessions, np.repeat(np.arange(len(ran)), [len(some) for some in ran]), ends, *map(column, names))
 
-    @property
+    @cached_property
     def first(self) -> npt.NDArray[np.int64]:
         """By session, the row of its first one."""
         return np.append(np.zeros(1, dtype=np.int64), self.ends[:-1])[: self.ends.size]

@@ -13,6 +13,7 @@ from statistics import median
 import numpy as np
 
 from dbcpu.analysis.placement.host_counters import others_share
+from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import stretches
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round, RunRecord
@@ -23,6 +24,7 @@ MIN_LEFT_S = 0.05
 """Of busy time less that of sessions: /proc/stat counts in ticks, and is read a moment after the sessions' counters."""
 
 
+@kept
 def stolen_share(round_: Round) -> float | None:
     """Of all that the round's CPUs could have given; None where they were not sampled."""
     lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
@@ -47,6 +49,7 @@ def window_s(round_: Round) -> float:
     return round_.cost.window_s if round_.cost else 0.0
 
 
+@kept
 def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     """What other processes used of all vCPUs while the round lasted; 0 where nothing is known of it.
 

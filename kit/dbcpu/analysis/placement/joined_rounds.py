@@ -4,23 +4,45 @@ A round begins ``GAP_S`` after the one before has ended, and nothing happens in 
 there, and what CPUs did and processes used does not grow.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from operator import attrgetter
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
+from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
-from dbcpu.record import Round
+from dbcpu.record import CpuSeries, Round
 
 GAP_S = 1.0
 MAX_CELLS = 1 << 20
 """CPUs times changes of state: more at once gain nothing, and take memory."""
 PIECE_WHOLE = 1.4
 """CPU time of a piece of the witness with its warm-up and waking, over that of the piece."""
+
+
+class Pieces(NamedTuple):
+    """Of the witness on one CPU: when each ended, in seconds after the release, and its CPU time in ns."""
+
+    cpu: int
+    at_s: Floats
+    ns: Floats
+
+
+@kept
+def witness_pieces(round_: Round) -> tuple[Pieces, ...]:
+    """Of all CPUs; none where the round has no witness."""
+    cpus = round_.witness.cpus if round_.witness else ()
+    return tuple(
+        Pieces(each.cpu, np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64))
+        for each in cpus
+    )
 
 
 class WatchedRound(Struct, frozen=True):
@@ -32,10 +54,15 @@ class WatchedRound(Struct, frozen=True):
     stretches: Stretches
 
     @classmethod
-    def of(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
-        """The times are those of the round, in seconds after its release."""
-        hz = poll_hz(round_)
-        return cls(round_, bounds, hz, stretches(round_).snapped(bounds, 1 / hz))
+    def each(cls, rounds: Sequence[Sequence[Timed]]) -> list["WatchedRound"]:
+        """Of the sessions of each round; the times are those of the round, in seconds after its release."""
+        if not rounds:
+            return []
+        own, counts = [members[0].round for members in rounds], list(map(len, rounds))
+        hz, bounds = list(map(poll_hz, own)), list(map(bounds_of, rounds))
+        every = Stretches.joined(list(map(stretches, own)), counts)
+        snapped = every.snapped(Bounds.joined(bounds), np.repeat(1 / np.array(hz), counts))
+        return list(map(cls, own, bounds, hz, snapped.divided(counts)))
 
     @classmethod
     def as_polled(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
@@ -46,10 +73,12 @@ class WatchedRound(Struct, frozen=True):
     def extent(self) -> tuple[float, float]:
         """The first and the last moment of all that is known of it."""
         moments = [*self.round.timeline_s[:1], *self.round.timeline_s[-1:]]
-        if (known := self.bounds.known).any():
-            moments += [float(self.bounds.starts_s[known].min()), float(self.bounds.ends_s[known].max())]
+        if self.round.sessions:
+            # NaN only if all are.
+            ends = np.fmin.reduce(self.bounds.starts_s), np.fmax.reduce(self.bounds.ends_s)
+            moments += [float(each) for each in ends if not math.isnan(each)]
         if self.stretches.from_s.size:
-            moments += [float(self.stretches.from_s.min()), float(self.stretches.to_s.max())]
+            moments += [float(np.minimum.reduce(self.stretches.from_s)), float(np.maximum.reduce(self.stretches.to_s))]
         for each in self.round.witness.cpus if self.round.witness else ():
             moments += [at_us / 1e6 for at_us in (*each.at_us[:1], *each.at_us[-1:])]
         return min(moments, default=0.0), max(moments, default=0.0)
@@ -89,11 +118,12 @@ class JoinedRounds:
         self.rounds = rounds
         self.starts = _starts(rounds)
         self.sessions = [session for each in rounds for session in each.round.sessions]
-        counts, both = [len(each.round.sessions) for each in rounds], zip(rounds, self.starts, strict=True)
-        shifted = [(each.bounds.starts_s + start, each.bounds.ends_s + start) for each, start in both]
-        self.bounds = Bounds(*map(np.concatenate, zip(*shifted, strict=True)))
+        counts = [len(each.round.sessions) for each in rounds]
+        self.bounds = Bounds.joined([each.bounds for each in rounds]).later(np.repeat(self.starts, counts))
         self.round_at: npt.NDArray[np.int64] = np.repeat(np.arange(len(rounds)), counts)
-        self.stretches = Stretches.joined([each.stretches for each in rounds], counts, self.starts)
+        starts_s = np.repeat(self.starts, [each.stretches.cpu.size for each in rounds])
+        every = Stretches.joined([each.stretches for each in rounds], counts)
+        self.stretches = every if len(rounds) == 1 else every.later(starts_s)
         self.hz = np.array([each.hz for each in rounds])[self.round_at]
         runnable = self.stretches.where(self.stretches.runnable)
         at, many = self.round_at[runnable.session], len(rounds)
@@ -151,10 +181,10 @@ class JoinedRounds:
         """CPU time of the witness, by CPU."""
         points: dict[int, list[tuple[Floats, Floats]]] = {}
         for each, start in zip(self.rounds, self.starts, strict=True):
-            for row in each.round.witness.cpus if each.round.witness else ():
-                spent_s = np.array(row.ns) * (PIECE_WHOLE / 1e9)
+            for pieces in witness_pieces(each.round):
+                spent_s = pieces.ns * (PIECE_WHOLE / 1e9)
                 spent_s[:1] = 0.0  # nothing is known before the end of the first piece
-                points.setdefault(row.cpu, []).append((np.array(row.at_us) / 1e6 + start, spent_s))
+                points.setdefault(pieces.cpu, []).append((pieces.at_s + start, spent_s))
         return _curves(points)
 
     @cached_property
@@ -169,27 +199,80 @@ class JoinedRounds:
         cpus, from_s, to_s, used_s = np.array(used, dtype=np.float64).reshape(-1, 4).T
         return spread_by(cpus.astype(np.int64), from_s, to_s, used_s)
 
+    def rows(self, *amounts: str) -> list[tuple[int, CpuSeries]]:
+        """Those of the timelines that have a value per slice for each of ``amounts``, with the index of their round."""
+        many = [edges_s.size - 1 for edges_s in self.edges_s]
+        if all(len(getattr(row, name)) == many[at] for name in amounts for at, row in self._rows):
+            return self._rows
+        return [(at, row) for at, row in self._rows if all(len(getattr(row, name)) == many[at] for name in amounts)]
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, CpuSeries]]:
+        return [(at, row) for at, each in enumerate(self.rounds) for row in each.round.cpu_timeline]
+
+    @cached_property
+    def _every_slice(self) -> "Slices":
+        return self._slices(self._rows)
+
+    def slices(self, rows: Sequence[tuple[int, CpuSeries]]) -> "Slices":
+        """Of all of these rows, one after the other."""
+        return self._every_slice if rows is self._rows else self._slices(rows)
+
+    def _slices(self, rows: Sequence[tuple[int, CpuSeries]]) -> "Slices":
+        at = np.array([number for number, _ in rows], dtype=np.int64)
+        edges = np.array([each.size for each in self.edges_s], dtype=np.int64)
+        counts = np.maximum(edges - 1, 0)[at]
+        row = np.repeat(np.arange(at.size), counts)
+        within = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
+        cpu, round_at = np.array([each.cpu for _, each in rows], dtype=np.int64)[row], at[row]
+        edge, times = (np.cumsum(edges) - edges)[round_at] + within, self._times
+        return Slices(cpu, times[edge], times[edge + 1], round_at, edge)
+
+    @cached_property
+    def _times(self) -> Floats:
+        return np.concatenate([*self.edges_s, np.zeros(0)])
+
+    @cached_property
+    def _cpus(self) -> npt.NDArray[np.int64]:
+        return np.array(sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline}), dtype=np.int64)
+
     def _timeline(self, *amounts: str, per_second: bool = False) -> Curves:
         """By CPU: the sum of ``amounts`` of its row, each with one value per slice; other rows are left out."""
-        cpus = sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline})
-        place = {cpu: at for at, cpu in enumerate(cpus)}
-        times = np.concatenate([*self.edges_s, np.zeros(0)])
-        gained, first = np.zeros((len(cpus), times.size)), 1
-        for each, edges_s in zip(self.rounds, self.edges_s, strict=True):
-            slices_s = np.diff(edges_s) if per_second else 1.0
-            rows, many = each.round.cpu_timeline, edges_s.size - 1
-            parts = [list(map(attrgetter(name), rows)) for name in amounts]
-            if any(set(map(len, part)) - {many} for part in parts):
-                rows = tuple(row for row in rows if all(len(getattr(row, name)) == many for name in amounts))
-                parts = [list(map(attrgetter(name), rows)) for name in amounts]
-            if rows and many > 0:
-                sums = np.array(parts, dtype=np.float64).sum(axis=0)
-                gained[[place[row.cpu] for row in rows], first : first + many] = sums * slices_s
-            first += edges_s.size
+        rows = self.rows(*amounts)
+        each, sums = self.slices(rows), sum(values_of(rows, name) for name in amounts)
+        gained = np.zeros((self._cpus.size, self._times.size))
+        gained[self._cpus.searchsorted(each.cpu), each.edge + 1] = sums * (each.length_s if per_second else 1.0)
         some = gained.any(axis=1)
         many = int(some.sum())
-        starts, totals = np.arange(many) * times.size, np.cumsum(gained[some], axis=1)
-        return Curves(np.array(cpus, dtype=np.int64)[some], starts, np.tile(times, many), totals.ravel())
+        starts, totals = np.arange(many) * self._times.size, np.cumsum(gained[some], axis=1)
+        return Curves(self._cpus[some], starts, np.tile(self._times, many), totals.ravel())
+
+
+class Slices(NamedTuple):
+    """Of the timelines of CPUs, ``from_s`` to ``to_s``; ``edge``: the index of the first among those of all rounds."""
+
+    cpu: npt.NDArray[np.int64]
+    from_s: Floats
+    to_s: Floats
+    round_at: npt.NDArray[np.int64]
+    edge: npt.NDArray[np.int64]
+
+    @property
+    def length_s(self) -> Floats:
+        return self.to_s - self.from_s
+
+    def by_cpu(self, which: npt.NDArray[np.bool_]) -> dict[int, list[tuple[float, float]]]:
+        """Those that are marked."""
+        found: dict[int, list[tuple[float, float]]] = {}
+        columns = (each[which].tolist() for each in (self.cpu, self.from_s, self.to_s))
+        for cpu, from_s, to_s in zip(*columns, strict=True):
+            found.setdefault(cpu, []).append((from_s, to_s))
+        return found
+
+
+def values_of(rows: Sequence[tuple[int, CpuSeries]], name: str) -> Floats:
+    """Those of one amount of these rows, one after the other."""
+    return np.fromiter(chain.from_iterable(getattr(row, name) for _, row in rows), dtype=np.float64)
 
 
 def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:

@@ -209,16 +209,19 @@ class During:
         rows = self._rows * cuts if worth.ndim > 1 else np.zeros_like(self._rows)
         # Of each CPU few cuts change anything: what is constant from one such to the next is summed as one piece.
         flat = worth.ravel()
-        begins = np.append(True, flat[1:] != flat[:-1])
+        begins = np.ones(flat.size, dtype=np.bool_)
+        np.not_equal(flat[1:], flat[:-1], out=begins[1:])
         begins[::cuts] = True
         first, row_starts = np.flatnonzero(begins), np.arange(0, flat.size, cuts)
-        of_row = np.repeat(row_starts, np.diff(np.append(np.searchsorted(first, row_starts), first.size)))
+        places = first.searchsorted(row_starts)
+        of_row = row_starts.repeat(np.concatenate([places[1:], [first.size]]) - places)
         rate, from_s = flat[first].astype(np.float64), self._times[first - of_row]
-        to_s = self._times[np.append(first[1:], flat.size) - of_row]
-        before = np.append(0.0, np.cumsum(rate * (to_s - from_s))[:-1])
+        to_s = self._times[np.concatenate([first[1:], [flat.size]]) - of_row]
+        before = np.zeros(rate.size)
+        np.cumsum((rate * (to_s - from_s))[:-1], out=before[1:])
 
         def until(cut: npt.NDArray[np.intp], moments: Floats) -> Floats:
-            piece = np.searchsorted(first, rows + cut, side="right") - 1
+            piece = first.searchsorted(rows + cut, side="right") - 1
             return np.asarray(before[piece] + rate[piece] * (moments - from_s[piece]))
 
         (low_cut, low_s), (high_cut, high_s) = self._ends

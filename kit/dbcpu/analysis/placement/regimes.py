@@ -11,11 +11,11 @@ from itertools import chain
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches
+from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, values_of
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.residency import Bounds
 from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
-from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
+from dbcpu.analysis.statistics.cumulative import Curves, spread_by
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 
@@ -128,7 +128,9 @@ def _watched(members: Sequence[Timed]) -> WatchedRound:
 def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeSeconds]:
     """Of each of the rounds."""
     runnable = joined.stretches.clipped(joined.bounds.or_always())
-    runnable = runnable.where(runnable.runnable & np.isin(runnable.cpu, list(cores)))
+    places = np.array(sorted(cores), dtype=np.int64)
+    is_place = places[np.minimum(places.searchsorted(runnable.cpu), places.size - 1)] == runnable.cpu
+    runnable = runnable.where(runnable.runnable & is_place)
     occupancy = Occupancy(runnable, by_core(cores), _foreign(joined, cores))
     windows = [_windows(each.bounds) for each in joined.rounds]
     from_s, to_s, last_s = np.array(windows).T + joined.starts
@@ -157,11 +159,12 @@ def _windows(bounds: Bounds) -> tuple[float, float, float]:
 
     Where they never ran all together: from when and until when any did.
     """
-    starts_s, ends_s = (each[bounds.known] for each in bounds)
-    first_s, last_s = float(starts_s.max()), float(ends_s.min())
+    # Without those that are NaN.
+    first_s, last_s = float(np.fmax.reduce(bounds.starts_s)), float(np.fmin.reduce(bounds.ends_s))
+    end_s = float(np.fmax.reduce(bounds.ends_s))
     if last_s <= first_s:
-        first_s, last_s = float(starts_s.min()), float(ends_s.max())
-    return first_s, last_s, float(ends_s.max())
+        first_s, last_s = float(np.fmin.reduce(bounds.starts_s)), end_s
+    return first_s, last_s, end_s
 
 
 def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:
@@ -170,24 +173,12 @@ def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[t
     Where the CPU time of some session of a round is not known, all of its sessions count as running for as long as
     they were runnable.
     """
-    asked: list[tuple[Floats, ...]] = []
-    for each, edges_s in zip(joined.rounds, joined.edges_s, strict=True):
-        rows = [row for row in each.round.cpu_timeline if row.cpu in cores and len(row.busy_s) == edges_s.size - 1]
-        if rows:
-            used_s = np.add([row.busy_s for row in rows], [row.steal_s for row in rows])
-            limit_s = TAKEN_SHARE * np.diff(each.round.timeline_s)
-            ends = (np.tile(edge_s, len(rows)) for edge_s in (edges_s[:-1], edges_s[1:], limit_s))
-            asked.append((np.repeat([row.cpu for row in rows], limit_s.size), *ends, used_s.ravel()))
-    if not asked:
-        return {}
-    cpu, from_s, to_s, limit_s, used_s = map(np.concatenate, zip(*asked, strict=True))
-    cpu = cpu.astype(np.int64)
-    taken = used_s - _ran(joined).between(cpu, from_s, to_s) > limit_s
-    found: dict[int, list[tuple[float, float]]] = {}
-    slices = (each[taken].tolist() for each in (cpu, from_s, to_s))
-    for one, began_s, ended_s in zip(*slices, strict=True):
-        found.setdefault(one, []).append((began_s, ended_s))
-    return found
+    rows = [(at, row) for at, row in joined.rows("busy_s", "steal_s") if row.cpu in cores]
+    every, used_s = joined.slices(rows), values_of(rows, "busy_s") + values_of(rows, "steal_s")
+    # As long as in the rounds themselves.
+    lasted_s = np.diff(np.concatenate([*(each.round.timeline_s for each in joined.rounds), np.zeros(1)]))[every.edge]
+    taken = used_s - _ran(joined).between(every.cpu, every.from_s, every.to_s) > TAKEN_SHARE * lasted_s
+    return every.by_cpu(taken)
 
 
 def _ran(joined: JoinedRounds) -> Curves:

@@ -1,8 +1,6 @@
 """Residency of all sessions of a round as columns, so that it can be worked on as a whole."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import NamedTuple
@@ -11,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.kept_answers import kept_together
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round
 
@@ -37,6 +36,15 @@ class Bounds(NamedTuple):
         """Of the (start, end) of each."""
         unknown = (np.nan, np.nan)
         return cls(*np.array([span or unknown for span in spans], dtype=np.float64).reshape(-1, 2).T)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Bounds"]) -> "Bounds":
+        """Those of several rounds."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def later(self, by_s: Floats) -> "Bounds":
+        """With so much added to the times of each row."""
+        return Bounds(self.starts_s + by_s, self.ends_s + by_s)
 
     @property
     def known(self) -> Mask:
@@ -66,19 +74,31 @@ class Stretches(Struct, frozen=True):
         return np.asarray(self.kind == RUNNABLE)
 
     @classmethod
-    def joined(cls, parts: Sequence["Stretches"], counts: Sequence[int], starts: Sequence[float]) -> "Stretches":
-        """Those of several rounds: of so many sessions each, which are counted on; ``starts`` is added to its times."""
-        if len(parts) == 1 and starts[0] == 0.0:
+    def joined(cls, parts: Sequence["Stretches"], counts: Sequence[int]) -> "Stretches":
+        """Those of several rounds: of so many sessions each, which are counted on."""
+        if len(parts) == 1:
             return parts[0]
-        before = np.cumsum([0, *counts])[:-1].tolist()
-        return cls(
-            np.concatenate([part.session + first for part, first in zip(parts, before, strict=True)]),
-            np.concatenate([part.cpu for part in parts]),
-            np.concatenate([part.kind for part in parts]),
-            np.concatenate([part.from_s + start for part, start in zip(parts, starts, strict=True)]),
-            np.concatenate([part.to_s + start for part, start in zip(parts, starts, strict=True)]),
-            np.concatenate([part.cpu_s for part in parts]),
-        )
+        before = np.repeat(np.cumsum([0, *counts])[:-1], [part.session.size for part in parts])
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__}
+        return cls(**columns | {"session": columns["session"] + before})
+
+    def divided(self, counts: Sequence[int]) -> list["Stretches"]:
+        """Those of the first so many sessions, of the next ones, and so on: what ``joined`` has joined."""
+        if len(counts) == 1:
+            return [self]
+        firsts = np.cumsum([0, *counts])
+        places = self.session.searchsorted(firsts).tolist()
+        return [
+            Stretches(
+                self.session[rows] - first, self.cpu[rows], self.kind[rows], self.from_s[rows], self.to_s[rows],
+                self.cpu_s[rows],
+            )
+            for first, rows in zip(firsts.tolist(), map(slice, places, places[1:]), strict=False)
+        ]  # fmt: skip
+
+    def later(self, by_s: Floats) -> "Stretches":
+        """With so much added to the times of each row."""
+        return Stretches(self.session, self.cpu, self.kind, self.from_s + by_s, self.to_s + by_s, self.cpu_s)
 
     def of(self, index: int) -> slice:
         """The rows of one session."""
@@ -101,62 +121,40 @@ class Stretches(Struct, frozen=True):
         share = (to_s - from_s) / inner.length_s
         return Stretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
 
-    def snapped(self, bounds: Bounds, period_s: float) -> "Stretches":
+    def snapped(self, bounds: Bounds, period_s: Floats) -> "Stretches":
         """The first and last runnable stretch of each session moved to its bounds.
 
         A change of state is put halfway between two polls; of these two it is known when they happened. Nothing
-        is moved by more than ``period_s``; CPU time goes along with what is moved.
+        is moved by more than ``period_s`` of its session; CPU time goes along with what is moved.
         """
         from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
-        known, (starts, ends) = bounds.known, bounds
         ran = np.flatnonzero(self.runnable)
-        sessions, at = np.unique(self.session[ran], return_index=True)
-        at, sessions = at[known[sessions]], sessions[known[sessions]]
-        first, last = ran[at], ran[np.searchsorted(self.session[ran], sessions, side="right") - 1]
+        ran = ran[bounds.known[self.session[ran]]]
+        of = self.session[ran]
+        begins = np.append(True, of[1:] != of[:-1])[: of.size]
+        first, last, sessions = ran[begins], ran[np.append(begins[1:], True)[: of.size]], of[begins]
+        starts, ends, period_s = bounds.starts_s[sessions], bounds.ends_s[sessions], period_s[sessions]
 
-        moved = (np.abs(from_s[first] - starts[sessions]) <= period_s) & (starts[sessions] < to_s[first])
-        from_s[first[moved]] = starts[sessions[moved]]
-        begun = first[moved & (first > np.searchsorted(self.session, sessions))]
+        moved = (np.abs(from_s[first] - starts) <= period_s) & (starts < to_s[first])
+        from_s[first[moved]] = starts[moved]
+        begun = first[moved & (first > self.session.searchsorted(sessions))]
         cpu_s[begun], cpu_s[begun - 1] = cpu_s[begun] + cpu_s[begun - 1], 0.0
         to_s[begun - 1] = np.maximum(from_s[begun - 1], from_s[begun])
 
-        moved = (np.abs(to_s[last] - ends[sessions]) <= period_s) & (ends[sessions] > from_s[last])
-        to_s[last[moved]] = ends[sessions[moved]]
-        ended = last[moved & (last < np.searchsorted(self.session, sessions, side="right") - 1)]
+        moved = (np.abs(to_s[last] - ends) <= period_s) & (ends > from_s[last])
+        to_s[last[moved]] = ends[moved]
+        ended = last[moved & (last < self.session.searchsorted(sessions, side="right") - 1)]
         cpu_s[ended], cpu_s[ended + 1] = cpu_s[ended] + cpu_s[ended + 1], 0.0
         from_s[ended + 1] = np.minimum(to_s[ended + 1], to_s[ended])
         return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
-_kept: ContextVar[dict[int, tuple[Round, Stretches]] | None] = ContextVar("kept", default=None)
-"""Of this thread: several may explain runs at once."""
-
-
-@contextmanager
-def stretches_kept() -> Iterator[None]:
-    """Meanwhile those of each round are made once, and the rounds that they were made of are held."""
-    before = _kept.set({} if (kept := _kept.get()) is None else kept)
-    try:
-        yield
-    finally:
-        _kept.reset(before)
-
-
-def stretches(round_: Round) -> Stretches:
+@kept_together
+def stretches(rounds: Sequence[Round]) -> list[Stretches]:
     """The residency of all sessions of a round, of each in the order of time."""
-    kept = _kept.get()
-    if kept is None:
-        return _stretches(round_)
-    found = kept.get(id(round_))
-    if found is None or found[0] is not round_:
-        found = kept[id(round_)] = round_, _stretches(round_)
-    return found[1]
-
-
-def _stretches(round_: Round) -> Stretches:
-    counts = [len(session.residency) for session in round_.sessions]
-    every = list(chain.from_iterable(session.residency for session in round_.sessions))
-    session = np.repeat(np.arange(len(counts)), counts)
+    sessions = [session.residency for each in rounds for session in each.sessions]
+    counts, every = np.array(list(map(len, sessions)), dtype=np.int64), list(chain.from_iterable(sessions))
+    session = np.repeat(np.arange(counts.size), counts)
     # What was not counted, None, becomes NaN.
     from_s, to_s, cpu_s = (
         np.array(list(map(attrgetter(name), every)), dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
@@ -170,8 +168,11 @@ def _stretches(round_: Round) -> Stretches:
     to_s = np.maximum(to_s, from_s)
     following = np.append(from_s[1:], np.inf)[: from_s.size]
     following[np.append(np.diff(session) != 0, True)[: from_s.size]] = np.inf
-    held = following - to_s <= HELD_POLLS / poll_hz(round_)
-    return Stretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
+    members = [len(each.sessions) for each in rounds]
+    held_s = np.repeat([HELD_POLLS / poll_hz(each) for each in rounds], members)[session]
+    held = following - to_s <= held_s
+    found = Stretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
+    return found.divided(members)
 
 
 def poll_hz(round_: Round) -> float:

@@ -20,11 +20,13 @@ def stolen_s(round_: Round, spans: Sequence[Span | None]) -> Floats:
 
 def stolen_from(round_: Round, rows: Stretches) -> Floats:
     """The same, of stretches that are clipped already."""
+    stolen = slices(round_.timeline_s, {row.cpu: row.steal_s for row in round_.cpu_timeline})
+    found_s = np.zeros(len(round_.sessions))
+    if not stolen.keys.size:
+        return found_s
     ran = rows.where(rows.runnable)
     on, own_s = (ran.cpu, ran.from_s, ran.to_s), np.nan_to_num(ran.cpu_s)
     ran_s = spread_by(ran.cpu, ran.from_s, ran.to_s, own_s).between(*on)
     mine = np.divide(own_s, ran_s, out=np.ones_like(own_s), where=(ran_s > 0) & (own_s > 0))
-    stolen = slices(round_.timeline_s, {row.cpu: row.steal_s for row in round_.cpu_timeline})
-    found_s = np.zeros(len(round_.sessions))
     np.add.at(found_s, ran.session, stolen.between(*on) * np.minimum(1.0, mine))
     return found_s

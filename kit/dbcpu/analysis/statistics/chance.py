@@ -6,10 +6,12 @@ Sciences", 2nd ed., ch. 2 (the least difference that is seen).
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
 
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT, column_medians, median
 
@@ -37,13 +39,19 @@ class Chance(Struct, frozen=True):
 
     def passed_by(self, alarm: float) -> float:
         """What a value passes on one side with this probability: Student's t."""
-        from dbcpu.analysis.statistics.special_functions import stdtrit  # loads slowly
-
-        return float(self.spread * stdtrit(self.freedom, 1 - alarm))
+        return float(self.spread * _student(self.freedom, 1 - alarm))
 
     def detectable(self, error: float) -> float:
         """The difference that a two-sided t-test at ``error`` finds with a power of 80 %; this is the difference's."""
         return self.passed_by(error / 2) + self.passed_by(1 - POWER)
+
+
+@lru_cache(maxsize=512)
+def _student(freedom: float, share: float) -> float:
+    """Below it is this share of Student's t."""
+    from dbcpu.analysis.statistics.special_functions import stdtrit  # loads slowly
+
+    return float(stdtrit(freedom, share))
 
 
 def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
@@ -51,7 +59,7 @@ def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
 
     Infinite without any degree of freedom.
     """
-    squares = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    squares = sum(few_values.squares(group.tolist()) for group in groups)
     freedom = float(sum(group.size - 1 for group in groups))
     if prior is not None:
         squares, freedom = squares + prior.freedom * prior.spread**2, freedom + prior.freedom
@@ -60,15 +68,14 @@ def pooled(groups: Sequence[Floats], prior: Chance | None = None) -> Chance:
 
 def pooled_robust(groups: Sequence[Floats]) -> Chance:
     """The same about the medians, distances bent at BEND standard deviations; needs a degree of freedom."""
-    spread = pooled_robust_spreads([group[:, None] for group in groups])
-    return Chance(float(spread[0]), float(sum(group.size - 1 for group in groups)))
+    return Chance(float(pooled_robust_spreads(groups)), float(sum(group.size - 1 for group in groups)))
 
 
 def pooled_robust_spreads(groups: Sequence[Floats]) -> Floats:
-    """The spreads alone of several columns; each of ``groups`` is (values, columns)."""
+    """The spread alone; or those of several columns, where each of ``groups`` is (values, columns)."""
     freedom = sum(len(group) - 1 for group in groups)
     apart = np.concatenate([group - column_medians(group) for group in groups]) ** 2
-    return np.asarray(np.sqrt(_bent_square(apart, freedom, np.ones((len(apart), 1)), BEND, BENT, STEPS)))
+    return np.asarray(np.sqrt(_bent_square(apart, freedom, None, BEND, BENT, STEPS)))
 
 
 def pooled_resistant(groups: Sequence[Floats]) -> Chance:
@@ -76,18 +83,21 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     so small a group, and is bent sooner. A third less certain for normal data."""
     known = [group for group in groups if group.size > 1]
     freedom = sum(group.size - 1 for group in known)
-    weight = np.concatenate([np.full((group.size, 1), 1 - 1 / group.size) for group in known])
-    apart = np.concatenate([group - median(group) for group in known])[:, None] ** 2 / weight
+    sizes = np.array([group.size for group in known])
+    weight = np.repeat(1 - 1 / sizes, sizes)
+    apart = np.concatenate([group - median(group) for group in known]) ** 2 / weight
     square = _bent_square(apart, freedom, weight, EARLY_BEND, EARLY_BENT, MANY_STEPS)
-    return Chance(float(np.sqrt(square[0])), float(freedom))
+    return Chance(float(np.sqrt(square)), float(freedom))
 
 
-def _bent_square(apart: Floats, freedom: int, weight: Floats, bend: float, bent: float, steps: int) -> Floats:
-    """By column, the variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``."""
+def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float, bent: float, steps: int) -> Floats:
+    """The variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``; by column."""
     square = column_medians(apart) * NORMAL_CONSISTENT**2
     square = np.where(square > 0, square, apart.mean(axis=0))
+    far, whole = bend**2, bent * freedom
     for _ in range(steps):
-        before, square = square, (weight * np.minimum(apart, bend**2 * square)).sum(axis=0) / (bent * freedom)
+        near = np.minimum(apart, far * square)
+        before, square = square, np.add.reduce(near if weight is None else weight * near) / whole
         if (square == before).all():
             break
     return np.asarray(square)

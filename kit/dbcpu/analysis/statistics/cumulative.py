@@ -40,12 +40,13 @@ class Curves:
 
     def __init__(self, keys: Keys, starts: Keys, times: Floats, values: Floats) -> None:
         self.keys = keys
-        counts = np.diff(np.append(starts, times.size))
-        self._first, self._last = times[starts], times[starts + counts - 1]
+        ends = np.concatenate([starts[1:], [times.size]])[: starts.size]
+        counts = ends - starts
+        self._first, self._last = times[starts], times[ends - 1]
         # One after the other on one axis, so that one search finds the moments of all.
         length = self._last - self._first
-        self._begin = np.cumsum(length + 1.0) - length
-        self._times = times + np.repeat(self._begin - self._first, counts)
+        self._begin = (length + 1.0).cumsum() - length
+        self._times = times + (self._begin - self._first).repeat(counts)
         self._values = values
 
     @classmethod
@@ -61,11 +62,12 @@ class Curves:
         """What the curve of each key gained in its interval."""
         if not self.keys.size:
             return np.zeros_like(from_s)
-        lane = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        lane = np.minimum(self.keys.searchsorted(keys), self.keys.size - 1)
         return np.asarray((self._at(lane, to_s) - self._at(lane, from_s)) * (self.keys[lane] == keys))
 
     def _at(self, lane: Keys, moments: Floats) -> Floats:
-        within = np.clip(moments, self._first[lane], self._last[lane]) - self._first[lane]
+        first = self._first[lane]
+        within = np.minimum(np.maximum(moments, first), self._last[lane]) - first
         return np.asarray(np.interp(within + self._begin[lane], self._times, self._values))
 
 
@@ -79,11 +81,12 @@ def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curv
     edges, both = np.concatenate([from_s, to_s]), np.concatenate([keys, keys])
     order = np.lexsort((edges, both))
     times, both = edges[order], both[order]
-    rate = np.cumsum(np.concatenate([rates, -rates])[order])
-    gained = np.diff(times) * rate[:-1] * (both[1:] == both[:-1])
-    values = np.concatenate([[0.0], np.cumsum(gained)])[: times.size]
-    known, starts = np.unique(both, return_index=True)
-    return Curves(known, starts, times, values)
+    rate = np.concatenate([rates, -rates])[order].cumsum()
+    same = both[1:] == both[:-1]
+    values = np.zeros(times.size)
+    np.cumsum((times[1:] - times[:-1]) * rate[:-1] * same, out=values[1:])
+    starts = np.flatnonzero(np.concatenate([[True], ~same])[: times.size])
+    return Curves(both[starts], starts, times, values)
 
 
 def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> Curves:

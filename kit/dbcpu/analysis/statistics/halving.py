@@ -1,4 +1,4 @@
-"""Where does something that holds cease to hold? By halves, several at once."""
+"""Where does something that holds cease to hold? By halves, several at once, or where one is soon looked at, singly."""
 
 from collections.abc import Callable
 
@@ -24,4 +24,14 @@ def halved(
         while step := step // 2:
             at += step if holding[at + step - 1] else 0
         low, high = float(places[at]), float(places[at + 1])
+    return high
+
+
+def halved_singly(low: float, high: float, times: int, holds: Callable[[float], bool]) -> float:
+    """The same, of the same places, with one looked at after the other."""
+    for _ in range(times // AT_ONCE):
+        part, at, step = (high - low) / 2**AT_ONCE, 0, 2**AT_ONCE
+        while step := step // 2:
+            at += step if holds(low + (at + step) * part) else 0
+        low, high = low + at * part, low + (at + 1) * part
     return high

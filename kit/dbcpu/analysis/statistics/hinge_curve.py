@@ -9,6 +9,7 @@ on. ``d`` is what each session beyond knee 1 adds; it may be below 0.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -97,8 +98,8 @@ class Edges(Struct, frozen=True):
 
 def edges(form: CurveForm, grid: Floats | Sequence[float]) -> Edges:
     """Of each row of ``grid`` (G, places)."""
-    places = np.atleast_2d(np.asarray(grid, dtype=np.float64))
-    never = np.full(len(places), np.inf)
+    places = np.array(grid, dtype=np.float64, ndmin=2, copy=None)
+    never = _never(len(places))
     return Edges(
         places[:, 0] if form.held else never,
         places[:, int(form.held)] if form.knees else never,
@@ -106,17 +107,23 @@ def edges(form: CurveForm, grid: Floats | Sequence[float]) -> Edges:
     )
 
 
+@lru_cache(maxsize=64)
+def _never(count: int) -> Floats:
+    return np.full(count, np.inf)
+
+
 def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
     """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own.
 
     ``most``: the highest level that was fitted; without a bend and a knee the turbo slope ends there.
     """
-    return np.stack(np.broadcast_arrays(*parts(n, form, at, most)), axis=-1)
+    found = parts(n, form, at, most)
+    return found[0][..., None] if len(found) == 1 else np.stack(found, axis=-1)
 
 
 def parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
     """The columns one by one, each (G, levels)."""
-    n = np.atleast_2d(n)
+    n = np.array(n, ndmin=2, copy=None)
     within = np.minimum(n, at.first[:, None])
     found = [within]
     if form.turbo:
@@ -124,5 +131,5 @@ def parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
         end = np.where(np.isfinite(end), end, max(2.0, float(most)))[:, None]
         found.append(-within * (np.minimum(within, end) - 1) / np.maximum(end - 1, 1.0))
     if form.knees - form.flat:
-        found.append(np.clip(n - at.first[:, None], 0.0, (at.last - at.first)[:, None]))
+        found.append((n - at.first[:, None]).clip(0.0, (at.last - at.first)[:, None]))
     return found

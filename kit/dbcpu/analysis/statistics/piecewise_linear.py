@@ -4,6 +4,7 @@ Residuals are relative, as the noise of rates is. A form with more knees or with
 better.
 """
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement
@@ -36,6 +37,8 @@ MIN_BEYOND = 1.02
 COARSE, FINE = (0, 64, 64, 20), (0, 25, 25, 11)
 """Places per axis of a grid with one, two and three axes: everywhere, and near the best ones."""
 MISFIT_PASSES = 3
+TRACE = 1e-9
+"""Of a matrix, added to its diagonal."""
 IN_CACHE = 40_000
 """Places times levels that are solved at once: more would go to memory and back at each step."""
 
@@ -80,23 +83,17 @@ def best(
         return None
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, noise))
     sigma = np.maximum(sigma, MIN_NOISE)
-    forms = [form for form in FORMS if n.size > form.parameters]
-    candidates = [_Candidate(form) for form in forms]
-    candidates += [
-        _Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)
-    ]
     # No fit is better than one without residuals: what such a one could not win with need not be fitted.
-    score, first, winner = np.inf, 0, None
-    for at in sorted(range(len(candidates)), key=lambda at: candidates[at].min_score):
-        if candidates[at].min_score > score:
+    score, first, winner, taken = math.inf, 0, None, None
+    for min_score, at, candidate in _candidates(n.size, expected):
+        if min_score > score:
             break
-        found = candidates[at].found(n, y, sigma)
-        if found is not None and (found.chi2 + candidates[at].min_score, at) < (score, first):
-            score, first, winner = found.chi2 + candidates[at].min_score, at, found
-    if winner is None:
+        found = candidate.found(n, y, sigma)
+        if found is not None and (found.chi2 + min_score, at) < (score, first):
+            score, first, winner, taken = found.chi2 + min_score, at, found, candidate
+    if winner is None or taken is None:
         return None
-    form = candidates[first].form
-    return _hinge(n, y, sigma, form, _moved(n, y, sigma, form, winner) if candidates[first].expected else winner)
+    return _hinge(n, y, sigma, taken.form, _moved(n, y, sigma, taken.form, winner) if taken.expected else winner)
 
 
 class _Candidate(Struct, frozen=True):
@@ -126,6 +123,15 @@ class _Candidate(Struct, frozen=True):
         return found
 
 
+@lru_cache(maxsize=64)
+def _candidates(levels: int, expected: tuple[float, ...]) -> tuple[tuple[float, int, _Candidate], ...]:
+    """What so many levels can show, with what it would score without residuals, and its number: the best ones first."""
+    forms = [form for form in FORMS if levels > form.parameters]
+    sought = [_Candidate(form) for form in forms]
+    sought += [_Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)]
+    return tuple(sorted((each.min_score, at, each) for at, each in enumerate(sought)))
+
+
 def settled(
     hinge: Hinge, levels: Sequence[int], rates: Sequence[float], noise: Sequence[float]
 ) -> tuple[Hinge, tuple[float, ...]]:
@@ -139,8 +145,8 @@ def settled(
     for _ in range(MISFIT_PASSES):
         before, sigma = (hinge.places, misfit), np.hypot(known, misfit)
         found = _moved(n, y, sigma, hinge.form, _Found(hinge.places, hinge.chi2))
-        hinge = _hinge(n, y, sigma, hinge.form, found)
-        misfit = added_noise(hinge.along(levels) / y - 1, known, spare)
+        hinge, residuals = _fitted(n, y, sigma, hinge.form, found)
+        misfit = added_noise(residuals, known, spare)
         if (hinge.places, misfit) == before:
             break
     return hinge, tuple(float(each) for each in np.hypot(known, misfit))
@@ -182,8 +188,14 @@ def _with_bends(n: Floats, form: CurveForm, knees: tuple[float, ...]) -> Floats:
 def _near(places: Sequence[float], n: Floats, form: CurveForm, spread: float) -> Floats:
     if not places:
         return _shown(n, form, np.zeros((1, 0)))
-    factors = np.linspace(1 - spread, 1 + spread, FINE[len(places)])
-    return _shown(n, form, ordered([np.clip(place * factors, n[0], n[-1]) for place in places]))
+    factors = _factors(spread, FINE[len(places)])
+    low, high = float(n[0]), float(n[-1])
+    return _shown(n, form, ordered([np.minimum(np.maximum(place * factors, low), high) for place in places]))
+
+
+@lru_cache(maxsize=16)
+def _factors(spread: float, count: int) -> Floats:
+    return np.linspace(1 - spread, 1 + spread, count)
 
 
 def _shown(n: Floats, form: CurveForm, grid: Floats) -> Floats:
@@ -192,10 +204,11 @@ def _shown(n: Floats, form: CurveForm, grid: Floats) -> Floats:
 
 def ordered(axes: Sequence[Floats]) -> Floats:
     """All combinations of ``axes`` that rise, (G, axes)."""
-    if len(axes) == 1:
-        return axes[0][:, None]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    return np.asarray(grid[(np.diff(grid, axis=1) > 0).all(axis=1)])
+    grid = axes[0][:, None]
+    for axis in axes[1:]:
+        row, at = np.nonzero(grid[:, -1:] < axis)
+        grid = np.concatenate([grid[row], axis[at, None]], axis=1)
+    return grid
 
 
 def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> _Found | None:
@@ -203,26 +216,32 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
     if not len(grid):
         return None
     solved = solve(n, y, sigma, form, grid)
-    total = np.where(sensible(form, solved.coefficients, grid, float(n.max())), solved.chi2, np.inf)
-    index = int(np.argmin(total))
-    if not np.isfinite(total[index]):
-        return None
-    return _Found(tuple(float(place) for place in grid[index]), float(total[index]))
+    total = np.where(sensible(form, solved.coefficients, grid, float(n[-1])), solved.chi2, np.inf)
+    index = int(total.argmin())
+    chi2 = float(total[index])
+    return _Found(tuple(grid[index].tolist()), chi2) if math.isfinite(chi2) else None
 
 
 def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> Hinge:
     """The curve with these places; its coefficients without the trace that the normal equations need."""
-    own, weight = columns(n, form, edges(form, found.places), int(n.max()))[0], 1.0 / (sigma * y)
+    return _fitted(n, y, sigma, form, found)[0]
+
+
+def _fitted(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> tuple[Hinge, Floats]:
+    """The same, and by how much it is beyond each rate, relative."""
+    most = int(n[-1])
+    own, weight = columns(n, form, edges(form, found.places), most)[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
-    return Hinge(
+    hinge = Hinge(
         form,
         found.places,
-        tuple(float(value) for value in exact),
+        tuple(exact.tolist()),
         found.chi2,
-        float(np.sqrt(np.mean(residual**2))),
-        int(n.max()),
+        math.sqrt((residual**2).sum() / y.size),
+        most,
     )
+    return hinge, residual
 
 
 def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) -> Solved:
@@ -232,21 +251,31 @@ def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) ->
         solved = [solve(n, y, sigma, form, grid[at : at + some]) for at in range(0, len(grid), some)]
         return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__struct_fields__))
     weight = (sigma * y) ** -2
-    terms = parts(n, form, edges(form, grid), int(n.max()))
-    normal = np.empty((len(grid), len(terms), len(terms)))
+    weighted = weight * y
+    terms = parts(n, form, edges(form, grid), int(n[-1]))
+    if len(terms) == 1:
+        return _solved_single(terms[0], weight, weighted, y)
+    normal, right = np.empty((len(grid), len(terms), len(terms))), np.empty((len(grid), len(terms)))
     for i, j in combinations_with_replacement(range(len(terms)), 2):
         normal[:, i, j] = normal[:, j, i] = (terms[i] * terms[j]) @ weight
-    inverse = np.asarray(np.linalg.inv(_with_trace(normal)), dtype=np.float64)
-    right = np.stack([part @ (weight * y) for part in terms], axis=1)
+    for i, part in enumerate(terms):
+        right[:, i] = part @ weighted
+    # A trace on the diagonal, for some knees make two columns alike.
+    diagonal = np.einsum("gii->gi", normal)
+    diagonal += TRACE * diagonal.sum(axis=1, keepdims=True)
+    inverse = np.asarray(np.linalg.inv(normal), dtype=np.float64)
     found = np.einsum("gij,gj->gi", inverse, right)
     residual = sum((part * found[:, i, None] for i, part in enumerate(terms)), -y)
     return Solved(residual**2 @ weight, found, inverse)
 
 
-def _with_trace(normal: Floats) -> Floats:
-    """The normal equations' matrices (G, p, p) with a trace on the diagonal: some knees make two columns alike."""
-    traces = np.trace(normal, axis1=1, axis2=2)[:, None, None]
-    return np.asarray(normal + 1e-9 * traces * np.eye(normal.shape[-1]))
+def _solved_single(part: Floats, weight: Floats, weighted: Floats, y: Floats) -> Solved:
+    """The same of forms with one coefficient, without matrices: those of small hosts."""
+    normal = (part * part) @ weight
+    inverse = 1.0 / (normal + TRACE * normal)
+    found = inverse * (part @ weighted)
+    residual = part * found[:, None] - y
+    return Solved(residual**2 @ weight, found[:, None], inverse[:, None, None])
 
 
 def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
@@ -262,17 +291,17 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     def up_to(place: Floats) -> npt.NDArray[np.intp]:
         return n.searchsorted(place, side="right")
 
-    to_first = up_to(at.first * 1.001)
+    to_first, beyond = up_to(at.first * 1.001), up_to(at.first * MIN_BEYOND)
     enough = to_first >= (3 if form.turbo else 2)
     if form.held:
-        end = np.minimum(at.first, float(n.max()))
+        end = np.minimum(at.first, float(n[-1]))
         enough &= (at.bend >= 2) & (at.bend <= MAX_BEND * end)
         enough &= to_first - up_to(at.bend * MIN_BEYOND) >= 2
     if form.knees:
-        enough &= up_to(at.first * MIN_BEYOND) < n.size
+        enough &= beyond < n.size
     if form.knees - form.flat:
-        enough &= up_to(at.last * 1.001) - up_to(at.first * MIN_BEYOND) >= 2
-    if form.flat:
+        enough &= up_to(at.last * 1.001) - beyond >= 2
+    if form.flat and form.knees > 1:
         enough &= up_to(at.last * MIN_BEYOND) < n.size
     return np.asarray(enough)
 

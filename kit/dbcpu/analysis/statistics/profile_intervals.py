@@ -87,7 +87,7 @@ def _solved(
     usable[0] = True
     grid = grid[usable]
     solved = piecewise_linear.solve(n, y, sigma, best.form, grid)
-    usable = piecewise_linear.sensible(best.form, solved.coefficients, grid, float(n.max()))
+    usable = piecewise_linear.sensible(best.form, solved.coefficients, grid, float(n[-1]))
     usable[0] = True
     return grid[usable], solved.kept(usable)
 

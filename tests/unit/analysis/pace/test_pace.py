@@ -17,6 +17,7 @@ from dbcpu.analysis.pace.by_level import pace_ratio
 from dbcpu.analysis.pace.exponent import PRIOR_SD, USUAL, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, Stretch, pieces_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
+from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -241,14 +242,15 @@ def test_pieces_beside_a_session_are_those_of_its_cpu_while_it_was_there() -> No
     record = run(replace(TOGGLING, toggle=1.0, pace_hz=20.0))
     round_ = next(each for each in record.rounds if each.level == 2)
     members = [each for each in timed(record) if each.round is round_]
-    found = pieces_of(members, {})
+    (watched,) = WatchedRound.each([members])
+    found = pieces_of(watched, {})
     assert round_.witness is not None
     for member in members:
         cpus = {each.cpu for each in member.session.residency if each.state == "R"}
         most = sum(at_us >= 0 for each in round_.witness.cpus if each.cpu in cpus for at_us in each.at_us)
         assert 0 < found.beside[member.session.ordinal].size <= most
     assert all(ns.size for ns in found.idle.values())
-    shown = pieces_of(members, {0: (1,), 1: (0,)})
+    shown = pieces_of(watched, {0: (1,), 1: (0,)})
     both = min(member.span.end_s for member in members if member.span)
     assert sum(ns.size for ns in shown.beside.values()) < sum(ns.size for ns in found.beside.values()), both
 

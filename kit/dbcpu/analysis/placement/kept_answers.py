@@ -1,0 +1,73 @@
+"""What several questions about a run ask of the same round is found once while the run is explained."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from msgspec import Struct
+
+from dbcpu.record import Round
+
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
+
+
+class _Kept(Struct):
+    """What was found, by function, round and what else was asked; with the round, or another might get its identity.
+
+    ``rounds``: of the run that is explained.
+    """
+
+    rounds: Sequence[Round]
+    found: dict[tuple[Any, ...], tuple[Round, Any]]
+
+
+_kept: ContextVar[_Kept | None] = ContextVar("kept", default=None)
+"""Of this thread: several may explain runs at once."""
+
+
+@contextmanager
+def answers_kept(rounds: Sequence[Round] = ()) -> Iterator[None]:
+    """Meanwhile what is found of each round is held; of these ``rounds`` together where that takes less time."""
+    before = _kept.get()
+    _kept.set(_Kept(rounds, {} if before is None else before.found))
+    try:
+        yield
+    finally:
+        _kept.set(before)
+
+
+def kept(find: Callable[Concatenate[Round, Asked], Found]) -> Callable[Concatenate[Round, Asked], Found]:
+    """Of a pure function of a round, and of values that can be hashed: what it finds is held."""
+
+    @wraps(find)
+    def known(round_: Round, /, *asked: Asked.args, **named: Asked.kwargs) -> Found:
+        kept = _kept.get()
+        if kept is None:
+            return find(round_, *asked, **named)
+        key = (find, id(round_), *asked, *named.items())
+        if key not in kept.found:
+            kept.found[key] = round_, find(round_, *asked, **named)
+        found: Found = kept.found[key][1]
+        return found
+
+    return known
+
+
+def kept_together(find: Callable[[Sequence[Round]], Sequence[Found]]) -> Callable[[Round], Found]:
+    """Of a pure function of rounds that has an answer for each: when the first is wanted, all of the run are found."""
+
+    @wraps(find)
+    def known(round_: Round, /) -> Found:
+        kept = _kept.get()
+        if kept is None:
+            return find([round_])[0]
+        if (find, id(round_)) not in kept.found:
+            rounds = kept.rounds if any(each is round_ for each in kept.rounds) else [round_]
+            kept.found |= {(find, id(each)): (each, found) for each, found in zip(rounds, find(rounds), strict=True)}
+        found: Found = kept.found[find, id(round_)][1]
+        return found
+
+    return known
