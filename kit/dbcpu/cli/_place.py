@@ -38,12 +38,13 @@ def _why_not(target: Path, *, makes_folders: bool) -> str | None:
 
     It is a forecast: root may write anywhere but in a file system of the kernel's, and a disk fills up meanwhile.
     """
-    if target.exists() and not target.is_dir():
+    there = os.access(target, os.F_OK)  # Path.exists raises, up to Python 3.13, where a folder may not be looked at
+    if there and not target.is_dir():
         return None  # replaced, or a device
-    above = target if target.is_dir() else target.parent
+    above = target if there else target.parent
     while makes_folders and not os.path.lexists(above):
         above = above.parent
-    if not above.exists():
+    if not os.access(above, os.F_OK):
         return f"there is no folder {above}"
     if not above.is_dir():
         return f"{above} is no folder"

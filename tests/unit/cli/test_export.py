@@ -246,17 +246,22 @@ def test_a_folder_behind_a_link_of_another_user_is_not_written_to(capsys: pytest
 
 
 @pytest.mark.parametrize(
-    "arguments", [("last", "closed/run.json"), ("last", "closed/x.pftrace"), ("last", "--csv", "closed/data")]
+    ("arguments", "code", "said"),
+    [
+        (("closed/run.json",), 3, "could not be written: Permission denied"),
+        (("closed/x.pftrace",), 3, "could not be written: Permission denied"),
+        (("--csv", "closed/data"), 2, "'closed/data' cannot be written: nothing may be written in closed"),
+    ],
 )
 def test_a_folder_that_may_not_be_looked_at_is_a_sentence(
-    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("closed").mkdir()
     Path("closed").chmod(0)
     if os.access("closed", os.X_OK):
         pytest.skip("this machine's user may look into every folder")
-    assert main(["export", *arguments]) == 3
-    assert "could not be written: Permission denied" in capsys.readouterr().err
+    assert main(["export", "last", *arguments]) == code
+    assert said in capsys.readouterr().err
 
 
 def test_the_record_is_written_as_before() -> None:
