@@ -17,8 +17,10 @@ MORE_ALONE = 6
 """Rounds of a single session of which some lost time."""
 
 
-def would_decide(context: RunContext, more: MoreRounds | None, topology: TopologyCheck | None) -> str:
-    """What would decide the undecided levels; ``more``: the rounds that probably would."""
+def would_decide(
+    context: RunContext, more: MoreRounds | None, topology: TopologyCheck | None, levels: Sequence[LevelView]
+) -> str:
+    """What would decide the undecided ``levels``; ``more``: the rounds that probably would."""
     if context.reference is None or context.reference.noise_range is None:
         return "more rounds of one session would decide"
     if more is not None:
@@ -29,14 +31,20 @@ def would_decide(context: RunContext, more: MoreRounds | None, topology: Topolog
     if hidden_cores_possible([each.level for each in context.record.rounds], context.vcpus, context.cores):
         return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
     if topology is not None and topology.verdict == "fewer_cores":
-        return "whole cores (`ThreadsPerCore=1`) or longer executions may decide"
-    return f"{_steadier(context)} may decide"
+        return f"whole cores (`ThreadsPerCore=1`) or {_longer(levels)} may decide"
+    return f"{_steadier(context, levels)} may decide"
 
 
-def _steadier(context: RunContext) -> str:
+def _steadier(context: RunContext, levels: Sequence[LevelView]) -> str:
     """A quieter host helps where this one was not quiet."""
     noisy = context.reference is None or context.reference.spread > STEADY
-    return "a quieter host or longer executions" if noisy else "longer executions"
+    return "a quieter host or longer executions" if noisy else _longer(levels)
+
+
+def _longer(levels: Sequence[LevelView]) -> str:
+    """Longer executions do not help where it is rounds that differ, or sessions of one round."""
+    differ = any(each.rounds_apart is not None or each.even is Answer.NO for each in levels)
+    return "more rounds" if differ else "longer executions"
 
 
 def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
@@ -63,7 +71,7 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) 
     """``levels`` have an open question; with ``single`` a session alone has one, too."""
     needed = rounds_of_each(context, levels)
     if None in needed:
-        return f"{_steadier(context)} may decide"
+        return f"{_steadier(context, levels)} may decide"
     if why_no_more(context.record.header):
         return "more rounds or a quieter host may decide"
     added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]

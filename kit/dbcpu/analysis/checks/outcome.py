@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
+from dbcpu.analysis.levels.rounds_apart import apart_words
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -19,7 +20,8 @@ from dbcpu.formatting import count, listed, number, percent, plural, ranges, sec
 TAIL_S = 0.1
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
-WHOLE_CORES = f"{LONGER}, or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
+MORE_ROUNDS = "more rounds, which show how often sessions are slow, or a quieter host"
+WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
 HIDDEN = 4.0
 """A larger limit of what noise hides is not written out."""
@@ -231,9 +233,12 @@ def inconclusive(given: CheckInput) -> Finding | None:
         )
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = given.more_rounds
-    limits = [each.detectable for each in undecided if each.detectable is not None]
+    apart = [each for each in undecided if each.rounds_apart is not None]
+    limits = [each.detectable for each in undecided if each.detectable is not None and each not in apart]
     within_noise = bool(limits) and exceeds(max(limits))
-    limit = f": slowdowns below {times(min(max(limits), HIDDEN))} are within noise" if within_noise else ""
+    why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
+    why += [f"rounds at N={each.level} differ: {apart_words(each)}" for each in apart[-1:]]
+    limit = f": {'; '.join(why)}" if why else ""
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""
     if all(each.even is Answer.YES for each in undecided):
@@ -244,7 +249,8 @@ def inconclusive(given: CheckInput) -> Finding | None:
     if more is not None and not why_no_more(given.record.header):
         return found
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
-    steadier = WHOLE_CORES if shared else QUIETER
+    steadier = MORE_ROUNDS if apart else LONGER if shared else QUIETER
+    steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
     remedy = steadier if more is None else f"more rounds (`--repeats {rounds}`), {steadier}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"

@@ -17,6 +17,7 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
+from dbcpu.analysis.levels.rounds_apart import apart_words
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
@@ -178,18 +179,23 @@ class _Words:
         if not found.undecided:
             return ""
         where = f"N={short_ranges(each.level for each in found.undecided)}"
-        limits = [each.detectable for each in found.undecided if each.detectable is not None]
+        apart = [each for each in found.undecided if each.rounds_apart is not None]
+        limits = [each.detectable for each in found.undecided if each.detectable is not None and each not in apart]
         why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:
             why = f"even a slowdown of {times(HIDDEN)} is within noise"
         elif limits and not exceeds(max(limits)):
-            why = f"too near {times(EQUAL)}, or rounds differ from each other"
+            why = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
+        if apart:
+            most = max(apart, key=lambda each: each.rounds_apart.rounds if each.rounds_apart else 0)
+            differ = f"rounds differ (at {most.level} sessions, {apart_words(most)})"
+            why = f"{differ}, and {why}" if why else differ
         if self.reference.noise_range is None:
             why = "a single session was measured only once, so the noise is not known"
         elif all(each.rounds < 2 for each in found.undecided):
             why = "one round of a level proves no equality"
             why += "" if self.more else f", and with this noise {ROUNDS[-1]} rounds would probably not"
-        helps = would_decide(self.context, self.more, self.topology)
+        helps = would_decide(self.context, self.more, self.topology, found.undecided)
         return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {helps}"
 
     def _pace(self, found: Outcome) -> str:
@@ -215,6 +221,8 @@ class _Words:
         why = self._why(level)
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
+        if level.usual_is_between and not is_counted_only(level):
+            return f"{here}, {apart_words(level)}{why}"
         if level.even is Answer.NO:
             many = level.slow if round(level.slow or 0.0) >= 1 else level.slower
             many = many or 0.0
@@ -323,10 +331,12 @@ def _beside(level: LevelView) -> float:
 def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:
     """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
 
-    Not where shares are not shown to be equal, for turbo slows all alike, nor where CPUs change speed by turns.
+    Not where shares are not shown to be equal, or rounds differ, for turbo slows all alike, nor where CPUs change speed
+    by turns.
     """
     turbo = (scaling.turbo or 0.0) if scaling else 0.0
-    if scaling is None or speeds is not None or turbo < WORTH_SAYING or level.even is not Answer.YES:
+    alike = level.even is Answer.YES and level.rounds_apart is None
+    if scaling is None or speeds is not None or turbo < WORTH_SAYING or not alike:
         return False
     if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
         return False  # more than that is lost
@@ -337,6 +347,8 @@ def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
     if level.even is not Answer.NO and is_counted_only(level):
         return "sessions lose time"
+    if level.usual_is_between:
+        return "sessions are slower"
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
 
 

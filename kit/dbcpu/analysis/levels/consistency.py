@@ -29,6 +29,7 @@ from dbcpu.analysis.levels.main_cause import by_sessions, causes_shown, lost_by_
 from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of_rounds, spans_of, usable
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
+from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
@@ -37,7 +38,7 @@ from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import LevelView, Reference, SessionView
+from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, SessionView
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -199,7 +200,17 @@ def _level(
         pace_low=ratio.low if ratio else None,
         pace_high=ratio.high if ratio else None,
         details=level_details(used),
+        rounds_apart=_apart(figures, slower, reference) if vcpus is None or level <= vcpus else None,
     )
+
+
+def _apart(
+    figures: Sequence[Mapping[str, float | None]], slower: Sequence[Sequence[float]], reference: Reference | None
+) -> RoundsApart | None:
+    known = [value for figure in figures if (value := figure["slowest_s"]) is not None]
+    if reference is None or len(known) != len(slower):
+        return None
+    return rounds_apart(slower, [value / reference.elapsed_s for value in known])
 
 
 def pace_seen(level: int, context: RunContext) -> PaceSeen | None:

@@ -98,7 +98,8 @@ class Cause(StrEnum):
     SLOWER_CPU = (
         "slower_cpu", "slower CPU", "#4c3f24", "H", "the same work needed more CPU time, and nothing seen says why",
         ("cores-fewer-than-shown", "strangers-on-siblings", "unsteady-cpu"), False,
-        "measure at several times (`dbcpu show last --history`): another tenant or a lower frequency may be why",
+        "measure all levels (`--sessions auto`), and at several times (`dbcpu show last --history`): cores shared with "
+        "CPUs of this host or of another tenant, or a lower frequency, may be why",
     )  # fmt: skip
     UNEXPLAINED = (
         "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", ("not-sampled",), False,

@@ -184,6 +184,17 @@ class LevelDetails(Struct, frozen=True):
     moves_per_s: float | None = None
 
 
+class RoundsApart(Struct, frozen=True):
+    """Rounds of one level that come in two kinds, as where sessions share a core in some rounds and in others do not.
+
+    In ``rounds`` of them sessions had a ``slowdown`` (median), usually ``sessions`` of them; in the others none had.
+    """
+
+    rounds: int
+    sessions: int
+    slowdown: float
+
+
 class LevelView(Struct, frozen=True):
     """All rounds of one level and variant: medians over rounds (a round is the independent unit).
 
@@ -210,7 +221,8 @@ class LevelView(Struct, frozen=True):
     sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
     ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
     what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
-    the CPUs are than with at most one session. ``details``: see there.
+    the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
+    are alike.
     """
 
     level: int
@@ -265,6 +277,12 @@ class LevelView(Struct, frozen=True):
     pace_low: float | None = None
     pace_high: float | None = None
     details: LevelDetails | None = None
+    rounds_apart: RoundsApart | None = None
+
+    @property
+    def usual_is_between(self) -> bool:
+        """Whether medians over rounds lie between the two kinds, or in the kind without slow sessions."""
+        return self.rounds_apart is not None and 2 * self.rounds_apart.rounds <= self.rounds
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""

@@ -48,4 +48,4 @@ def test_an_open_question_above_the_vcpus_alone_has_its_own_advice() -> None:
 def test_what_would_decide(levels: tuple[int, ...], more: MoreRounds | None, hides: bool, advice: str) -> None:
     run = simulate(NOISY, levels, repeats=3, seed=2)
     check = TopologyCheck("fewer_cores", 4, 4, 2.0, "the curve bends at 2 sessions") if hides else None
-    assert would_decide(run_context(run), more, check).startswith(advice)
+    assert would_decide(run_context(run), more, check, []).startswith(advice)

@@ -1,0 +1,36 @@
+"""Rounds of one level that come in two kinds: in some of them sessions are slow, in the others none is.
+
+Two sessions on a host of which the CPUs share cores unseen are both slow or both fast, by where the kernel puts them.
+The median over rounds may then be a slowdown that no session had, and noise of single sessions does not explain it.
+"""
+
+from collections.abc import Sequence
+from statistics import median_low
+
+from dbcpu.analysis.levels.answers import EVEN_LIMIT
+from dbcpu.analysis.results.run import LevelView, RoundsApart
+from dbcpu.analysis.statistics.robust import median
+from dbcpu.formatting import times
+
+
+def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) -> RoundsApart | None:
+    """``slower``: slowdowns of the sessions of each round that lost something; ``slowest``: the largest of each round.
+
+    None where rounds are of one kind, or the kinds are less than a ratio of 1.15 apart.
+    """
+    slow = [each for each in slower if each]
+    calm = [most for each, most in zip(slower, slowest, strict=True) if not each]
+    if not slow or not calm or min(map(median, slow)) < EVEN_LIMIT * max(calm):
+        return None
+    return RoundsApart(len(slow), median_low(map(len, slow)), median([one for each in slow for one in each]))
+
+
+def apart_words(level: LevelView) -> str:
+    """The two kinds, as a part of a sentence; '' where rounds are alike."""
+    found = level.rounds_apart
+    if found is None:
+        return ""
+    who = "all" if found.sessions == level.level else f"{found.sessions} of {level.level}"
+    has = "has" if found.sessions == 1 else "have"
+    slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
+    return f"{slow}, in the others none"

@@ -1,0 +1,76 @@
+"""Rounds of one level in some of which sessions are slow, and in the others none."""
+
+import re
+
+import pytest
+
+from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.rounds_apart import rounds_apart
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, RoundsApart
+from dbcpu.simulator import SimulatedHost, simulate
+from support.builders.record import SOLO_S, host, record, round_of, session, solos
+
+SLOW = 1.5
+
+
+def of(*slowed: int, sessions: int = 2, vcpus: int = 8) -> Analysis:
+    """Of so many slowed sessions in each round of a level."""
+    rounds = [
+        round_of(
+            [session(i, SOLO_S * (SLOW if i < many else 1.0), cpu=i) for i in range(sessions)], repeat=at, order=10 + at
+        )
+        for at, many in enumerate(slowed)
+    ]
+    return explain(record([*solos(6), *rounds], measured_host=host(vcpus), vcpus=vcpus))
+
+
+@pytest.mark.parametrize(
+    ("slower", "slowest", "found"),
+    [
+        ([[1.5, 1.5], []], [1.5, 1.0], RoundsApart(1, 2, 1.5)),
+        ([[1.5, 1.5], [], [1.4], []], [1.5, 1.1, 1.4, 1.0], RoundsApart(2, 1, 1.5)),
+        ([[1.5, 1.5], [1.5]], [1.5, 1.5], None),
+        ([[], []], [1.0, 1.0], None),
+        ([[1.12, 1.12], []], [1.12, 1.08], None),
+        ([], [], None),
+    ],
+)
+def test_the_two_kinds(slower: list[list[float]], slowest: list[float], found: RoundsApart | None) -> None:
+    assert rounds_apart(slower, slowest) == found
+
+
+def test_a_slowdown_that_no_session_had_is_not_said_of_all() -> None:
+    """CPUs that share cores unseen: two sessions are both slow, or both fast."""
+    hidden = SimulatedHost(cores=4, threads=2, hidden_smt=True)
+    found = explain(simulate(hidden, (1, 2, 3, 4, 5, 6, 7, 8), repeats=6, seed=5))
+    level = found.levels[1]
+    assert (level.even, level.full_speed) == (Answer.YES, Answer.NO)
+    assert level.slowdown_median == pytest.approx(1.25, abs=0.02)
+    assert "at 2 sessions, in 3 of 6 rounds all have a slowdown of 1.50x, in the others none" in found.verdict
+    assert not re.search(r"1\.25x|equally slow|turbo", found.verdict)
+    assert "from 2 on sessions are slower" in headline(found).headline
+
+
+def test_some_of_the_sessions_of_some_rounds() -> None:
+    found = of(0, 2, 0, 0, 2, 2, sessions=4)
+    assert (
+        "at 4 sessions, in 3 of 6 rounds 2 of 4 have a slowdown of 1.50x, in the others none" in found.verdict.lower()
+    )
+    assert "more rounds may decide" in found.verdict
+
+
+def test_what_is_slow_in_most_rounds_is_said_of_the_usual_one() -> None:
+    assert "t 2 sessions all are equally slow, with a slowdown of 1.50x" in of(2, 2, 2, 2, 0).verdict
+
+
+def test_rounds_that_differ_are_no_noise() -> None:
+    found = of(2, 0, 2, 0, 0, 0)
+    assert "rounds differ (at 2 sessions, in 2 of 6 rounds all have a slowdown of 1.50x, in the others none)" in (
+        found.verdict
+    )
+    assert "within noise" not in found.verdict
+    [finding] = [each for each in found.findings if each.code == "inconclusive"]
+    assert "rounds at N=2 differ: in 2 of 6 rounds all have a slowdown of 1.50x" in finding.seen
+    assert "within noise" not in finding.seen
