@@ -250,8 +250,7 @@ RESULT = Topic("What was found", {
         "bind the database to one node: `numactl --cpunodebind=N --membind=N`, and measure again to see the "
         "difference"),
     "slow-together": Entry(WARNING, "sessions of which most are slow, although there is a CPU for each",
-        "that there is a CPU for each is not enough; possible reasons: SMT hidden by the hypervisor, CPU steal, a "
-        "quota, other processes, a lower clock frequency",
+        "possible reasons: SMT hidden by the hypervisor, CPU steal, a quota, other processes, a lower clock frequency",
         "see the causes of the sessions (`dbcpu show RUN`); `dbcpu topology` shows quotas and SMT siblings"),
     "misplaced": Entry(WARNING, "sessions that shared a core while another core was idle, or waited in a run queue "
         "while another CPU was idle",

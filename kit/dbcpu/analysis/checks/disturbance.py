@@ -85,7 +85,7 @@ def _who(given: CheckInput, loaded: Sequence[tuple[float, Round]]) -> str:
     """Who they were; where no list has half of it, that."""
     listed = [listed_share(each, given.vcpus, given.window_s(each)) for _, each in loaded]
     if sum(listed) < 0.5 * sum(share for share, _ in loaded):
-        return "most of it processes that are in no list: each ended before its round did, or used little"
+        return "most of it by processes that no list names: each ended before its round did, or used little"
     return _most_used([each for _, each in loaded])
 
 

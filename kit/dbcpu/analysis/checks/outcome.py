@@ -59,16 +59,13 @@ def slow_together(given: CheckInput) -> Finding | None:
         return None
     worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
     who = "all sessions have" if worst.even is Answer.YES else "the median session has"
-    found = noted(
-        "slow-together",
-        f"at N={worst.level} {who} a slowdown of about {times(worst.slowdown_median)}, though there is a CPU for each",
-    )
+    slow_by = f"{who} a slowdown of about {times(worst.slowdown_median)}"
+    slow_by = apart_words(worst) if worst.usual_is_between else slow_by
+    found = noted("slow-together", f"at N={worst.level} {slow_by}, though there is a CPU for each")
     cause = lost_to(worst)
     if not cause.is_known or cause is Cause.SLOWER_CPU:
         return found
-    return replace(
-        found, meaning=f"that there is a CPU for each is not enough: most is lost to {cause.words}", remedy=cause.remedy
-    )
+    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
 
 
 def memory_remote(given: CheckInput) -> Finding | None:

@@ -151,8 +151,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     pace = reference.pace if reference else None
     if reference is None or pace is None:
         return (
-            "the speed of the CPUs themselves is not known, times are as delivered: the witness did "
-            f"{FEWEST} pieces beside fewer than two single sessions"
+            "the speed of the CPUs themselves is not known, times are as delivered: fewer than two single sessions had "
+            f"{FEWEST} pieces of the witness beside them"
         )
     speeds, parts = analysis.two_speeds, ["the witness measured the speed of the CPUs themselves"]
     if speeds is not None:
@@ -162,10 +162,10 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
     same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
     if same:
-        paced = f"the figures of N={short_ranges(same)} are without what its changes cost (at one pace)"
-        parts.append(f"{paced}, tables of sessions with it (as delivered)")
+        paced = f"the figures of N={short_ranges(same)} do not contain its changes (at one pace)"
+        parts.append(f"{paced}, the tables of sessions do (as delivered)")
     elif 1 not in delivered:
-        parts.append("the single-session time is without what its changes cost (at one pace), all else as delivered")
+        parts.append("the single-session time does not contain its changes (at one pace), all else does (as delivered)")
     if pace.tolerance > reference.tolerance:
         parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)

@@ -125,7 +125,7 @@ def test_processes_that_ended_before_their_round_are_foreign_load_too() -> None:
     loaded = round_of(sessions, order=10, busy_s={0: 1.3 * SOLO_S, 1: 1.1 * SOLO_S})
     loaded = replace(loaded, timeline_s=(0.0, 2 * SOLO_S))
     seen = found(record([*solos(), loaded]))["foreign-load"].seen
-    assert "up to 9.9 % of all vCPUs (in 1 of 4 rounds), most of it processes that are in no list: " in seen
+    assert "up to 9.9 % of all vCPUs (in 1 of 4 rounds), most of it by processes that no list names: " in seen
 
 
 def test_interrupts_and_dbcpu_itself_are_no_foreign_load() -> None:

@@ -121,7 +121,7 @@ def test_smt_off_is_advised_with_its_price(name: str, price: str) -> None:
 
 def test_a_known_cause_stands_in_place_of_possible_ones() -> None:
     (slow,) = [each for each in result("measured turbo")[1].findings if each.code == "slow-together"]
-    assert slow.meaning.endswith("most is lost to lower frequency")
+    assert slow.meaning == "most of the loss is by lower frequency"
 
 
 @pytest.mark.parametrize("name", ["one core as two", "interrupts"])
