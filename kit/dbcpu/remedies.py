@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.findings import Finding
-from dbcpu.record import AUTONOMOUS, RDS, Header
+from dbcpu.plan import AA
+from dbcpu.record import AUTONOMOUS, BASELINE, RDS, Header
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
@@ -61,6 +62,8 @@ _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
 
+_NAME = re.compile(r"[\w:,.-]+")
+"""Of a variant, as it can stand in a shell."""
 _REPEATS = re.compile(r"`--repeats (\w+)`")
 
 
@@ -108,6 +111,25 @@ _TIMES = _Origin(
     r"\1 rounds of each level",
 )
 """Times that another program measured: nobody knows its options."""
+
+
+_COMMANDS = {"soak": "dbcpu soak", "pool": "dbcpu pool", "together": "dbcpu run A B --together"}
+"""By experiment."""
+
+
+def command(header: Header) -> str:
+    """What measures such a run: ``dbcpu soak``, ``dbcpu vary --variants baseline,cpus:0``."""
+    variants = header.plan.variants
+    # A target of several as a run of its own is called by its name, alone and beside the others.
+    party = len(variants) == 1 and variants[0].removesuffix("+together") == header.plan.target
+    experiment = "together" if party else header.plan.experiment
+    if experiment in _COMMANDS:
+        return _COMMANDS[experiment]
+    if variants == AA:
+        return "dbcpu run --aa"
+    if variants == (BASELINE,):
+        return "dbcpu run"
+    return f"dbcpu vary --variants {','.join(variants)}" if all(map(_NAME.fullmatch, variants)) else "dbcpu vary"
 
 
 def as_typed(text: str, header: Header) -> str:

@@ -9,15 +9,16 @@ from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
+from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import ONLY_WAITED, clock_basis
-from dbcpu.analysis.results.run import SPREADS
+from dbcpu.analysis.results.run import SPREADS, Analysis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, times
 from dbcpu.plan import NORMAL
-from dbcpu.record import IMPORTED, Round
-from dbcpu.remedies import without_host
+from dbcpu.record import BASELINE, IMPORTED, Header, Round
+from dbcpu.remedies import command, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -78,18 +79,37 @@ def failed_rounds(given: CheckInput) -> Finding | None:
 
 
 def incomplete_run(given: CheckInput) -> Finding | None:
-    header, planned = given.record.header, given.record.header.plan.rounds
-    done = len(given.rounds)
-    if header.status == "complete" and (planned is None or done >= planned):
+    return unfinished(given.record.header, len(given.rounds))
+
+
+def unfinished(header: Header, done: int) -> Finding | None:
+    """The finding of a run that is not whole: ``done`` are all of its rounds, ``header`` is that of all variants."""
+    if not is_unfinished(header, done) or (header.status == "running" and header.plan.rounds is None):
         return None
-    if header.status == "running" and planned is None:
-        return None
-    words = plural(done, "round") if planned is None else f"{done} of {planned} rounds"
     level = Level.PROBLEM if header.status == "failed" else Level.WARNING
+    is_part = len(header.plan.variants) == 1 and header.plan.variants != (BASELINE,)
+    words = f"{plural(done, 'round')} of this part" if is_part else rounds_words(header, done)
     found = noted("incomplete-run", f"the run is {header.status} with {words}", level=level)
-    if why_no_more(header):
+    why = why_no_more(header) or ("it is a part of a run" if is_part else "")
+    again = f"measure again: `{command(header)}`"
+    if not header.driver.python:
         return found
-    return replace(found, remedy=f"go on with it: `dbcpu more {header.run_id}`, or measure again: `dbcpu run`")
+    if header.status == "running":
+        return replace(found, remedy=f"wait until it has ended; if it was killed, {again}")
+    if why:
+        return replace(found, remedy=f"no rounds can be added to it ({why}); {again}")
+    return replace(found, remedy=f"go on with it: `dbcpu more {header.run_id}`, or {again}")
+
+
+def of_whole_run(analysis: Analysis, header: Header, done: int) -> Analysis:
+    """The analysis of a part of a run, whose finding about missing rounds is that of the whole."""
+    whole = unfinished(header, done)
+    found = [each for each in analysis.findings if each.code != "incomplete-run"]
+    if len(found) == len(analysis.findings) and whole is None:
+        return analysis
+    return replace(
+        analysis, findings=tuple(sorted((*found, *([whole] if whole else [])), key=lambda each: -each.level))
+    )
 
 
 def no_reference(given: CheckInput) -> Finding | None:

@@ -51,7 +51,6 @@ def document(found: ByCpus) -> Document:
         f"Linear: at least {percent(LINEAR)} of the throughput of as many single CPUs; flat: a further CPU adds less "
         f"than {percent(FLAT)} of one.",
     )
-    last = found.largest
     return comparing(
         title=title,
         verdict=said,

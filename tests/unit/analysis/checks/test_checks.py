@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import Finding, Level
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
@@ -50,6 +51,37 @@ def test_incomplete_runs_say_how_far_they_came() -> None:
     assert seen["incomplete-run"].seen == "the run is interrupted with 4 of 15 rounds"
     assert "`dbcpu more " in seen["incomplete-run"].remedy
     assert "incomplete-run" not in codes([pair()], status="complete")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "variants", "again"),
+    [
+        ("soak", ("baseline",), "dbcpu soak"),
+        ("pool", ("baseline",), "dbcpu pool"),
+        ("together", ("a", "b", "together"), "dbcpu run A B --together"),
+        ("sweep", ("aa1", "aa2"), "dbcpu run --aa"),
+        ("sweep", ("baseline", "cpus:0-1,3"), "dbcpu vary --variants baseline,cpus:0-1,3"),
+        ("sweep", ("baseline", "odd `name`"), "dbcpu vary"),
+    ],
+)
+def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
+    experiment: str, variants: tuple[str, ...], again: str
+) -> None:
+    made = record([*solos(), pair()], status="interrupted", planned=15)
+    plan = replace(made.header.plan, experiment=experiment, variants=variants)
+    header = replace(made.header, plan=plan, driver=replace(made.header.driver, python="3.11.2"))
+    seen = unfinished(header, 4)
+    assert seen is not None
+    assert seen.remedy.startswith("no rounds can be added to it (")
+    assert seen.remedy.endswith(f"); measure again: `{again}`")
+    assert "dbcpu more" not in seen.remedy
+
+
+def test_a_run_that_may_still_be_measured_is_waited_for() -> None:
+    made = record([*solos(), pair()], status="running", planned=15)
+    assert (
+        found(made)["incomplete-run"].remedy == "wait until it has ended; if it was killed, measure again: `dbcpu run`"
+    )
 
 
 def test_not_sampled_says_why() -> None:

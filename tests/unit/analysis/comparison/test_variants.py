@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis import single_run
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
+from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant
@@ -288,6 +289,18 @@ def test_an_interrupted_run_of_the_same_levels_is_no_scaling_run() -> None:
     assert content.data()["verdict"][0] == first
     assert first in content.front.caveats
     assert not any("inear" in each or "instance" in each for each in others)
+
+
+def test_an_interrupted_run_of_variants_counts_all_of_its_rounds(varied: RunRecord) -> None:
+    """On its page, and on those of its variants, which have fewer."""
+    header = replace(varied.header, status="interrupted")
+    part = RunRecord(header, varied.rounds[:10])
+    words = f"10 of {varied.header.plan.rounds} rounds"
+    for found in (explain(part), measured("one", part, "smt_off").analysis):
+        seen = next(each for each in found.findings if each.code == "incomplete-run")
+        assert seen.seen == f"the run is interrupted with {words}"
+        assert "dbcpu more" not in seen.remedy
+    assert explain(part).verdict.startswith(f"Interrupted after {words}: ")
 
 
 @pytest.mark.parametrize(
