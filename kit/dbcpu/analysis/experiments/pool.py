@@ -2,7 +2,8 @@
 
 The total is the time from the first send to the last end, a piece's time the mean of an execution in its session.
 Pieces that only wait belong to the total and have no other part in the figures.
-Medians over rounds. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
+All times of a size are made in each round, and their medians over rounds are shown: what is shorter in every round is
+shorter in the table. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
 when it is above 1.10 of a larger one's with as much; all else is undecided. The noise is that of the totals of rounds
 of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
 """
@@ -22,7 +23,7 @@ from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
 
 MIN_PIECES = 20
-"""Of fewer pieces 5 % are less than one."""
+"""Of fewer pieces, those of all rounds together, 5 % are less than one."""
 
 
 def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
@@ -101,9 +102,10 @@ def _size(
     pieces_s = [_mean_s(members) for members in rounds]
     uses = [members[0].round.server_use for members in rounds]
     piece_s, total_s = median(pieces_s), median(totals)
-    spans = [each.span for members in rounds for each in members if each.span]
-    took_s = [end - start for span in spans for start, end in span.executions]
-    done_s = [end for span in spans for _, end in span.executions]
+    took_s = [
+        [end - start for each in members if each.span for start, end in each.span.executions] for members in rounds
+    ]
+    done_s = [_done_s(members) for members in rounds]
     return PoolSize(
         active=active,
         enough=enough,
@@ -132,14 +134,29 @@ def _mean_s(members: Sequence[Timed]) -> float:
     return float(np.mean([end - start for each in members if each.span for start, end in each.span.executions]))
 
 
-def _share(values: Sequence[float], percent: int) -> float | None:
-    return float(np.percentile(values, percent)) if len(values) >= MIN_PIECES else None
+def _share(rounds: Sequence[Sequence[float]], percent: int) -> float | None:
+    if sum(map(len, rounds)) < MIN_PIECES:
+        return None
+    return median([float(np.percentile(values, percent)) for values in rounds if values])
 
 
 def _total_s(members: Sequence[Timed]) -> float:
+    return max(end_s for _, end_s in _spans(members)) - _begun_s(members)
+
+
+def _done_s(members: Sequence[Timed]) -> list[float]:
+    """When each piece was done, since the first began, as in the total."""
+    begun_s = _begun_s(members)
+    return [end - begun_s for each in members if each.span for _, end in each.span.executions]
+
+
+def _begun_s(members: Sequence[Timed]) -> float:
+    return min(start_s for start_s, _ in _spans(members))
+
+
+def _spans(members: Sequence[Timed]) -> list[tuple[float, float]]:
     spans = [(each.span.start_s, each.span.end_s) for each in members if each.span]
-    spans += [(one.start_s, one.start_s + one.elapsed_s) for each in members for one in each.session.blocked]
-    return max(end_s for _, end_s in spans) - min(start_s for start_s, _ in spans)
+    return spans + [(one.start_s, one.start_s + one.elapsed_s) for each in members for one in each.session.blocked]
 
 
 def _switches(done: Round) -> int | None:
