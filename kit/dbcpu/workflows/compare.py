@@ -117,7 +117,12 @@ def comparison_document(
     rules = _rules(licences, [each.name for each in sides])
     try:
         sizing = size(
-            [(each.name, each.first.record, each.first.analysis) for each in sides], rules, busy, ratio, rank_by
+            [(each.name, each.first.record, each.first.analysis) for each in sides],
+            rules,
+            busy,
+            ratio,
+            rank_by,
+            {each.name: decision for each in comparison.sides for decision in each.decisions[:1]},
         )
     except UsageError:
         if busy is not None or licences or rank_by:
