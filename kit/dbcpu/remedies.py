@@ -117,6 +117,26 @@ _COMMANDS = {"soak": "dbcpu soak", "pool": "dbcpu pool", "together": "dbcpu run 
 """By experiment."""
 
 
+_AGAIN = {"measure again with level 1 included: `--sessions 1,...`": "measure again"}
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "soak": {
+        "more `--executions`, or a longer `--size`": "a longer `--for`",
+        "a longer `--size`, or more `--executions`": "a longer `--size`",
+        "shorter rounds (`--executions`, `--size`)": "a shorter `--for`",
+        "`--repeats 6`, or `--repeats 10` to compare hosts": "a longer `--for`",
+        **_AGAIN,
+    },
+    "pool": {
+        "more `--executions`, or a longer `--size`": "more `--work`, or a longer `--size`",
+        "a longer `--size`, or more `--executions`": "a longer `--size`",
+        "shorter rounds (`--executions`, `--size`)": "shorter rounds (`--work`, `--size`)",
+        **_AGAIN,
+    },
+    "together": _AGAIN,
+}
+"""By experiment: options of ``dbcpu run`` in remedies, and what its own command has in their place."""
+
+
 def command(header: Header) -> str:
     """What measures such a run: ``dbcpu soak``, ``dbcpu vary --variants baseline,cpus:0``."""
     variants = header.plan.variants
@@ -133,9 +153,11 @@ def command(header: Header) -> str:
 
 
 def as_typed(text: str, header: Header) -> str:
-    """A remedy or verdict of ``dbcpu run``, for an imported run with the options of the script that measured it."""
+    """A remedy or verdict of ``dbcpu run``, with the options of the command, or of the script, that measured it."""
     if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
-        return text
+        for ours, theirs in _OPTIONS.get(header.plan.experiment, {}).items():
+            text = text.replace(ours, theirs)
+        return text.replace("measure again: `dbcpu run`", f"measure again: `{command(header)}`")
     origin = _SCRIPTS.get(header.database.driver, _TIMES)
     for ours, theirs in origin.words.items():
         text = text.replace(ours, theirs)

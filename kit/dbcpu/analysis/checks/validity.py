@@ -1,6 +1,6 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -13,11 +13,11 @@ from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import ONLY_WAITED, clock_basis
-from dbcpu.analysis.results.run import SPREADS, Analysis
+from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.findings import Finding, Level, noted
-from dbcpu.formatting import listed, percent, plain, plural, seconds, times
+from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
-from dbcpu.record import BASELINE, IMPORTED, Header, Round
+from dbcpu.record import BASELINE, IMPORTED, Header, Round, RunRecord
 from dbcpu.remedies import command, without_host
 
 SKEW_SHARE = 0.01
@@ -253,13 +253,32 @@ def not_settled(given: CheckInput) -> Finding | None:
 
 
 def quick_run(given: CheckInput) -> Finding | None:
-    plan = given.record.header.plan
-    # Rounds may have been added later.
-    repeats = max(plan.repeats, min((each.rounds for each in given.levels), default=0))
-    if repeats >= NORMAL:
+    plan, repeats = given.record.header.plan, repeats_by_level(given.record, given.levels)
+    # Rounds may have been added later, or fewer been needed; a run without any has another finding.
+    if not repeats or max(plan.repeats, min(repeats.values())) >= NORMAL:
         return None
-    most = "at most " if plan.rounds is None else ""
-    return noted("quick-run", f"{most}{plural(repeats, 'repeat')} of each level")
+    return noted("quick-run", repeats_words(given.record, repeats))
+
+
+def repeats_by_level(record: RunRecord, levels: Sequence[LevelView]) -> Mapping[int, int]:
+    """Rounds of each level that was asked for: single sessions beside a soak or a pool are its reference."""
+    asked = {each.level for each in record.rounds if not each.anchor}
+    repeats: dict[int, int] = {}
+    for each in levels:
+        if each.sessions and each.level in asked:
+            repeats[each.level] = min(each.rounds, repeats.get(each.level, each.rounds))
+    return repeats
+
+
+def repeats_words(record: RunRecord, repeats: Mapping[int, int]) -> str:
+    """``3 repeats of each level``, or which level has the fewest."""
+    fewest = min(repeats.values(), default=0)
+    if record.header.plan.experiment == "soak":
+        return f"{plural(fewest, 'segment')} of {plural(max(repeats, default=0), 'session')}"
+    if len(set(repeats.values())) < 2:
+        return f"{plural(fewest, 'repeat')} of each level"
+    where = [level for level, rounds in repeats.items() if rounds == fewest]
+    return f"N={short_ranges(where)} {'has' if len(where) == 1 else 'have'} {plural(fewest, 'repeat')}, the fewest"
 
 
 def client_clock(given: CheckInput) -> Finding | None:
