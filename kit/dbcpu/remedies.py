@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dbcpu.findings import Finding
 from dbcpu.plan import AA
-from dbcpu.record import AUTONOMOUS, BASELINE, RDS, Header
+from dbcpu.record import ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
@@ -150,6 +150,13 @@ def command(header: Header) -> str:
     if variants == (BASELINE,):
         return "dbcpu run"
     return f"dbcpu vary --variants {','.join(variants)}" if all(map(_NAME.fullmatch, variants)) else "dbcpu vary"
+
+
+def more(header: Header, options: str = "") -> str:
+    """How rounds are added to a run, wherever this is read: another host, or another store, cannot."""
+    if header.run_id.endswith(ANONYMOUS):
+        return "on that host"
+    return f"on its host: `{' '.join(filter(None, ('dbcpu more', header.run_id, options)))}`"
 
 
 def as_typed(text: str, header: Header) -> str:

@@ -18,7 +18,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import BASELINE, IMPORTED, Header, Round, RunRecord
-from dbcpu.remedies import command, without_host
+from dbcpu.remedies import command, more, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -98,7 +98,7 @@ def unfinished(header: Header, done: int) -> Finding | None:
         return replace(found, remedy=f"wait until it has ended; if it was killed, {again}")
     if why:
         return replace(found, remedy=f"no rounds can be added to it ({why}); {again}")
-    return replace(found, remedy=f"go on with it: `dbcpu more {header.run_id}`, or {again}")
+    return replace(found, remedy=f"go on with it {more(header)}, or {again}")
 
 
 def of_whole_run(analysis: Analysis, header: Header, done: int) -> Analysis:
