@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.experiments.pool import pool
+from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
@@ -59,7 +59,8 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     kind = record.header.plan.experiment
     begun = begin(record.header, len(record.rounds))
     if kind == "pool":
-        found = pool(record, timed(record))
+        sessions = timed(record)
+        found, analysis = pool(record, sessions), by_whole_rounds(analysis, record, sessions)
         said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis) + _in_turn(found)
         verdict = f"{begun}{said} {meanwhile(analysis)}".rstrip()
         return replace(analysis, pool=found, verdict=verdict, experiment=_pool_conclusion(found), capacity=None)

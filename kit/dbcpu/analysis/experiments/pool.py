@@ -11,13 +11,17 @@ of one size, pooled over the sizes: two sizes differ by chance as Student's t sa
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
+from dbcpu.analysis.levels.measured_rounds import by_round
 from dbcpu.analysis.levels.solo_reference import solo
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
+from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
@@ -58,6 +62,36 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
         plan.connections,
         plan.one_at_a_time,
     )
+
+
+def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Timed]) -> Analysis:
+    """The analysis with the throughput of whole rounds, at levels whose sessions did not compute all at once.
+
+    Rates of sessions that hold a job which waits, or that computed one after the other, cannot be added: each may have
+    had a CPU that the others left, and their sum is more than the CPUs can do. Nor has such a sum a curve.
+    """
+    apart = {
+        (each.level, each.variant)
+        for each, members in by_round(sessions)
+        if each.level > 1 and (record.header.plan.blocking or _never_together(members))
+    }
+    if not apart:
+        return analysis
+    levels = tuple(
+        _whole(each) if (each.level, each.variant) in apart and each.sessions else each for each in analysis.levels
+    )
+    return replace(analysis, levels=levels, scaling=Scaling((), None, None))
+
+
+def _never_together(members: Sequence[Timed]) -> bool:
+    spans = [each.span for each in members if each.span]
+    return bool(spans) and max(each.start_s for each in spans) >= min(each.end_s for each in spans)
+
+
+def _whole(level: LevelView) -> LevelView:
+    done, ideal = level.makespan_throughput, level.ideal_throughput
+    possible = done is not None and bool(ideal) and done <= EQUAL * (ideal or 0.0)
+    return replace(level, throughput=done, efficiency=min(1.0, done / ideal) if possible and done and ideal else None)
 
 
 def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -> Answer:

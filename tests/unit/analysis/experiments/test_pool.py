@@ -197,6 +197,27 @@ def _later(each: Session, by_s: float) -> Session:
     return replace(each, executions=moved)
 
 
+def test_rates_of_sessions_that_did_not_compute_at_once_are_not_added() -> None:
+    """Six sessions hold a job that waits, then have two short jobs each, one session after the other."""
+    run = build.pool({2: 3.0, 6: 3.0}, pieces=18, blocked=6)
+    rounds = [
+        replace(each, sessions=tuple(_later(one, 0.9 * one.ordinal) for one in each.sessions))
+        if each.level == 6
+        else each
+        for each in run.rounds
+    ]
+    levels = explain(replace(run, rounds=tuple(rounds))).levels
+    alone = next(each for each in levels if each.level == 1)
+    for each in levels:
+        assert each.throughput is not None and each.makespan_throughput is not None and alone.throughput is not None
+        assert each.throughput <= 1.1 * alone.throughput * min(each.level, 2)
+        if each.level > 1:
+            assert each.throughput == each.makespan_throughput
+            assert each.ideal_throughput is not None
+            assert each.efficiency == pytest.approx(each.throughput / each.ideal_throughput)
+    assert explain(replace(run, rounds=tuple(rounds))).scaling.effective_cores is None
+
+
 def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:
     record = build.pool({2: 5.0, 10: 5.0})
     text = "\n".join(
