@@ -261,7 +261,7 @@ def quick_run(given: CheckInput) -> Finding | None:
 
 
 def repeats_by_level(record: RunRecord, levels: Sequence[LevelView]) -> Mapping[int, int]:
-    """Rounds of each level that was asked for: single sessions beside a soak or a pool are its reference."""
+    """Rounds of each level that was requested: single sessions beside a soak or a pool are its reference."""
     asked = {each.level for each in record.rounds if not each.anchor}
     repeats: dict[int, int] = {}
     for each in levels:
