@@ -233,8 +233,8 @@ RESULT = Topic("What was found", {
     "inconclusive": Entry(WARNING, "levels up to the vCPUs at which it is undecided whether sessions get equal CPU at "
         "full speed",
         "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
-        "more rounds (`dbcpu more RUN`: {repeats} of each level in all), longer executions (`--size long`), or a "
-        "quieter host"),
+        "more rounds (on its host: `dbcpu more RUN`, {repeats} of each level in all), longer executions "
+        "(`--size long`), or a quieter host"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
         "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency "
         "of these levels are not reliable",

@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.findings import Finding
-from dbcpu.record import AUTONOMOUS, RDS, Header
+from dbcpu.plan import AA
+from dbcpu.record import ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
@@ -61,6 +62,8 @@ _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
 
+_NAME = re.compile(r"[\w:,.-]+")
+"""Of a variant, as it can stand in a shell."""
 _REPEATS = re.compile(r"`--repeats (\w+)`")
 
 
@@ -110,10 +113,58 @@ _TIMES = _Origin(
 """Times that another program measured: nobody knows its options."""
 
 
+_COMMANDS = {"soak": "dbcpu soak", "pool": "dbcpu pool", "together": "dbcpu run A B --together"}
+"""By experiment."""
+
+
+_AGAIN = {"measure again with level 1 included: `--sessions 1,...`": "measure again"}
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "soak": {
+        "more `--executions`, or a longer `--size`": "a longer `--for`",
+        "a longer `--size`, or more `--executions`": "a longer `--size`",
+        "shorter rounds (`--executions`, `--size`)": "a shorter `--for`",
+        "`--repeats 6`, or `--repeats 10` to compare hosts": "a longer `--for`",
+        **_AGAIN,
+    },
+    "pool": {
+        "more `--executions`, or a longer `--size`": "more `--work`, or a longer `--size`",
+        "a longer `--size`, or more `--executions`": "a longer `--size`",
+        "shorter rounds (`--executions`, `--size`)": "shorter rounds (`--work`, `--size`)",
+        **_AGAIN,
+    },
+    "together": _AGAIN,
+}
+"""By experiment: options of ``dbcpu run`` in remedies, and what its own command has in their place."""
+
+
+def command(header: Header) -> str:
+    """What measures such a run: ``dbcpu soak``, ``dbcpu vary --variants baseline,cpus:0``."""
+    variants = header.plan.variants
+    # A target of several as a run of its own is called by its name, alone and beside the others.
+    party = len(variants) == 1 and variants[0].removesuffix("+together") == header.plan.target
+    experiment = "together" if party else header.plan.experiment
+    if experiment in _COMMANDS:
+        return _COMMANDS[experiment]
+    if variants == AA:
+        return "dbcpu run --aa"
+    if variants == (BASELINE,):
+        return "dbcpu run"
+    return f"dbcpu vary --variants {','.join(variants)}" if all(map(_NAME.fullmatch, variants)) else "dbcpu vary"
+
+
+def more(header: Header, options: str = "") -> str:
+    """How rounds are added to a run, wherever this is read: another host, or another store, cannot."""
+    if header.run_id.endswith(ANONYMOUS):
+        return "on that host"
+    return f"on its host: `{' '.join(filter(None, ('dbcpu more', header.run_id, options)))}`"
+
+
 def as_typed(text: str, header: Header) -> str:
-    """A remedy or verdict of ``dbcpu run``, for an imported run with the options of the script that measured it."""
+    """A remedy or verdict of ``dbcpu run``, with the options of the command, or of the script, that measured it."""
     if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
-        return text
+        for ours, theirs in _OPTIONS.get(header.plan.experiment, {}).items():
+            text = text.replace(ours, theirs)
+        return text.replace("measure again: `dbcpu run`", f"measure again: `{command(header)}`")
     origin = _SCRIPTS.get(header.database.driver, _TIMES)
     for ours, theirs in origin.words.items():
         text = text.replace(ours, theirs)

@@ -3,11 +3,14 @@
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 
 from msgspec.structs import replace
 
 from dbcpu.analysis.checks.refusal import refused
-from dbcpu.analysis.levels.per_round import real_variants
+from dbcpu.analysis.checks.validity import of_whole_run
+from dbcpu.analysis.levels.per_round import one_variant, real_variants
+from dbcpu.analysis.levels.unfinished_run import begin
 from dbcpu.analysis.placement.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
@@ -80,10 +83,13 @@ def _of_experiment(
     from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 
     if header.plan.experiment == "soak":
-        kept, soak = thinned(header, rounds)
-        return kept, refused(with_soak(explain_variant(kept, licence_rules, None), header, soak))
+        counter = count()
+        kept, soak = thinned(header, (each for each, _ in zip(rounds, counter, strict=False)))
+        done = next(counter)
+        said = with_soak(explain_variant(kept, licence_rules, None), header, soak, done)
+        return kept, refused(_typed(of_whole_run(said, header, done), header))
     record = RunRecord(header, tuple(rounds))
-    return record, refused(with_experiment(explain_variant(record, licence_rules, None), record))
+    return record, refused(_typed(with_experiment(explain_variant(record, licence_rules, None), record), header))
 
 
 def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
@@ -99,13 +105,18 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
         if each.code not in known
     ]
     sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
-    return replace(
+    whole = replace(
         first[1],
         levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
         sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
         findings=tuple(sorted((*first[1].findings, *more), key=lambda each: -each.level)),
         variants=_compared(record, found),
     )
+    alone, done = one_variant(record, first[0]), len(record.rounds)
+    part, begun = (begin(each.header, len(each.rounds)) for each in (alone, record))
+    if part and whole.verdict.startswith(part):
+        whole = replace(whole, verdict=whole.verdict.replace(part, begun, 1))
+    return of_whole_run(whole, record.header, done)
 
 
 def _compared(record: RunRecord, found: Mapping[str, Analysis]) -> Variants | None:

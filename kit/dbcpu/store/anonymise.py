@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from dbcpu.record import (
+    ANONYMOUS,
     CgroupUse,
     Clock,
     CpuPressure,
@@ -37,7 +38,6 @@ from dbcpu.record import (
 )
 
 LEFT_OUT = "(text left out)"
-RUN_ID_SUFFIX = "-anonymous"
 MAX_RUN_ID = 64
 _CODE = re.compile(r"\b(?:ORA|DPY|DPI|TNS|SP2)-\d{4,5}\b")
 _NOTE_CODE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?=: )")
@@ -142,7 +142,7 @@ _HOST: Rule = lambda names, text: names.name("host", text)  # noqa: E731 - a rul
 
 RULES: Mapping[type, Mapping[str, Rule]] = {
     Header: {
-        "run_id": lambda _, text: text[: MAX_RUN_ID - len(RUN_ID_SUFFIX)].removesuffix(RUN_ID_SUFFIX) + RUN_ID_SUFFIX,
+        "run_id": lambda _, text: text[: MAX_RUN_ID - len(ANONYMOUS)].removesuffix(ANONYMOUS) + ANONYMOUS,
         "label": _gone, "started_at": _keep, "status": _keep, "tool_version": _keep, "notes": _note,
         "facts": Names.value,
     },

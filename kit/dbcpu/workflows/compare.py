@@ -21,6 +21,7 @@ from dbcpu.analysis.experiments import meanwhile
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
+from dbcpu.analysis.levels.unfinished_run import unfinished_sentence
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.given_file import read_given
 from dbcpu.config.rulebook import choose
@@ -35,7 +36,7 @@ from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
-from dbcpu.reports.documents.lines import with_findings
+from dbcpu.reports.documents.lines import said_first, with_findings
 from dbcpu.store import csv_file
 from dbcpu.store.database import load_run, open_store
 from dbcpu.store.record_file import SUFFIXES, refuse_url
@@ -116,7 +117,12 @@ def comparison_document(
     rules = _rules(licences, [each.name for each in sides])
     try:
         sizing = size(
-            [(each.name, each.first.record, each.first.analysis) for each in sides], rules, busy, ratio, rank_by
+            [(each.name, each.first.record, each.first.analysis) for each in sides],
+            rules,
+            busy,
+            ratio,
+            rank_by,
+            {each.name: decision for each in comparison.sides for decision in each.decisions[:1]},
         )
     except UsageError:
         if busy is not None or licences or rank_by:
@@ -139,7 +145,8 @@ def variants_document(record: RunRecord, analysis: Analysis) -> Document:
         made = of_variants.document(
             analysis.variants or compare_variants(record, runs), analysis, not_varied(record.header.notes)
         )
-    return with_findings(made, analysis.findings, meanwhile(analysis))
+    made = with_findings(made, analysis.findings, meanwhile(analysis))
+    return said_first(made, unfinished_sentence(record.header, len(record.rounds)))
 
 
 def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]:

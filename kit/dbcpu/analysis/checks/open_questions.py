@@ -10,6 +10,7 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.formatting import duration, plural, short_ranges
+from dbcpu.remedies import more as more_rounds
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -77,5 +78,5 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) 
     added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
     wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
     rounds = max([MORE_ALONE if single else 1, *added])
-    command = f"`dbcpu more {context.record.header.run_id} --sessions {wanted} --rounds {rounds}`"
+    command = more_rounds(context.record.header, f"--sessions {wanted} --rounds {rounds}")
     return f"more rounds ({command}) or a quieter host may decide"

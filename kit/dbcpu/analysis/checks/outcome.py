@@ -6,6 +6,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_apart import apart_words
@@ -13,9 +14,10 @@ from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_mo
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.run import REGIME_SHARE
+from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.findings import INFO, Finding, noted
-from dbcpu.formatting import count, listed, number, percent, plural, ranges, seconds, times
+from dbcpu.formatting import count, listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.record import ANONYMOUS
 
 TAIL_S = 0.1
 LONGER = "longer executions (`--size long`)"
@@ -28,6 +30,7 @@ HIDDEN = 4.0
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
+AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
 WORTH_A_PRICE = 0.02
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
@@ -42,11 +45,13 @@ def uneven_sessions(given: CheckInput) -> Finding | None:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
     slow = f": {count(worst.slow)} of {worst.level} in a slow group" if worst.slow else ""
-    return noted(
+    held = _held(given, worst)
+    found = noted(
         "uneven-sessions",
         f"at N={ranges(each.level for each in uneven)} the slowest session took up to "
-        f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow})",
+        f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow}){held and f'; {held}'}",
     )
+    return replace(found, remedy=AS_MANY_CPUS) if held else found
 
 
 def slow_together(given: CheckInput) -> Finding | None:
@@ -57,15 +62,32 @@ def slow_together(given: CheckInput) -> Finding | None:
     slow = [each for each in slow if (each.slowdown_median or 1.0) > EQUAL and each.shares_known]
     if not slow:
         return None
-    worst = max(slow, key=lambda each: each.slowdown_median or 1.0)
+    # What dbcpu did itself comes last: it is no fault of the host.
+    worst = max(slow, key=lambda each: (not _held(given, each), each.slowdown_median or 1.0))
     who = "all sessions have" if worst.even is Answer.YES else "the median session has"
-    slow_by = f"{who} a slowdown of about {times(worst.slowdown_median)}"
-    slow_by = apart_words(worst) if worst.usual_is_between else slow_by
-    found = noted("slow-together", f"at N={worst.level} {slow_by}, though there is a CPU for each")
+    slow_by = (
+        apart_words(worst) if worst.usual_is_between else f"{who} a slowdown of about {times(worst.slowdown_median)}"
+    )
+    slowdown = f"at N={worst.level} {slow_by}"
+    if held := _held(given, worst):
+        found = noted("slow-together", f"{slowdown}: {held}", INFO)
+        return replace(found, meaning="they took turns, as they had to", remedy=AS_MANY_CPUS)
+    found = noted("slow-together", f"{slowdown}, though there is a CPU for each")
     cause = lost_to(worst)
     if not cause.is_known or cause is Cause.SLOWER_CPU:
         return found
     return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
+
+
+def _held(given: CheckInput, level: LevelView) -> str:
+    """Which targets of several dbcpu itself held on fewer CPUs than they have sessions, in words; '' for none."""
+    parties = [each for each in given.record.header.plan.parties if level.variant in (each.target, TOGETHER)]
+    short = [each for each in parties if each.cpus and len(each.cpus) < min(each.sessions, level.level)]
+    words = [
+        f"the {plural(each.sessions, 'session')} of {plain(each.target)} on {plural(len(each.cpus), 'CPU')}"
+        for each in short
+    ]
+    return f"`--cpus` held {listed(words)}" if words else ""
 
 
 def memory_remote(given: CheckInput) -> Finding | None:
@@ -243,7 +265,8 @@ def inconclusive(given: CheckInput) -> Finding | None:
     elif all(each.full_speed is Answer.YES for each in undecided):
         asked, known = "whether shares are equal", "; the median session is at full speed"
     found = noted("inconclusive", f"{where} {asked}{limit}{known}", repeats=rounds)
-    if more is not None and not why_no_more(given.record.header):
+    header = given.record.header
+    if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
         return found
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
     steadier = MORE_ROUNDS if apart else LONGER if shared else QUIETER

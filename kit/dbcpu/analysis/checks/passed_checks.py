@@ -9,12 +9,14 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.checks.validity import repeats_by_level, repeats_words
 from dbcpu.analysis.placement.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain, plural, seconds
+from dbcpu.plan import NORMAL
 from dbcpu.record import IMPORTED, RunRecord, Session
 
 INVISIBLE = "no data"
@@ -131,8 +133,15 @@ def _clock(record: RunRecord, _: Analysis) -> str:
     return words[clock_basis(record)]
 
 
-def _repeats(record: RunRecord, _: Analysis) -> str:
-    return plural(record.header.plan.repeats, "repeat") + " of each level"
+def _repeats(record: RunRecord, analysis: Analysis) -> str:
+    plan, repeats = record.header.plan, repeats_by_level(record, analysis.levels)
+    if not repeats:
+        return INVISIBLE
+    words = repeats_words(record, repeats)
+    if plan.repeats < NORMAL or min(repeats.values()) >= NORMAL:
+        return words
+    most = "at most " if plan.rounds is None else ""
+    return f"{most}{plural(plan.repeats, 'repeat')} of each level planned, {words}"
 
 
 def _cpu_only(record: RunRecord, _: Analysis) -> str | None:

@@ -1,6 +1,6 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -9,15 +9,16 @@ from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
+from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
 from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.valid_sessions import ONLY_WAITED, clock_basis
-from dbcpu.analysis.results.run import SPREADS
+from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.findings import Finding, Level, noted
-from dbcpu.formatting import listed, percent, plain, plural, seconds, times
+from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
-from dbcpu.record import IMPORTED, Round
-from dbcpu.remedies import without_host
+from dbcpu.record import BASELINE, IMPORTED, Header, Round, RunRecord
+from dbcpu.remedies import command, more, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
@@ -78,18 +79,37 @@ def failed_rounds(given: CheckInput) -> Finding | None:
 
 
 def incomplete_run(given: CheckInput) -> Finding | None:
-    header, planned = given.record.header, given.record.header.plan.rounds
-    done = len(given.rounds)
-    if header.status == "complete" and (planned is None or done >= planned):
+    return unfinished(given.record.header, len(given.rounds))
+
+
+def unfinished(header: Header, done: int) -> Finding | None:
+    """The finding of a run that is not whole: ``done`` are all of its rounds, ``header`` is that of all variants."""
+    if not is_unfinished(header, done) or (header.status == "running" and header.plan.rounds is None):
         return None
-    if header.status == "running" and planned is None:
-        return None
-    words = plural(done, "round") if planned is None else f"{done} of {planned} rounds"
     level = Level.PROBLEM if header.status == "failed" else Level.WARNING
+    is_part = len(header.plan.variants) == 1 and header.plan.variants != (BASELINE,)
+    words = f"{plural(done, 'round')} of this part" if is_part else rounds_words(header, done)
     found = noted("incomplete-run", f"the run is {header.status} with {words}", level=level)
-    if why_no_more(header):
+    why = why_no_more(header) or ("it is a part of a run" if is_part else "")
+    again = f"measure again: `{command(header)}`"
+    if not header.driver.python:
         return found
-    return replace(found, remedy=f"go on with it: `dbcpu more {header.run_id}`, or measure again: `dbcpu run`")
+    if header.status == "running":
+        return replace(found, remedy=f"wait until it has ended; if it was killed, {again}")
+    if why:
+        return replace(found, remedy=f"no rounds can be added to it ({why}); {again}")
+    return replace(found, remedy=f"go on with it {more(header)}, or {again}")
+
+
+def of_whole_run(analysis: Analysis, header: Header, done: int) -> Analysis:
+    """The analysis of a part of a run, whose finding about missing rounds is that of the whole."""
+    whole = unfinished(header, done)
+    found = [each for each in analysis.findings if each.code != "incomplete-run"]
+    if len(found) == len(analysis.findings) and whole is None:
+        return analysis
+    return replace(
+        analysis, findings=tuple(sorted((*found, *([whole] if whole else [])), key=lambda each: -each.level))
+    )
 
 
 def no_reference(given: CheckInput) -> Finding | None:
@@ -233,13 +253,32 @@ def not_settled(given: CheckInput) -> Finding | None:
 
 
 def quick_run(given: CheckInput) -> Finding | None:
-    plan = given.record.header.plan
-    # Rounds may have been added later.
-    repeats = max(plan.repeats, min((each.rounds for each in given.levels), default=0))
-    if repeats >= NORMAL:
+    plan, repeats = given.record.header.plan, repeats_by_level(given.record, given.levels)
+    # Rounds may have been added later, or fewer been needed; a run without any has another finding.
+    if not repeats or max(plan.repeats, min(repeats.values())) >= NORMAL:
         return None
-    most = "at most " if plan.rounds is None else ""
-    return noted("quick-run", f"{most}{plural(repeats, 'repeat')} of each level")
+    return noted("quick-run", repeats_words(given.record, repeats))
+
+
+def repeats_by_level(record: RunRecord, levels: Sequence[LevelView]) -> Mapping[int, int]:
+    """Rounds of each level that was requested: single sessions beside a soak or a pool are its reference."""
+    asked = {each.level for each in record.rounds if not each.anchor}
+    repeats: dict[int, int] = {}
+    for each in levels:
+        if each.sessions and each.level in asked:
+            repeats[each.level] = min(each.rounds, repeats.get(each.level, each.rounds))
+    return repeats
+
+
+def repeats_words(record: RunRecord, repeats: Mapping[int, int]) -> str:
+    """``3 repeats of each level``, or which level has the fewest."""
+    fewest = min(repeats.values(), default=0)
+    if record.header.plan.experiment == "soak":
+        return f"{plural(fewest, 'segment')} of {plural(max(repeats, default=0), 'session')}"
+    if len(set(repeats.values())) < 2:
+        return f"{plural(fewest, 'repeat')} of each level"
+    where = [level for level, rounds in repeats.items() if rounds == fewest]
+    return f"N={short_ranges(where)} {'has' if len(where) == 1 else 'have'} {plural(fewest, 'repeat')}, the fewest"
 
 
 def client_clock(given: CheckInput) -> Finding | None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.comparison.measured_run import Measured
 from dbcpu.analysis.comparison.variants import measured_variants
+from dbcpu.analysis.levels.unfinished_run import is_unfinished
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import work_words
 from dbcpu.record import RunRecord
@@ -56,7 +57,8 @@ class Point(Struct, frozen=True):
 class ByCpus(Struct, frozen=True):
     """``linear_to``: CPUs. ``flat_from``: CPUs from which on one more adds little; None where that was not seen.
 
-    ``per_cpu``: sessions per CPU, of several (``tried``) the most.
+    ``per_cpu``: sessions per CPU, of several (``tried``) the most. ``unclaimed``: why this says nothing of the host
+    yet, '' where it does.
     """
 
     workload: str
@@ -65,13 +67,22 @@ class ByCpus(Struct, frozen=True):
     linear_to: int
     flat_from: int | None
     tried: tuple[float, ...] = ()
+    unclaimed: str = ""
+
+    @property
+    def largest(self) -> Point:
+        """Of all CPUs: under the variant that was named first."""
+        return next(each for each in self.points if each.cpus == self.points[-1].cpus)
 
 
 def by_cpus(record: RunRecord, runs: Sequence[Measured] = ()) -> ByCpus | None:
     """None where the variants do not differ in their CPUs at the same sessions per CPU. Raises UsageError.
 
+    None too where the plan has the same levels for all of them: rounds that are missing make no other experiment.
     ``runs``: the variants, if explained already.
     """
+    if _same_levels_planned(record):
+        return None
     runs = runs or measured_variants(record)
     loads = [_load(each) for each in runs]
     most = {max(levels) / cpus for cpus, levels in loads if cpus}
@@ -93,7 +104,26 @@ def by_cpus(record: RunRecord, runs: Sequence[Measured] = ()) -> ByCpus | None:
         linear_to=_linear_to(points),
         flat_from=_flat_from(points, one),
         tried=tuple(asked),
+        unclaimed=_unclaimed(record, points),
     )
+
+
+def _same_levels_planned(record: RunRecord) -> bool:
+    """By the number of planned rounds: with sessions per CPU a variant has fewer levels than all have together."""
+    plan = record.header.plan
+    anchored = any(each.anchor for each in record.rounds)
+    levels = {1 for each in record.rounds if each.level == 1 and not each.anchor}
+    levels.update(each for each in plan.levels if each > 1 or not anchored)
+    first_and_last = 2 if anchored else 0  # the anchors, see ``plan.blocks``
+    return plan.rounds == len(plan.variants) * len(levels) * plan.repeats + first_and_last
+
+
+def _unclaimed(record: RunRecord, points: Sequence[Point]) -> str:
+    header, done = record.header, len(record.rounds)
+    if is_unfinished(header, done):
+        return "not all planned rounds are there"
+    # One round shows no noise: what is linear in it may be chance.
+    return "some were measured in a single round" if any(each.rounds < 2 for each in points) else ""
 
 
 def _size(row: tuple[Measured, int, int]) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
@@ -37,16 +38,20 @@ class Measured(Struct, frozen=True):
 
 def measured(name: str, record: RunRecord, variant: str | None = None) -> Measured:
     """Explain one variant. Raises UsageError when it has no valid round, UnknownName when there is no such variant."""
-    record = one_variant(record, variant)
+    whole, record = record, one_variant(record, variant)
     rounds = figures_by_round(record)
     if not rounds:
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
     if not any(each.witness for each in kept.rounds):
-        return Measured(name, record, explain_variant(kept), rounds)
+        return Measured(name, record, _explained(kept, whole), rounds)
     without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
-    return Measured(name, record, explain_variant(without), rounds, *_at_full_pace(kept))
+    return Measured(name, record, _explained(without, whole), rounds, *_at_full_pace(kept))
+
+
+def _explained(part: RunRecord, whole: RunRecord) -> Analysis:
+    return of_whole_run(explain_variant(part), whole.header, len(whole.rounds))
 
 
 def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:

@@ -7,13 +7,14 @@ of the same kind is taken to be worth as much per vCPU.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.comparison import Decision
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, rule_words
 from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
@@ -29,6 +30,7 @@ FAIR = EQUAL
 class Kind(Struct, frozen=True):
     """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
 
+    ``shown``: the largest N up to which shares are shown to be fair, no more than ``fair``, and ``shown_throughput``.
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
     levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
     ``only_totals``: ``fair`` rests on levels of which only total rates are known.
@@ -45,6 +47,8 @@ class Kind(Struct, frozen=True):
     fair: int
     fair_throughput: float
     measured: int
+    shown: int
+    shown_throughput: float
     undecided: tuple[int, ...] = ()
     only_totals: bool = False
     licence: Licence | None = None
@@ -61,23 +65,47 @@ class Kind(Struct, frozen=True):
         return tuple(level for level in self.undecided if level <= self.fair)
 
     @property
+    def undecided_beyond_shown(self) -> tuple[int, ...]:
+        """Levels that may be fair as well."""
+        return tuple(level for level in self.undecided if level > self.shown)
+
+    @property
     def threads(self) -> float | None:
         """Per core."""
         return self.vcpus / self.cores if self.cores else None
 
 
 class Need(Struct, frozen=True):
-    """What of one kind of host the old work takes; None without a rule (licences, price), or if cores are unknown."""
+    """What of one kind of host the old work takes; None without a rule (licences, price), or if cores are unknown.
+
+    ``decision``: on the throughput of both hosts, where it shows no difference of which the number may be. ``least``
+    and ``most``: vCPUs by its 95 % interval, None where that is not known.
+    """
 
     kind: Kind
     vcpus: int
     cores: int | None
     licences: int | None = None
     price: float | None = None
+    decision: Decision | None = None
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the number of vCPUs is the same whatever the throughput of the interval is."""
+        return self.decision is None or (self.least is not None and self.least == self.most)
+
+    @property
+    def vcpus_words(self) -> str:
+        """``24 vCPUs``; of an undecided ratio ``20 to 30 vCPUs``, or that it is not known."""
+        if self.is_decided:
+            return plural(self.vcpus, "vCPU")
+        return f"{self.least} to {self.most} vCPUs" if self.most is not None else "an unknown number of vCPUs"
 
 
 class Ranked(Struct, frozen=True):
-    """A host in the ranking: fair sessions per counted thing; None without a rule, or if cores are unknown."""
+    """A host in the ranking: sessions shown to be fair per counted thing; None without a rule, or unknown cores."""
 
     kind: Kind
     per_vcpu: float
@@ -112,11 +140,12 @@ def size(
     busy: int | None = None,
     ratio: float = FAIR,
     rank_by: str | None = None,
+    decisions: Mapping[str, Decision] = {},
 ) -> Sizing:
     """Size the work of ``busy`` cores of the first run on the others; rank all of them.
 
     ``runs``: (name, record, analysis); their first variant counts. ``rank_by``: one of ``RANKS``; None is licence
-    where every host has a rule for it, else vcpu.
+    where every host has a rule for it, else vcpu. ``decisions``: by name, on the throughput against the first.
 
     Raises:
         UsageError: vCPUs or throughput of a run are unknown, so that nothing can be said per vCPU.
@@ -131,7 +160,10 @@ def size(
                 f"{plural(short[0].vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
             )
         demand = _throughput_of(busy, kinds[0], runs[0][2])
-        needs = tuple(_need(kind, each, demand) for kind, each in zip(kinds[1:], facts[1:], strict=True))
+        needs = tuple(
+            _with_interval(_need(kind, each, demand), each, demand, decisions.get(kind.name))
+            for kind, each in zip(kinds[1:], facts[1:], strict=True)
+        )
     used = [rule for kind in kinds for rule in (kind.licence, kind.price) if rule]
     idle = [rule for rule in (*rules.licences, *rules.prices) if rule.chosen and rule not in used]
     return Sizing(
@@ -218,7 +250,8 @@ def _undecided(kind: Kind) -> str:
     if kind.only_totals:
         return f"{kind.name}: only total rates are known; fair N takes shares for equal at {where}, which is not known."
     return (
-        f"{kind.name}: undecided whether shares are equal at {where}; fair N counts these levels as they were measured."
+        f"{kind.name}: undecided whether shares are equal at {where}; sizing counts them as they were measured, the "
+        "ranking does not."
     )
 
 
@@ -234,6 +267,14 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
     licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
     cores, cores_from = cores_behind(record, analysis)
     within = [each for each in levels if each.level <= analysis.vcpus]
+    # What somebody accepts as fair beyond equal shares goes by what was measured, and so do totals.
+    open_ = [each.level for each in within if each.level > 1 and each.shares_known and each.even is Answer.UNDECIDED]
+    first_open = min(open_, default=math.inf) if ratio <= EQUAL else math.inf
+    shown = max(
+        (each for each in within if each.sessions and each.level <= fair.level and each.level < first_open),
+        key=lambda each: each.level,
+        default=fair,
+    )
     return Kind(
         name=name,
         target=record.header.plan.target,
@@ -244,6 +285,8 @@ def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Sizi
         fair=fair.level,
         fair_throughput=fair.throughput,
         measured=max(each.level for each in within),
+        shown=shown.level if shown.level < first_open else 1,
+        shown_throughput=shown.throughput or 0.0,
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
         only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
         licence=licence if isinstance(licence, Licence) else None,
@@ -272,6 +315,16 @@ def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     return Need(kind, vcpus, cores, _licences(kind, needed), _price(kind, needed))
 
 
+def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
+    """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured."""
+    if decision is None or decision.shown:
+        return need
+    if not decision.ratio or not decision.low or not decision.high:
+        return replace(need, decision=decision)
+    least, most = (_need(need.kind, facts, demand * decision.ratio / of).vcpus for of in (decision.high, decision.low))
+    return replace(need, decision=decision, least=least, most=most)
+
+
 def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
     return None if kind.licence is None else licence_count(kind.licence, facts)
 
@@ -284,10 +337,10 @@ def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
     licences, price = _licences(kind, facts), _price(kind, facts)
     return Ranked(
         kind,
-        per_vcpu=kind.fair / kind.vcpus,
-        per_core=kind.fair / kind.cores if kind.cores else None,
-        per_licence=kind.fair / licences if licences else None,
-        per_money=kind.fair / price if price else None,
+        per_vcpu=kind.shown / kind.vcpus,
+        per_core=kind.shown / kind.cores if kind.cores else None,
+        per_licence=kind.shown / licences if licences else None,
+        per_money=kind.shown / price if price else None,
     )
 
 
@@ -304,9 +357,7 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
 
     def place(each: Ranked) -> tuple[float, ...]:
         first: float | None = getattr(each, f"per_{by}")
-        decided = not each.kind.undecided_up_to_fair
-        # As many fair sessions are more where they are shown to be fair, then where they get more done.
-        return (-(first or 0.0), -decided, -each.per_vcpu, -(each.per_core or 0.0), -each.kind.fair_throughput)
+        return (-(first or 0.0), -each.per_vcpu, -(each.per_core or 0.0), -each.kind.shown_throughput)
 
     return tuple(sorted(found, key=place))
 
@@ -314,13 +365,17 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
 def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) -> str:
     if busy is None or not needs:
         return ""
-    parts = [f"{plural(each.vcpus, 'vCPU')} of {each.kind.name} ({_with(each)})" for each in needs]
+    parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
     cores = f"{plural(busy, 'busy core')} of {old.name}"
     totals = [each.kind.name for each in needs if each.kind.only_totals]
     fair = f"at max/min <= {ratio:g}" if len(totals) < len(needs) else ""
     assumed = f"if sessions of {listed(totals)} get equal shares, which total rates do not show" if totals else ""
+    kinds = [each.kind for each in needs if each.kind.undecided and not each.kind.only_totals]
+    open_ = [f"{kind.name} at N={short_ranges(kind.undecided)}" for kind in kinds]
+    measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
     words = listed(parts).replace(" and ", " or ")
-    return ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed))) + "."
+    said = ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed, measured))) + "."
+    return said if all(each.is_decided for each in needs) else f"Inconclusive: {said}"
 
 
 def _with(need: Need) -> str:
@@ -330,6 +385,12 @@ def _with(need: Need) -> str:
     else:
         threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"
         words = [f"{threads} {kind.cores_from}".rstrip()]
+    if need.decision is not None:
+        within = f"{need.decision.low:.2f}x to {need.decision.high:.2f}x" if need.most is not None else "unknown"
+        where = f" at {need.decision.levels}" if need.decision.levels else ""
+        words.append(f"by the 95 % interval of throughput{where}, {within}")
+    if not need.is_decided:
+        return ", ".join(words)
     if need.licences is not None:
         words.append(plural(need.licences, kind.licence.unit if kind.licence else "licence"))
     if need.price is not None and kind.price is not None:

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.experiments.pool import pool
+from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
+from dbcpu.analysis.levels.unfinished_run import begin
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -46,9 +47,9 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
     return RunRecord(header, tuple(kept)), course.result()
 
 
-def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
-    """The soak's course, and its verdict."""
-    said = _begin(header, len(soak.segments)) + _soaked(soak, analysis)
+def with_soak(analysis: Analysis, header: Header, soak: Soak, rounds: int) -> Analysis:
+    """The soak's course, and its verdict; ``rounds``: all of the run, of which some are explained."""
+    said = begin(header, rounds) + _soaked(soak, analysis)
     verdict = f"{said} {meanwhile(analysis)}".rstrip()
     return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
 
@@ -56,16 +57,17 @@ def with_soak(analysis: Analysis, header: Header, soak: Soak) -> Analysis:
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     """The same for a pool and for several targets; other runs are as they were."""
     kind = record.header.plan.experiment
-    begin = _begin(record.header, len(record.rounds))
+    begun = begin(record.header, len(record.rounds))
     if kind == "pool":
-        found = pool(record, timed(record))
+        sessions = timed(record)
+        found, analysis = pool(record, sessions), by_whole_rounds(analysis, record, sessions)
         said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis) + _in_turn(found)
-        verdict = f"{begin}{said} {meanwhile(analysis)}".rstrip()
+        verdict = f"{begun}{said} {meanwhile(analysis)}".rstrip()
         return replace(analysis, pool=found, verdict=verdict, experiment=_pool_conclusion(found), capacity=None)
     if kind == "together":
         both = together(record, timed(record))
         said, conclusion = _beside(both, analysis), _together_conclusion(both)
-        verdict = f"{begin}{said} {meanwhile(analysis)}".rstrip()
+        verdict = f"{begun}{said} {meanwhile(analysis)}".rstrip()
         return replace(analysis, together=both, verdict=verdict, experiment=conclusion, capacity=None)
     return analysis
 
@@ -97,11 +99,6 @@ def _together_conclusion(both: Together) -> Conclusion:
     if slowed:
         return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
     return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
-
-
-def _begin(header: Header, rounds: int) -> str:
-    words = {"interrupted": "Interrupted", "failed": "Failed"}.get(header.status)
-    return f"{words} after {plural(rounds, 'round')}: " if words else ""
 
 
 def _soaked(soak: Soak, analysis: Analysis) -> str:

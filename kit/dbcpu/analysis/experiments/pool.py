@@ -2,7 +2,8 @@
 
 The total is the time from the first send to the last end, a piece's time the mean of an execution in its session.
 Pieces that only wait belong to the total and have no other part in the figures.
-Medians over rounds. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
+All times of a size are made in each round, and their medians over rounds are shown: what is shorter in every round is
+shorter in the table. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
 when it is above 1.10 of a larger one's with as much; all else is undecided. The noise is that of the totals of rounds
 of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
 """
@@ -10,19 +11,23 @@ of one size, pooled over the sizes: two sizes differ by chance as Student's t sa
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
+from dbcpu.analysis.levels.measured_rounds import by_round
 from dbcpu.analysis.levels.solo_reference import solo
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
+from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
 
 MIN_PIECES = 20
-"""Of fewer pieces 5 % are less than one."""
+"""Of fewer pieces, those of all rounds together, 5 % are less than one."""
 
 
 def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
@@ -57,6 +62,36 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
         plan.connections,
         plan.one_at_a_time,
     )
+
+
+def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Timed]) -> Analysis:
+    """The analysis with the throughput of whole rounds, at levels whose sessions did not compute all at once.
+
+    Rates of sessions that hold a job which waits, or that computed one after the other, cannot be added: each may have
+    had a CPU that the others left, and their sum is more than the CPUs can do. Nor has such a sum a curve.
+    """
+    apart = {
+        (each.level, each.variant)
+        for each, members in by_round(sessions)
+        if each.level > 1 and (record.header.plan.blocking or _never_together(members))
+    }
+    if not apart:
+        return analysis
+    levels = tuple(
+        _whole(each) if (each.level, each.variant) in apart and each.sessions else each for each in analysis.levels
+    )
+    return replace(analysis, levels=levels, scaling=Scaling((), None, None))
+
+
+def _never_together(members: Sequence[Timed]) -> bool:
+    spans = [each.span for each in members if each.span]
+    return bool(spans) and max(each.start_s for each in spans) >= min(each.end_s for each in spans)
+
+
+def _whole(level: LevelView) -> LevelView:
+    done, ideal = level.makespan_throughput, level.ideal_throughput
+    possible = done is not None and bool(ideal) and done <= EQUAL * (ideal or 0.0)
+    return replace(level, throughput=done, efficiency=min(1.0, done / ideal) if possible and done and ideal else None)
 
 
 def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -> Answer:
@@ -101,9 +136,10 @@ def _size(
     pieces_s = [_mean_s(members) for members in rounds]
     uses = [members[0].round.server_use for members in rounds]
     piece_s, total_s = median(pieces_s), median(totals)
-    spans = [each.span for members in rounds for each in members if each.span]
-    took_s = [end - start for span in spans for start, end in span.executions]
-    done_s = [end for span in spans for _, end in span.executions]
+    took_s = [
+        [end - start for each in members if each.span for start, end in each.span.executions] for members in rounds
+    ]
+    done_s = [_done_s(members) for members in rounds]
     return PoolSize(
         active=active,
         enough=enough,
@@ -132,14 +168,29 @@ def _mean_s(members: Sequence[Timed]) -> float:
     return float(np.mean([end - start for each in members if each.span for start, end in each.span.executions]))
 
 
-def _share(values: Sequence[float], percent: int) -> float | None:
-    return float(np.percentile(values, percent)) if len(values) >= MIN_PIECES else None
+def _share(rounds: Sequence[Sequence[float]], percent: int) -> float | None:
+    if sum(map(len, rounds)) < MIN_PIECES:
+        return None
+    return median([float(np.percentile(values, percent)) for values in rounds if values])
 
 
 def _total_s(members: Sequence[Timed]) -> float:
+    return max(end_s for _, end_s in _spans(members)) - _begun_s(members)
+
+
+def _done_s(members: Sequence[Timed]) -> list[float]:
+    """When each piece was done, since the first began, as in the total."""
+    begun_s = _begun_s(members)
+    return [end - begun_s for each in members if each.span for _, end in each.span.executions]
+
+
+def _begun_s(members: Sequence[Timed]) -> float:
+    return min(start_s for start_s, _ in _spans(members))
+
+
+def _spans(members: Sequence[Timed]) -> list[tuple[float, float]]:
     spans = [(each.span.start_s, each.span.end_s) for each in members if each.span]
-    spans += [(one.start_s, one.start_s + one.elapsed_s) for each in members for one in each.session.blocked]
-    return max(end_s for _, end_s in spans) - min(start_s for start_s, _ in spans)
+    return spans + [(one.start_s, one.start_s + one.elapsed_s) for each in members for one in each.session.blocked]
 
 
 def _switches(done: Round) -> int | None:

@@ -3,9 +3,10 @@
 from functools import partial
 
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
-from dbcpu.analysis.levels.outcome import GOOD, PARTLY
+from dbcpu.analysis.levels.outcome import GOOD, PARTLY, UNKNOWN
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
+from dbcpu.plan import NORMAL
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
@@ -44,16 +45,15 @@ def document(found: ByCpus) -> Document:
     chart = Chart("scaling", NAME, Curves(NAME, "CPUs", "throughput / that of one CPU", series, below=title))
     section = titled_table("by-cpus", NAME, COLUMNS, found.points)
     tried = [titled_table("tried", "Mrows/s by sessions per CPU", _tried(found), found.points)] if several else []
-    scaling, suggestion = _scaling(found), _suggestion(found)
+    said = (_seen(found),) if found.unclaimed else (_scaling(found), _suggestion(found), *_open(found))
     notes = (
         "Mrows/s is all work over the time until the last session ended, median over rounds; s is per execution.",
         f"Linear: at least {percent(LINEAR)} of the throughput of as many single CPUs; flat: a further CPU adds less "
         f"than {percent(FLAT)} of one.",
     )
-    last = found.points[-1]
     return comparing(
         title=title,
-        verdict=(scaling, suggestion, *_open(found)),
+        verdict=said,
         sections=(section, *tried),
         lines=[
             Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, each.times)
@@ -64,8 +64,7 @@ def document(found: ByCpus) -> Document:
         front=Front(
             "How much does a further CPU add?",
             NAME,
-            f"{plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of one",
-            GOOD if found.linear_to == last.cpus else PARTLY,
+            *_headline(found),
             tiles=tuple(
                 Fact(plural(each.cpus, "CPU"), rate(each.throughput), f"Mrows/s, efficiency {percent(each.share)}")
                 for each in found.points
@@ -105,8 +104,26 @@ def _open(found: ByCpus) -> tuple[str, ...]:
     return (f"On {listed(cpus)} CPUs most sessions per CPU did most: more of them may do more ({more}).",)
 
 
+def _headline(found: ByCpus) -> tuple[str, str]:
+    last = found.largest
+    if found.unclaimed:
+        return "Inconclusive: too few rounds were measured", UNKNOWN
+    tone = GOOD if found.linear_to == last.cpus else PARTLY
+    return f"{plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of one", tone
+
+
+def _seen(found: ByCpus) -> str:
+    """What was measured, where it is too little for more."""
+    last = found.largest
+    return (
+        f"Inconclusive whether throughput is linear: {found.unclaimed}. In what was measured "
+        f"{plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of one; `dbcpu vary --repeats {NORMAL}` "
+        "measures enough."
+    )
+
+
 def _scaling(found: ByCpus) -> str:
-    last = found.points[-1]
+    last = found.largest
     if found.linear_to == last.cpus:
         return (
             f"Linear over all measured sizes: {plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of "
@@ -121,7 +138,7 @@ def _scaling(found: ByCpus) -> str:
 
 
 def _suggestion(found: ByCpus) -> str:
-    last = found.points[-1]
+    last = found.largest
     linear = next(each for each in found.points if each.cpus == found.linear_to)
     several = last.cpus // linear.cpus
     if several < 2:

@@ -137,9 +137,9 @@ def _terms(comparison: Comparison) -> tuple[tuple[str, str], ...]:
 
 def _needs(needs: Sequence[Need]) -> str:
     if len(needs) <= MAX_NAMED:
-        return listed([f"{plural(need.vcpus, 'vCPU')} of {need.kind.name}" for need in needs]).replace(" and ", " or ")
+        return listed([f"{need.vcpus_words} of {need.kind.name}" for need in needs]).replace(" and ", " or ")
     ordered = sorted(needs, key=lambda need: need.vcpus)
-    ends = [f"{plural(need.vcpus, 'vCPU')} ({need.kind.name})" for need in (ordered[0], ordered[-1])]
+    ends = [f"{need.vcpus_words} ({need.kind.name})" for need in (ordered[0], ordered[-1])]
     return f"{ends[0]} to {ends[1]}"
 
 
@@ -148,8 +148,8 @@ def _need_tile(need: Need) -> Fact:
     counted = [plural(need.licences, kind.licence.unit if kind.licence else "licence")] if need.licences else []
     price = in_all(need)
     cores = [f"{plural(need.cores, 'core')} {kind.cores_from}".rstrip()] if need.cores else []
-    words = [*cores, *counted, *([price] if price else [])]
-    return Fact(kind.name, plural(need.vcpus, "vCPU"), ", ".join(words))
+    words = [*cores, *counted, *([price] if price else [])] if need.is_decided else ["throughput is undecided"]
+    return Fact(kind.name, need.vcpus_words, ", ".join(words))
 
 
 def _side_tile(side: Side, comparison: Comparison) -> Fact:

@@ -76,12 +76,12 @@ _SIZE = (
 _POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
     Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
-    Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done"),
+    Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done; like all times median over rounds"),
     Column("piece_s", "per job", seconds, unit="s", meaning="mean time of one job, median over rounds"),
     Column("fast_s", "5 %", seconds, unit="s", meaning="5 % of the jobs take less"),
     Column("slow_s", "95 %", seconds, unit="s", meaning="95 % of the jobs take less"),
     Column("done_s", "half done", seconds, unit="s",
-           meaning="half of the jobs that compute are done so long after the release"),
+           meaning="half of the jobs that compute are done so long after the first began"),
     Column("late_s", "95 % done", seconds, unit="s", meaning="95 % of the jobs that compute are done by then"),
     Column("x_alone", "slowdown", number,
            meaning="mean time of a job / that in the single sessions of the baseline; not of what lies between jobs, "

@@ -92,6 +92,15 @@ def with_findings(made: Document, found: Sequence[Finding], caveat: str) -> Docu
     return replace(made, verdict=verdict, findings=warned, data=data, make_page=page, front=front)
 
 
+def said_first(made: Document, sentence: str) -> Document:
+    """The document whose verdict, in the JSON too, begins with ``sentence``; itself for ''."""
+    if not sentence:
+        return made
+    verdict = (sentence, *made.verdict)
+    front = replace(made.front, caveats=(sentence, *made.front.caveats))
+    return replace(made, verdict=verdict, data=lambda: {**made.data(), "verdict": verdict}, front=front)
+
+
 def titled_table(name: str, caption: str, columns: Sequence[Column], rows: Sequence[Any], *notes: str) -> Section:
     """A section that is one table, with remarks below it."""
     return Section(name, caption, tables=(Table(caption, tuple(columns), rows, notes),))

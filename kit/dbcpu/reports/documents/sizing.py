@@ -12,6 +12,10 @@ from dbcpu.reports.documents.lines import titled_table
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
 SAME_KIND = "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one."
 HOST = Column("host", "host", kind="name", value=lambda row: row.kind.name)
+_WITHIN = Column(
+    "within", "95 % interval",
+    value=lambda need: f"{need.least} to {need.most}" if need.most is not None else UNKNOWN,
+)  # fmt: skip
 
 
 def sections(sizing: Sizing) -> tuple[Section, ...]:
@@ -22,9 +26,11 @@ def sections(sizing: Sizing) -> tuple[Section, ...]:
 def _needs(sizing: Sizing) -> tuple[Section, ...]:
     if not sizing.needs:
         return ()
+    open_ = [need.kind.name for need in sizing.needs if not need.is_decided]
     columns = (
         HOST,
         Column("vcpus", "vCPUs", kind="figure"),
+        *([_WITHIN] if open_ else []),
         Column("cores", "cores", kind="figure"),
         Column("licences", "licences", kind="figure"),
         Column("price", "price", kind="figure", value=money),
@@ -33,8 +39,25 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
     title = f"Hosts that replace {plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
     return (
         titled_table(
-            "sizing", title, columns, sizing.needs, SAME_KIND, *_cost_words(sizing), *_cores(sizing), *_rules(sizing)
+            "sizing",
+            title,
+            columns,
+            sizing.needs,
+            SAME_KIND,
+            *_open(open_),
+            *_cost_words(sizing),
+            *_cores(sizing),
+            *_rules(sizing),
         ),
+    )
+
+
+def _open(names: list[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    return (
+        f"The throughput of {listed(names)} is undecided: vCPUs, cores, licences and prices in its row are of the "
+        "ratio as it was measured, and the interval says how many vCPUs it may be.",
     )
 
 
@@ -64,8 +87,8 @@ def _cost_words(sizing: Sizing) -> tuple[str, ...]:
 
 def smt_off_words(sizing: Sizing) -> Iterator[str]:
     """What a licence may cost in a year until SMT off is cheaper than SMT on, or the reverse."""
-    on, off = ([need for need in sizing.needs if need.kind.threads and (need.kind.threads > 1) is smt]
-               for smt in (True, False))  # fmt: skip
+    known = [need for need in sizing.needs if need.kind.threads and need.is_decided]
+    on, off = ([need for need in known if ((need.kind.threads or 1) > 1) is smt] for smt in (True, False))
     for one, other in product(on, off):
         if (found := break_even(one, other)) is None:
             continue
@@ -83,19 +106,19 @@ def smt_off_words(sizing: Sizing) -> Iterator[str]:
 def _ranking(sizing: Sizing) -> Section:
     columns = (
         HOST,
-        Column("fair", "fair N", kind="figure", value=lambda row: row.kind.fair),
-        Column("undecided", "undecided N", value=lambda row: short_ranges(row.kind.undecided_up_to_fair) or UNKNOWN),
-        Column("fair_throughput", sizing.unit, rate, kind="figure", unit=sizing.unit,
-               value=lambda row: row.kind.fair_throughput),
+        Column("fair", "fair N", kind="figure", value=lambda row: row.kind.shown),
+        Column("undecided", "undecided N", value=lambda row: short_ranges(row.kind.undecided_beyond_shown) or UNKNOWN),
+        Column("shown_throughput", sizing.unit, rate, kind="figure", unit=sizing.unit,
+               value=lambda row: row.kind.shown_throughput),
         Column("per_vcpu", "per vCPU", number, kind="figure"),
         Column("per_core", "per core", number, kind="figure"),
         Column("per_licence", "per licence", number, kind="figure"),
         Column("per_money", "per money", kind="figure", value=_per_money),
     )  # fmt: skip
     note = (
-        f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below; "
-        f"{sizing.unit} is their throughput as delivered; undecided: those of these levels whose shares are not shown "
-        "equal; the other columns are fair N per vCPU, core, licence and price."
+        f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below, none of "
+        f"them undecided; {sizing.unit} is their throughput as delivered, which is not tested; undecided N: those "
+        "beyond, whose shares may be equal; the other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"

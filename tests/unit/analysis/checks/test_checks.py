@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
-from dbcpu.findings import Finding, Level
+from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
+from dbcpu.remedies import as_typed
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
 
 
@@ -50,6 +52,37 @@ def test_incomplete_runs_say_how_far_they_came() -> None:
     assert seen["incomplete-run"].seen == "the run is interrupted with 4 of 15 rounds"
     assert "`dbcpu more " in seen["incomplete-run"].remedy
     assert "incomplete-run" not in codes([pair()], status="complete")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "variants", "again"),
+    [
+        ("soak", ("baseline",), "dbcpu soak"),
+        ("pool", ("baseline",), "dbcpu pool"),
+        ("together", ("a", "b", "together"), "dbcpu run A B --together"),
+        ("sweep", ("aa1", "aa2"), "dbcpu run --aa"),
+        ("sweep", ("baseline", "cpus:0-1,3"), "dbcpu vary --variants baseline,cpus:0-1,3"),
+        ("sweep", ("baseline", "odd `name`"), "dbcpu vary"),
+    ],
+)
+def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
+    experiment: str, variants: tuple[str, ...], again: str
+) -> None:
+    made = record([*solos(), pair()], status="interrupted", planned=15)
+    plan = replace(made.header.plan, experiment=experiment, variants=variants)
+    header = replace(made.header, plan=plan, driver=replace(made.header.driver, python="3.11.2"))
+    seen = unfinished(header, 4)
+    assert seen is not None
+    assert seen.remedy.startswith("no rounds can be added to it (")
+    assert seen.remedy.endswith(f"); measure again: `{again}`")
+    assert "dbcpu more" not in seen.remedy
+
+
+def test_a_run_that_may_still_be_measured_is_waited_for() -> None:
+    made = record([*solos(), pair()], status="running", planned=15)
+    assert (
+        found(made)["incomplete-run"].remedy == "wait until it has ended; if it was killed, measure again: `dbcpu run`"
+    )
 
 
 def test_not_sampled_says_why() -> None:
@@ -221,6 +254,31 @@ def test_settling_repeats_and_client_clocks() -> None:
     assert "quick-run" in codes([pair()], repeats=3)
     bare = round_of([session(0, server_stamps=False), session(1, server_stamps=False)])
     assert "client-clock" in codes([bare])
+
+
+def test_the_fewest_repeats_of_a_level_are_told_not_those_of_each() -> None:
+    """An adaptive run has as many rounds of a level as it needed: three single sessions, seven pairs."""
+    pairs = [pair(repeat=at) for at in range(7)]
+    assert found(record([*solos(), *pairs], repeats=3))["quick-run"].seen == "N=1 has 3 repeats, the fewest"
+    assert found(record([*solos(), *pairs[:3]], repeats=3))["quick-run"].seen == "3 repeats of each level"
+    assert "quick-run" not in found(record([], repeats=1))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "remedy", "few"),
+    [
+        ("sweep", "`--repeats 6`, or `--repeats 10` to compare hosts", "more `--executions`, or a longer `--size`"),
+        ("pool", "`--repeats 6`, or `--repeats 10` to compare hosts", "more `--work`, or a longer `--size`"),
+        ("soak", "a longer `--for`", "a longer `--for`"),
+    ],
+)
+def test_a_remedy_has_options_that_the_command_of_this_run_has(experiment: str, remedy: str, few: str) -> None:
+    made = record([*solos(), pair()])
+    header = replace(made.header, plan=replace(made.header.plan, experiment=experiment))
+    assert as_typed(noted("quick-run", "seen").remedy, header) == remedy
+    assert as_typed(noted("few-polls", "seen").remedy, header) == f"make rounds longer: {few}"
+    typed = [as_typed(each.remedy, header) for each in ENTRIES.values()]
+    assert any("--executions" in each for each in typed) is (experiment == "sweep")
 
 
 def test_parallel_plans_and_spills_are_problems() -> None:

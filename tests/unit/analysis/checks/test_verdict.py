@@ -8,7 +8,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import HostInfo, Round, RunRecord
+from dbcpu.record import ANONYMOUS, HostInfo, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
@@ -163,7 +163,10 @@ def test_what_is_undecided_is_said_beside_a_loss() -> None:
     last = found.levels[-1]
     assert (last.even, last.full_speed) == (Answer.UNDECIDED, Answer.NO)
     assert "It is undecided whether shares are equal at N=3; " in found.verdict
-    assert f"`dbcpu more {found.run_id} --sessions 3 --rounds 2`" in found.verdict
+    assert f"more rounds (on its host: `dbcpu more {found.run_id} --sessions 3 --rounds 2`) or" in found.verdict
+    unnamed = explain(replace(run, header=replace(run.header, run_id=f"20261101-120000{ANONYMOUS}")))
+    assert "more rounds (on that host) or a quieter host may decide" in unnamed.verdict
+    assert not [each for each in unnamed.findings if "dbcpu more" in each.remedy]
 
 
 def _loaded(*elapsed_s: float) -> list[Round]:

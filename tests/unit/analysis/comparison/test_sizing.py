@@ -9,6 +9,7 @@ from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.sizing import Sizing, cores_behind, fair_level, size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.comparison import LESS, NOT_MEASURED, NOT_SHOWN, THROUGHPUT, TOO_FEW, Decision
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
@@ -236,10 +237,57 @@ def test_the_ranking_names_the_levels_whose_shares_the_run_leaves_undecided() ->
     ranked = sized(("noisy", run), busy=None)
     assert ranked.old.undecided == tuple(undecided)
     where = ranges(undecided)
-    assert f"noisy: undecided whether shares are equal at N={where}; fair N counts these levels as they were " in (
+    assert f"noisy: undecided whether shares are equal at N={where}; sizing counts them as they were measured, " in (
         " ".join(ranked.unknown)
     )
     assert sized(("steady", without_smt()), busy=None).old.undecided == ()
+
+
+def test_no_host_is_ranked_first_by_levels_that_nobody_knows_to_be_fair() -> None:
+    """By chance max/min of the noisy host is below 1.1 at N=4, and above it of the steady one: both are undecided."""
+    steady, noisy = explain(without_smt()), explain(without_smt(speed=0.5))
+    sides = []
+    for name, found, seen in (("steady", steady, 1.12), ("noisy", noisy, 1.05)):
+        levels = tuple(
+            replace(each, even=Answer.UNDECIDED, max_over_min=seen) if each.level > 2 else each for each in found.levels
+        )
+        sides.append((name, without_smt(), replace(found, levels=levels)))
+    ranking = size(sides, SizingRules((), ())).ranking
+    assert [(each.kind.name, each.kind.fair) for each in ranking] == [("steady", 2), ("noisy", 4)]
+    assert [each.kind.shown for each in ranking] == [2, 2]
+    assert ranking[0].per_vcpu == ranking[1].per_vcpu == 0.5
+    assert [each.kind.undecided_beyond_shown for each in ranking] == [(4,), (4,)]
+    sentence = size(sides, SizingRules((), ()), 2).sentence
+    assert sentence.endswith("at max/min <= 1.1, if shares of noisy at N=4 are as measured, which is undecided.")
+    accepted = size(sides, SizingRules((), ()), ratio=1.2).ranking
+    assert [each.kind.shown for each in accepted] == [4, 4], "as much is accepted, whatever chance did"
+
+
+def decision(ratio: float | None, low: float | None, high: float | None, outcome: str) -> Decision:
+    return Decision(THROUGHPUT, outcome, "N=4", (4, 7), ratio=ratio, low=low, high=high)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (decision(0.74, 0.62, 1.33, TOO_FEW), "Inconclusive: 12 busy cores of old are 7 to 15 vCPUs of new ("),
+        (decision(0.99, 0.62, 1.33, NOT_SHOWN), "Inconclusive: 12 busy cores of old are 9 to 19 vCPUs of new ("),
+        (decision(0.74, None, None, TOO_FEW), "Inconclusive: 12 busy cores of old are an unknown number of vCPUs of"),
+        (decision(None, None, None, NOT_MEASURED), "Inconclusive: 12 busy cores of old are an unknown number of vCPUs"),
+        (decision(1.001, 0.999, 1.003, NOT_SHOWN), "12 busy cores of old are 12 vCPUs of new (one thread per core, "),
+        (decision(0.74, 0.72, 0.76, LESS), "12 busy cores of old are 12 vCPUs of new (one thread per core, "),
+    ],
+)
+def test_a_size_from_an_undecided_ratio_is_an_interval(made: Decision, said: str) -> None:
+    runs = [(name, run, explain(run)) for name, run in (("old", old_box()), ("new", without_smt()))]
+    found = size(runs, RULES, 12, decisions={"new": made})
+    assert found.sentence.startswith(said)
+    (need,) = found.needs
+    assert need.is_decided is not said.startswith("Inconclusive")
+    assert ("95 % interval of throughput at N=4" in found.sentence) is not made.shown
+    if not need.is_decided:
+        # Licences and money are of one number of vCPUs, and there is none.
+        assert "licence" not in found.sentence and "EUR" not in found.sentence
 
 
 def test_max_over_min_is_held_against_the_ratio_as_it_is_printed() -> None:

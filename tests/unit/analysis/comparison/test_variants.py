@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis import single_run
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
+from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant
@@ -266,6 +267,71 @@ def test_of_several_sessions_per_cpu_the_best_counts_for_each_cpu_set() -> None:
     assert any("may do more" in sentence for sentence in content.verdict) is any(each.is_open for each in found.points)
     (tried,) = (section for section in content.sections if section.name == "tried")
     assert tried.tables[0].headings == ("CPUs", "1 per CPU", "2 per CPU", "4 per CPU")
+
+
+def planned(record: RunRecord, status: str, levels: tuple[int, ...], rounds: int) -> RunRecord:
+    """The same with what was asked for: three rounds of each of the levels, ``rounds`` in all."""
+    plan = replace(record.header.plan, levels=levels, repeats=3, rounds=rounds)
+    return RunRecord(replace(record.header, status=status, plan=plan), record.rounds)
+
+
+def test_an_interrupted_run_of_the_same_levels_is_no_scaling_run() -> None:
+    """Where the smaller one lacks its last level, all have a session per CPU, which nobody had asked for."""
+    two, one = (simulate(SimulatedHost("box", cores=each, threads=1), (1, 2), repeats=1, seed=1) for each in (2, 1))
+    alone = replace(one, rounds=tuple(each for each in one.rounds if each.level == 1))
+    parts = (("baseline", (0, 1), two), ("policy:idle", (0, 1), two), ("cpus:0", (0,), alone))
+    record = planned(by_size(*parts), "interrupted", (1, 2), 18)
+    assert len(record.rounds) == 5
+    assert by_cpus(record) is None
+    content = shown(record)
+    first, *others = content.verdict
+    assert first == "The run was interrupted: 5 of 18 rounds are here, and the rest may change the answer."
+    assert content.data()["verdict"][0] == first
+    assert first in content.front.caveats
+    assert not any("inear" in each or "instance" in each for each in others)
+
+
+def test_an_interrupted_run_of_variants_counts_all_of_its_rounds(varied: RunRecord) -> None:
+    """On its page, and on those of its variants, which have fewer."""
+    header = replace(varied.header, status="interrupted")
+    part = RunRecord(header, varied.rounds[:10])
+    words = f"10 of {varied.header.plan.rounds} rounds"
+    for found in (explain(part), measured("one", part, "smt_off").analysis):
+        seen = next(each for each in found.findings if each.code == "incomplete-run")
+        assert seen.seen == f"the run is interrupted with {words}"
+        assert "dbcpu more" not in seen.remedy
+    assert explain(part).verdict.startswith(f"Interrupted after {words}: ")
+
+
+@pytest.mark.parametrize(
+    ("status", "kept", "why"),
+    [
+        ("interrupted", 3, "not all planned rounds are there"),
+        ("failed", 3, "not all planned rounds are there"),
+        ("complete", 1, "some were measured in a single round"),
+    ],
+)
+def test_of_too_few_rounds_no_scaling_is_claimed(status: str, kept: int, why: str) -> None:
+    whole = scaled(1, 2)
+    rounds = tuple(each for each in whole.rounds if each.repeat < kept)
+    part = planned(replace(whole, rounds=rounds), status, (1, 2), len(rounds) + (status != "complete"))
+    found = by_cpus(part)
+    assert found is not None
+    assert found.unclaimed == why
+    content = shown(part)
+    said = " ".join(content.verdict)
+    assert f"Inconclusive whether throughput is linear: {why}." in said
+    assert "One instance" not in said
+    assert content.front.tone == "unknown"
+
+
+def test_of_as_many_cpus_the_variant_named_first_is_told_of() -> None:
+    one, two = (simulate(SimulatedHost("box", cores=each, threads=1), (each,), repeats=3, seed=each) for each in (1, 2))
+    slow = simulate(SimulatedHost("box", cores=2, threads=1, mrows_per_s=20.0), (2,), repeats=3, seed=2)
+    record = by_size(("ncpus:1", (0,), one), ("baseline", (0, 1), two), ("slow", (0, 1), slow))
+    found = by_cpus(planned(record, "complete", (1, 2), len(record.rounds)))
+    assert found is not None
+    assert found.largest.variant == "baseline"
 
 
 def test_variants_of_equal_size_are_not_taken_for_scaling(varied: RunRecord) -> None:

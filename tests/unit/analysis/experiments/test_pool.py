@@ -10,7 +10,7 @@ from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds
-from dbcpu.record import BASELINE, Execution, RunRecord
+from dbcpu.record import BASELINE, Execution, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from support.builders import experiments as build
@@ -157,6 +157,65 @@ def test_jobs_that_wait_count_for_the_total_and_delay_the_others_where_sessions_
         analysis.verdict
     )
     assert "failed-session" not in {each.code for each in analysis.findings}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+def test_jobs_are_never_done_after_all_of_them_whatever_one_round_took(rounds: int) -> None:
+    """A round on a busy host has half of the jobs: over all rounds together 95 % were done after the median total."""
+    pool = explain(build.pool({2: 6.0, 8: 6.0}, pieces=48, rounds=rounds, noise=0.6, blocked=8)).pool
+    assert pool is not None
+    for each in pool.sizes:
+        assert each.fast_s is not None and each.slow_s is not None
+        assert each.done_s is not None and each.late_s is not None
+        assert each.done_s <= each.late_s <= each.total_s + 1e-9
+        assert each.fast_s <= each.piece_s * (1 + 1e-9)
+        assert each.piece_s <= each.slow_s * (1 + 1e-9)
+
+
+def test_jobs_are_done_since_the_first_began_as_the_total_counts() -> None:
+    """A session that was sent its first job a second after the release does not make jobs later than the total."""
+    record = build.pool({4: 6.0}, pieces=48, blocked=0)
+    late = [
+        each if each.anchor else replace(each, sessions=tuple(_later(one, 1.0) for one in each.sessions))
+        for each in record.rounds
+    ]
+    before, after = (explain(replace(record, rounds=tuple(rounds))).pool for rounds in (record.rounds, late))
+    assert before is not None and after is not None
+    assert after.sizes[0].total_s == pytest.approx(before.sizes[0].total_s)
+    assert after.sizes[0].late_s == pytest.approx(before.sizes[0].late_s)
+
+
+def _later(each: Session, by_s: float) -> Session:
+    moved = tuple(
+        replace(
+            one,
+            start_s=one.start_s + by_s,
+            server_start_s=None if one.server_start_s is None else one.server_start_s + by_s,
+        )
+        for one in each.executions
+    )
+    return replace(each, executions=moved)
+
+
+def test_rates_of_sessions_that_did_not_compute_at_once_are_not_added() -> None:
+    """Six sessions hold a job that waits, then have two short jobs each, one session after the other."""
+    run = build.pool({2: 3.0, 6: 3.0}, pieces=18, blocked=6)
+    rounds = [
+        replace(each, sessions=tuple(_later(one, 0.9 * one.ordinal) for one in each.sessions))
+        if each.level == 6
+        else each
+        for each in run.rounds
+    ]
+    levels = explain(replace(run, rounds=tuple(rounds))).levels
+    alone = next(each for each in levels if each.level == 1)
+    for each in levels:
+        assert each.throughput is not None and each.makespan_throughput is not None and alone.throughput is not None
+        assert each.throughput <= 1.1 * alone.throughput * min(each.level, 2)
+        if each.level > 1:
+            assert each.throughput == each.makespan_throughput
+            assert each.ideal_throughput is not None
+            assert each.efficiency == pytest.approx(each.throughput / each.ideal_throughput)
+    assert explain(replace(run, rounds=tuple(rounds))).scaling.effective_cores is None
 
 
 def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:

@@ -235,8 +235,19 @@ def test_every_form_shows_the_soak() -> None:
 
 def test_an_interrupted_soak_says_so() -> None:
     record = build.soak(steady, segments=3)
-    record = replace(record, header=replace(record.header, status="interrupted"))
-    assert explain(record).verdict.startswith("Interrupted after 3 rounds: 4 sessions in a loop for 3.0 min")
+    plan = replace(record.header.plan, rounds=None)
+    record = replace(record, header=replace(record.header, status="interrupted", plan=plan))
+    # As many as `dbcpu list` counts: three segments, and one session alone.
+    assert explain(record).verdict.startswith("Interrupted after 4 rounds: 4 sessions in a loop for 3.0 min")
+
+
+def test_rounds_of_an_interrupted_soak_that_are_not_explained_one_by_one_count_too() -> None:
+    record = build.soak(steady, segments=70)
+    plan = replace(record.header.plan, rounds=None)
+    found = explain(replace(record, header=replace(record.header, status="interrupted", plan=plan)))
+    seen = next(each.seen for each in found.findings if each.code == "incomplete-run")
+    assert seen == f"the run is interrupted with {len(record.rounds)} rounds"
+    assert found.verdict.startswith(f"Interrupted after {len(record.rounds)} rounds: ")
 
 
 def test_a_soak_without_any_execution_is_told_as_that() -> None:

@@ -11,6 +11,7 @@ from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
+from dbcpu.findings import Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
 from dbcpu.measure.experiments.together import TOGETHER, TargetGroup, TogetherShape
@@ -18,6 +19,8 @@ from dbcpu.record import HostCounters
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html, table
+from dbcpu.simulator import SimulatedHost
+from dbcpu.simulator.experiments import RunOptions, simulate_together
 from dbcpu.store.record_file import write_record
 from dbcpu.targets.base import HostReading
 from dbcpu.workflows.compare import comparison_document
@@ -186,3 +189,18 @@ def test_a_target_that_is_a_url_is_a_side_by_its_name(tmp_path: Path) -> None:
     shown = table.render(comparison_document([f"{file}:{url}", f"beside={file}:{url}+together"]))
     assert "beside against" in " ".join(shown.split())
     assert "throughput at N=2 is 41 % lower" in " ".join(shown.split())
+
+
+def test_sessions_that_dbcpu_held_on_fewer_cpus_are_no_unknown_pinning() -> None:
+    """Two databases of one and two sessions, each on one CPU: the second's sessions take turns, as was asked for."""
+    host = SimulatedHost("small", cores=2, threads=1, noise=0.002)
+    record = simulate_together(host, (1, 2), [(0,), (1,)], RunOptions(size="tiny", repeats=3, seed=1))
+    seen = {each.code: each for each in explain(record).findings}
+    (slow, uneven) = (seen[code] for code in ("slow-together", "uneven-sessions"))
+    name = record.header.plan.parties[1].target
+    for found in (slow, uneven):
+        assert f"`--cpus` held the 2 sessions of {name} on 1 CPU" in found.seen
+        assert found.remedy.startswith("give each target as many CPUs as it has sessions")
+    assert slow.level is Level.INFO
+    assert "though there is a CPU for each" not in slow.seen
+    assert "taskset" not in slow.remedy
