@@ -136,6 +136,12 @@ def _report(error: BaseException) -> int:
             return _say(f"the result could not be written: {_CLOSED}", FAILED)
         case OSError() if error.errno == errno.ENAMETOOLONG:
             return _say(f"{str(error.filename)[:40]!r}... is too long for a file's name; give a shorter one", USAGE)
+        case PermissionError() if isinstance(error.filename, str):
+            return _say(
+                f"{error.filename!r} could not be used: {error.strerror}; start dbcpu as a user who may, or name "
+                "another place (DBCPU_DEBUG=1 shows where this was met)",
+                FAILED,
+            )
         case MemoryError():
             return _say("out of memory; lower --sessions or free some", FAILED)
     return _say(_unexpected(error), FAILED)

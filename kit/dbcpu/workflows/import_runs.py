@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dbcpu.analysis.comparison.published import NEEDED
+from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
@@ -49,7 +50,7 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
 
 def holds_run(path: str) -> bool:
     """Whether this is a readable CSV file, or a log, of a run; no pipe, which can be read only once."""
-    if not Path(path).is_file():
+    if not is_file(path):
         return False
     try:
         text = _text(record_file.content_of(path), path)
