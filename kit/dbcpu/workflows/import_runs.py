@@ -32,6 +32,8 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
         return _consistent(line_file.from_content(content, path, samples), path), ""
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
+        if samples:
+            raise UsageError(f"{path} has the samples of its run in it; --samples is for lines of shell/, leave it out")
         return record_file.from_content(content, path), ""
     text = _text(content, path)
     text = other_logs.as_csv(text, path) or text

@@ -43,7 +43,11 @@ def test_an_execution_that_outlasts_the_usual_round_is_estimated_from_its_rows()
 
 def test_what_cannot_be_foreseen_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "sqlite", "sqlite", "--together", "--dry-run"]) == 2
-    assert "--together, which has no --dry-run" in capsys.readouterr().err
+    assert "--together has no --dry-run; leave one of them out" in capsys.readouterr().err
+    assert main(["run", "sqlite", "sqlite"]) == 2
+    assert "2 targets need --together; add it, or give one target" in capsys.readouterr().err
+    assert main(["run", "--cpus", "0"]) == 2
+    assert "--cpus needs --together and a target for each" in capsys.readouterr().err
     assert main(["run", "sqlite", "--dry-run", "--size", "huge"]) == 2
 
 
