@@ -65,3 +65,14 @@ def test_a_pool_says_its_jobs_and_how_they_are_called(capsys: pytest.CaptureFixt
     assert out.endswith("nothing was connected to, started or stored\n")
     assert main([*words, "--dry-run"]) == 2
     assert "--active auto depends on the vCPUs of " in capsys.readouterr().err
+
+
+def test_counts_that_this_host_contradicts_are_refused_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "sqlite", "--sessions", "1"]
+    for command in ([*run, "--dry-run"], [*run, "--yes"], ["pool", "sqlite", "--active", "1", "--dry-run"]):
+        assert main([*command, "--vcpus", "9999"]) == 2
+        output = capsys.readouterr().err
+        assert "and --vcpus says 9999" in output
+        assert "baseline" not in output, "nothing is measured before"
+        assert main([*command, "--cores", "9999"]) == 2
+        assert "and 9999 are given" in capsys.readouterr().err
