@@ -96,6 +96,16 @@ def test_a_configuration_file_that_may_not_be_looked_at(
     assert main(["run", "sqlite", "--dry-run"]) == 0, "nobody named it: sudo leaves a HOME of somebody else"
 
 
+@pytest.mark.parametrize("option", [("--json", "/proc/run.json"), ("--out", "/proc/a/b"), ("--log-file", "/proc/log")])
+def test_where_the_kernel_shows_files_none_is_written(
+    store: str, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    """Said before a measurement, of which nothing would be kept there; a dry run measures nothing."""
+    assert main(["run", "sqlite", "--dry-run", *option]) == 2
+    said = capsys.readouterr().err
+    assert "no file can be made in /proc" in said
+
+
 def test_an_unknown_parameter_of_libpq_is_named(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "postgresql://h/d?sslmde=require", "--host", "none"]) == 2
     assert 'invalid connection option "sslmde"' in capsys.readouterr().err
