@@ -282,8 +282,7 @@ def _plan(
     for statement in work.setup:
         if statement.lower().startswith("create"):
             watcher.stage(f"for this run only: {statement.splitlines()[0]}")
-    if choices.vcpus or choices.cores:
-        check_counts(_host_of(host, None), choices.vcpus, choices.cores)
+    check_counts(_host_of(host, None) if choices.vcpus or choices.cores else None, choices.vcpus, choices.cores)
     watcher.stage("measuring the single-session baseline")
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)
