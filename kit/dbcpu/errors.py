@@ -26,7 +26,7 @@ _BEGIN = r"(?<![^\s'\"(=,:])"
 _NO_SETTING = r"(?!\d+(?:/\d+)?@\d+(?![\d.]))"
 """Settings of processes have names such as affinity:PID/TID@START."""
 _LOGIN = re.compile(
-    rf"{_BEGIN}((?!(?:ssh|k8s|docker|podman|exec):)[^\s'\"(=,:/@]+):(?!/){_NO_SETTING}[^\s'\"]+@(?=[\w\[])"
+    rf"{_BEGIN}((?!(?:ssh|k8s|docker|podman|exec|mailto):)[^\s'\"(=,:/@]+):(?!/){_NO_SETTING}[^\s'\"]+@(?=[\w\[])"
 )
 """USER:PASSWORD@HOST, also behind ssh: and the like, which themselves are no users."""
 _SQLPLUS = re.compile(
