@@ -104,7 +104,8 @@ def test_an_error_shows_none_to_whoever_catches_it(given: str) -> None:
     [
         "write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT", "not sqlplus's USER/PASSWORD@DATABASE",
         "affinity:12/13@99 is 0-1 again", "policy:12@99", "postgresql://user@host/database (in a password write @)",
-        "records/me@work.json could not be read", 'use password_env = "VARIABLE"', "ssh:root@10.0.0.1, ssh:root@db2:22", "mailto:dba@example.org",
+        "records/me@work.json could not be read", 'use password_env = "VARIABLE"', "ssh:root@10.0.0.1, ssh:root@db2:22",
+        "mailto:dba@example.org",
     ],
 )  # fmt: skip
 def test_what_is_no_password_stays(sentence: str) -> None:
