@@ -14,16 +14,43 @@
     │   └── RecordFormatError  exit 3   a record file is damaged or newer than this program
     └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are stored
 
-Raised low, caught once, in ``dbcpu.cli``. A message never contains a secret.
+Raised low, caught once, in ``dbcpu.cli``. A message never contains a secret: ``without_password`` sees to it.
 """
 
+import re
 from collections.abc import Iterable
+
+URL_PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
+"""Of a URL; a path may have taken one of its two slashes."""
+_BEGIN = r"(?<![^\s'\"(=,:])"
+_NO_SETTING = r"(?!\d+(?:/\d+)?@\d+(?![\d.]))"
+"""Settings of processes have names such as affinity:PID/TID@START."""
+_LOGIN = re.compile(
+    rf"{_BEGIN}((?!(?:ssh|k8s|docker|podman|exec|mailto):)[^\s'\"(=,:/@]+):(?!/){_NO_SETTING}[^\s'\"]+@(?=[\w\[])"
+)
+"""USER:PASSWORD@HOST, also behind ssh: and the like, which themselves are no users."""
+_SQLPLUS = re.compile(
+    rf"(?<![^\s'\"(=,]){_NO_SETTING}([\w$#]+)/(?!PASSWORD@)[^\s'\"/@:]+@(?=[\w/\[])"
+    r"(?!\S*\.(?:json|gz|csv|db|toml|html)\b)"
+)
+"""USER/PASSWORD@DATABASE, and no path of a file."""
+_PARAMETER = re.compile(r"(\b\w*(?:passw(?:or)?d|secret|token)=)[^\s&'\"]+", re.IGNORECASE)
+
+
+def without_password(text: str) -> str:
+    """``text`` with ``***`` for what looks like a password: a user gives a URL also where none is expected."""
+    if "@" in text:
+        text = _SQLPLUS.sub(r"\1/***@", _LOGIN.sub(r"\1:***@", URL_PASSWORD.sub(r"\1:***@", text)))
+    return _PARAMETER.sub(r"\1***", text) if "=" in text else text
 
 
 class DbcpuError(Exception):
-    """Base of every expected failure; ``str(error)`` is the sentence shown to the user."""
+    """Base of every expected failure; ``str(error)`` is the sentence shown to the user, without any password."""
 
     exit_code = 3
+
+    def __str__(self) -> str:
+        return without_password(super().__str__())
 
 
 class UsageError(DbcpuError):

@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+from dbcpu.errors import without_password
 from dbcpu.record import WorkloadInfo
 
 UNKNOWN = "-"
@@ -124,8 +125,8 @@ def plural(amount: float, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text from outside on one line, without control characters: it may carry terminal escapes."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    """Text from outside on one line, without a password or control characters: it may carry terminal escapes."""
+    return without_password(" ".join("".join(letter if letter.isprintable() else " " for letter in text).split()))
 
 
 def over_connections(connections: int, *, one_at_a_time: bool) -> str:

@@ -20,8 +20,8 @@ import click
 
 from dbcpu import __version__, registry
 from dbcpu.cli._command_groups import Commands
-from dbcpu.cli._text import PASSWORD, refuse_empty
-from dbcpu.errors import DbcpuError
+from dbcpu.cli._text import refuse_empty
+from dbcpu.errors import DbcpuError, without_password
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 ONE_PRESS_S = 1.0
@@ -112,12 +112,12 @@ def _report(error: BaseException) -> int:
     if os.environ.get("DBCPU_DEBUG") == "1" and not isinstance(error, SystemExit):
         import traceback
 
-        sys.stderr.write(_without_password("".join(traceback.format_exception(error))))
+        sys.stderr.write(without_password("".join(traceback.format_exception(error))))
     match error:
         case click.ClickException():
             shown = io.StringIO()
             error.show(shown)
-            click.echo(_without_password(shown.getvalue()), nl=False, err=True)
+            click.echo(without_password(shown.getvalue()), nl=False, err=True)
             return error.exit_code if error.exit_code != FINDINGS else USAGE
         case DbcpuError():
             return _say(str(error), error.exit_code)
@@ -136,23 +136,22 @@ def _report(error: BaseException) -> int:
             return _say(f"the result could not be written: {_CLOSED}", FAILED)
         case OSError() if error.errno == errno.ENAMETOOLONG:
             return _say(f"{str(error.filename)[:40]!r}... is too long for a file's name; give a shorter one", USAGE)
+        case PermissionError() if isinstance(error.filename, str):
+            return _say(
+                f"{error.filename!r} could not be used: {error.strerror}; start dbcpu as a user who may, or name "
+                "another place (DBCPU_DEBUG=1 shows where this was met)",
+                FAILED,
+            )
         case MemoryError():
             return _say("out of memory; lower --sessions or free some", FAILED)
     return _say(_unexpected(error), FAILED)
-
-
-def _without_password(sentence: str) -> str:
-    """A URL is quoted also where none was expected, such as in place of a file."""
-    return PASSWORD.sub(r"\1:***@", sentence)
 
 
 def _say(sentence: str, code: int) -> int:
     from dbcpu.formatting import plain
 
     with suppress(OSError, ValueError):
-        click.echo(
-            f"dbcpu: {plain(_without_password(sentence))}", err=True
-        )  # it may quote a server, a file, or the far end of ssh
+        click.echo(f"dbcpu: {plain(sentence)}", err=True)  # it may quote a server, a file, or the far end of ssh
     return code
 
 

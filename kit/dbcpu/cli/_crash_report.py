@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dbcpu.config.folders import state_folder
+from dbcpu.errors import without_password
 
 
 def keep_traceback(error: BaseException) -> Path | None:
@@ -14,7 +15,7 @@ def keep_traceback(error: BaseException) -> Path | None:
 
     The folder is $XDG_STATE_HOME/dbcpu (~/.local/state/dbcpu), else that of temporary files.
     """
-    text = "".join(traceback.format_exception(error))
+    text = without_password("".join(traceback.format_exception(error)))
     name = f"crash-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.txt"
     for folder in _folders():
         try:

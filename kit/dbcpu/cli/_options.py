@@ -313,7 +313,7 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
         click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
-                     help="Number of vCPUs of the database, if dbcpu cannot determine it."),
+                     help="Number of vCPUs of the database, if dbcpu cannot determine it; at most those of the host."),
         click.option("--cores", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Cores behind the vCPUs, where the host cannot be looked at (a managed database)."),
         click.option("--threads-per-core", type=click.IntRange(1, 8), metavar="N",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+_OF_THE_KERNEL = (Path("/proc"), Path("/sys"))
 _URL = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/", re.IGNORECASE)
 
 
@@ -36,7 +37,7 @@ class Place(click.Path):
 def _why_not(target: Path, *, makes_folders: bool) -> str | None:
     """Why nothing can be made at ``target``, by what is there of the way; None where nothing shows.
 
-    It is a forecast: root may write anywhere but in a file system of the kernel's, and a disk fills up meanwhile.
+    It is a forecast: a disk fills up meanwhile.
     """
     there = os.access(target, os.F_OK)  # Path.exists raises, up to Python 3.13, where a folder may not be looked at
     if there and not target.is_dir():
@@ -48,4 +49,6 @@ def _why_not(target: Path, *, makes_folders: bool) -> str | None:
         return f"there is no folder {above}"
     if not above.is_dir():
         return f"{above} is no folder"
+    if above.stat().st_dev in {top.stat().st_dev for top in _OF_THE_KERNEL if top.is_mount()}:
+        return f"no file can be made in {above}, which the kernel shows"
     return None if os.access(above, os.W_OK | os.X_OK) else f"nothing may be written in {above}"

@@ -4,12 +4,11 @@ A variable that the shell does not know is an empty text there, and a command mu
 of runs would go to another store.
 """
 
-import re
 from typing import Any
 
 import click
 
-PASSWORD = re.compile(r"(:/{1,2}[^\s:/@]*):\S*@")
+from dbcpu.errors import URL_PASSWORD
 
 
 class Text(click.types.StringParamType):
@@ -30,7 +29,7 @@ class Label(click.ParamType[str]):
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if PASSWORD.search(str(value)):
+        if URL_PASSWORD.search(str(value)):
             self.fail("it holds a password, and a label is stored and shown with the run; leave it out", param, ctx)
         return str(value)
 

@@ -64,6 +64,20 @@ def make_folder(folder: Path) -> None:
         raise
 
 
+@contextmanager
+def folder_for_files(folder: Path) -> Iterator[None]:
+    """As ``make_folder``; where the block fails, the folders that were made and are empty are removed again."""
+    made = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
+    try:
+        make_folder(folder)
+        yield
+    except BaseException:
+        for each in made:
+            with suppress(OSError):
+                each.rmdir()
+        raise
+
+
 def check_way(target: Path) -> None:
     """Raises UntrustedFile where a link of another user is on the way to ``target``, or that or a FIFO in its place."""
     if is_descriptor(target):

@@ -12,6 +12,30 @@ from dbcpu.config.drafts import is_descriptor
 from dbcpu.config.trusted_file import ROOT, UntrustedFile, user_name
 
 
+def is_hidden(path: Path | str) -> bool:
+    """Whether a folder on the way may not be entered by this user, so that it is not known what is there.
+
+    Path.exists and its like raise there up to Python 3.13; from 3.14 on they say that nothing is there.
+    """
+    try:
+        Path(path).stat()
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False
+
+
+def is_there(path: Path | str) -> bool:
+    """Whether anything that this user can see is at ``path``."""
+    return not is_hidden(path) and Path(path).exists()
+
+
+def is_file(path: Path | str) -> bool:
+    """Whether a regular file that this user can see is at ``path``."""
+    return not is_hidden(path) and Path(path).is_file()
+
+
 def read_given(path: Path | str, max_bytes: int) -> bytes:
     """The first ``max_bytes`` of what is at ``path``. A FIFO of the user's own is waited for until it has a writer.
 

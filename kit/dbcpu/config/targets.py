@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
+from dbcpu.config.given_file import is_file, is_hidden
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.passwords import asked_for, password_from
 from dbcpu.config.request import Request
@@ -189,12 +190,15 @@ def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path,
     """
     if named := os.environ.get("DBCPU_CONFIG"):
         file = Path(named)
+        if is_hidden(file):
+            raise UsageError(f"DBCPU_CONFIG names {named}: Permission denied on the way to it; correct or unset it")
         if not file.is_file():
             raise UsageError(f"DBCPU_CONFIG names {named}, and there is no such file; correct or unset it")
         return ((file, _read(file, file)),)
     found = []
     usual = (config_folder(), Path.cwd())
-    for file in (folder / FILE_NAME for folder in usual if folder and (folder / FILE_NAME).is_file()):
+    # sudo leaves the working folder, and often HOME, to a user who may not look into it: nothing is there then.
+    for file in (folder / FILE_NAME for folder in usual if folder and is_file(folder / FILE_NAME)):
         try:
             found.append((file, _read(file, open_trusted(file))))
         except UntrustedFile as error:

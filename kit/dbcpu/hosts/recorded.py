@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from dbcpu.config.given_file import is_hidden
 from dbcpu.errors import HostError, UsageError
 from dbcpu.hosts.base import Finished
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
@@ -68,6 +69,11 @@ def open_host(where: str) -> RecordedHost:
     name = path.name.removesuffix(".tar.gz").removesuffix(".tgz") or where
     if _is_running(path):
         raise HostError(f"{where} is of this running machine, not a recording; leave --host away to look at it")
+    if is_hidden(path):
+        raise HostError(
+            f"recorded host {where} could not be read: Permission denied on the way to it; "
+            "start dbcpu as a user who may read it, or give another place"
+        )
     if path.is_dir():
         files = _files_of_folder(path)
     elif path.is_file():

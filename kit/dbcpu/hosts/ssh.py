@@ -41,7 +41,8 @@ def transport(where: str) -> Transport:
     parts = _DESTINATION.fullmatch(where)
     user, _, host = ("" if parts is None else parts["login"]).rpartition("@")
     if parts is None or _SPECIAL & set(host) or (_SPECIAL - {"\\"}) & set(user):
-        raise UsageError(f"{where!r} is no host for ssh; write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT")
+        shown = re.sub(r":.*@", ":***@", where)  # a password has no place here, and is not repeated
+        raise UsageError(f"{shown!r} is no host for ssh; write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT")
     port = ["-p", parts["port"]] if parts["port"] else []
     options = [part for option in _OPTIONS for part in ("-o", option)]
     login = parts["login"].replace("[", "").replace("]", "")

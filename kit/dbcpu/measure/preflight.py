@@ -85,16 +85,33 @@ def vcpus_of(given: int | None, info: HostInfo | None, target: Target) -> tuple[
     return min(known, key=lambda found: found[0]) if known else (None, "unknown")
 
 
+def check_counts(info: HostInfo | None, vcpus: int | None, cores: int | None) -> None:
+    """Raises UsageError where --vcpus or --cores is more than the host has online, whatever limits there are."""
+    online = [cpu for cpu in info.topology.cpus if cpu.online] if info else []
+    if online and vcpus is not None and vcpus > len(online):
+        raise UsageError(
+            f"the host shows {plural(len(online), 'CPU')}, and --vcpus says {vcpus}; --vcpus is for hosts that cannot "
+            "be looked at, or for a database that is limited to fewer: leave it out"
+        )
+    shown = len({cpu.core for cpu in online if cpu.core >= 0})
+    if shown and cores is not None and cores > shown:
+        raise _other_cores(shown, cores)
+
+
 def seen_cores(info: HostInfo | None, cores: int | None, threads: int | None, vcpus: int | None) -> int | None:
     """Those that the host shows, else as ``cores_of``. Raises UsageError where what is given contradicts the host."""
     seen = usable_cores(info) if info else None
     given = cores_of(cores, threads, vcpus)
     if seen is not None and given not in (None, seen):
-        raise UsageError(
-            f"the host shows {plural(seen, 'core')}, and {given} are given; --cores and --threads-per-core are for "
-            "hosts that cannot be looked at: leave them out"
-        )
+        raise _other_cores(seen, given)
     return given if seen is None else seen
+
+
+def _other_cores(shown: int, given: int | None) -> UsageError:
+    return UsageError(
+        f"the host shows {plural(shown, 'core')}, and {given} are given; --cores and --threads-per-core are for "
+        "hosts that cannot be looked at: leave them out"
+    )
 
 
 def cores_of(cores: int | None, threads: int | None, vcpus: int | None) -> int | None:

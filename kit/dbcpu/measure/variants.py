@@ -17,6 +17,7 @@ from dbcpu.plan import MAX_SESSIONS, RoundSpec
 from dbcpu.record import HostInfo, Server
 from dbcpu.targets.base import Target
 from dbcpu.variants._apply import VariantConditions
+from dbcpu.variants._journal import check_folder
 from dbcpu.variants._selection import (
     SelectedVariant,
     check_possible,
@@ -85,6 +86,9 @@ class VariantPlan(Struct, frozen=True):
             )
         most = max(level for levels in self.levels.values() for level in levels)
         check_privileges(self.variants, self.context, host, server, most)
+        changes = (change for variant in self.variants for change in variant.changes(self.context, most))
+        if any(change.is_shared or change.is_per_session for change in changes):
+            check_folder()
 
     def preview(self, preview: Preview, specs: Sequence[RoundSpec], solo_work_s: float, *, fixed_time: bool) -> Preview:
         """The preview with what will be changed, and how long that takes on the CPUs of each variant."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbcpu.config.drafts import make_folder, replace_file
+from dbcpu.config.drafts import folder_for_files, replace_file
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
@@ -43,10 +43,10 @@ def write_document(document: "Document", folder: Path, formats: Iterable[str] = 
     members, forms = _chosen(tuple(formats))
     written: list[Path] = []
     try:
-        make_folder(folder)
-        for name, content in _files(document, members, forms):
-            replace_file(folder / name, content)
-            written.append(folder / name)
+        with folder_for_files(folder):
+            for name, content in _files(document, members, forms):
+                replace_file(folder / name, content)
+                written.append(folder / name)
     except OSError as error:
         where = error.filename or folder
         raise StoreError(

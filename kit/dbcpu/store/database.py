@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exc, insert, select, update
 
 from dbcpu.config.drafts import check_way
+from dbcpu.config.given_file import is_file, is_hidden
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
@@ -52,7 +53,7 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
     try:
         revision = upgrade.check(open_engine(location), location)
     except NotWritable:
-        if create or location.path is None or not (location.path.is_file() and os.access(location.path, os.R_OK)):
+        if create or location.path is None or not (is_file(location.path) and os.access(location.path, os.R_OK)):
             raise
         location = as_it_is(location)
         revision = upgrade.check(open_engine(location), location)
@@ -86,6 +87,8 @@ def _make_room(location: Location, create: bool) -> None:
     if not location.named:
         with translated_errors(location):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif is_hidden(path):
+        raise StoreError(f"the store {path} cannot be opened: Permission denied on the way to it; give another --store")
     elif path.is_dir():
         raise StoreError(f"the store {path} is a folder; give a file in it")
     elif not path.parent.is_dir():

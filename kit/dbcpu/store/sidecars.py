@@ -120,9 +120,10 @@ def _make_empty(store: Path) -> None:
         content = bytearray(memory.serialize())
     content[18:20] = _AS_WAL
     draft = store.with_name(f".{store.name}.{os.urandom(4).hex()}.draft")
-    with os.fdopen(os.open(draft, _NEW, 0o644), "wb") as file:
-        file.write(content)
+    file = os.fdopen(os.open(draft, _NEW, 0o644), "wb")
     try:
+        with file:
+            file.write(content)
         with suppress(FileExistsError):
             os.link(draft, store)
     finally:

@@ -8,6 +8,7 @@ Nothing survives a restart of the host; a journal of an earlier boot is dropped.
 """
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -36,6 +37,8 @@ ROOT_JOURNALS = Path("/var/lib/dbcpu-journal")
 
 Not below /var/lib/dbcpu, which a unit of systemd may give to another user.
 """
+_ANOTHER = "name another folder in DBCPU_JOURNAL"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 STEPS = ("begun", "written", "changed", "verified", "undoing", "undone", "noted", "emptied")
 """The driver can be killed between any two of them; tests do so at each."""
 
@@ -57,6 +60,18 @@ def folder() -> Path:
         return ROOT_JOURNALS
     state = state_folder()
     return ROOT_JOURNALS if state is None else state / "journal"
+
+
+def check_folder() -> None:
+    """Before anything is measured. Raises HostError where no journal can be written, by what is there of the way."""
+    above = journals = folder()
+    while not os.path.lexists(above) and above != above.parent:
+        above = above.parent
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise HostError(
+            f"no journal could be written in {journals}, so nothing was changed: nothing may be written in {above}; "
+            f"{_ANOTHER}"
+        )
 
 
 class UndoJournal:
@@ -194,9 +209,9 @@ class UndoJournal:
         except UntrustedFile as error:
             raise HostError(f"nothing was changed, as its undoing could not be written down safely: {error}") from None
         except OSError as error:
+            helps = f"free some space there, or {_ANOTHER}" if error.errno in _FULL else _ANOTHER
             raise HostError(
-                f"no journal could be written in {journals}, so nothing was changed: {error.strerror}; "
-                "free some space there, or name another folder in DBCPU_JOURNAL"
+                f"no journal could be written in {journals}, so nothing was changed: {error.strerror}; {helps}"
             ) from None
         if self._guard:
             self._guard.undo_later(path)

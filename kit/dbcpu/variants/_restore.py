@@ -14,6 +14,7 @@ from typing import IO, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dbcpu.config.given_file import is_hidden
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError
 from dbcpu.findings import Finding, noted
@@ -83,6 +84,11 @@ def restore(
     ``dry_run``: say what would be put back. Nothing is raised: what could not be done is among the failures.
     """
     restored = RestoreResult()
+    if only is None and is_hidden(folder() / "x"):
+        restored.failures.append(
+            f"what a killed run left changed is not known: journals in {folder()} cannot be looked at, Permission "
+            "denied; name your own folder in DBCPU_JOURNAL, or start dbcpu as the user whose folder it is"
+        )
     for path in [only] if only else _paths((SUFFIX, HELD) if held else (SUFFIX,)):
         _restore(path, target, parameters, dry_run, restored)
     return restored

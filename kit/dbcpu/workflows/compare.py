@@ -23,7 +23,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.levels.unfinished_run import unfinished_sentence
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.config.given_file import read_given
+from dbcpu.config.given_file import is_file, is_there, read_given
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
@@ -192,12 +192,12 @@ def _is_published(name: str) -> bool:
 
 def _file_of(side: str) -> str:
     """Of ``[NAME=]FILE``."""
-    return side if Path(side).exists() else side.rpartition("=")[2]
+    return side if is_there(side) else side.rpartition("=")[2]
 
 
 def _record(run: str, store: str | None) -> RunRecord:
     """A run of the store, or of a file in any form that can be imported. Raises as ``load_run`` and ``read_run``."""
-    if not (Path(run).is_file() and Path(run).suffix):
+    if not (is_file(run) and Path(run).suffix):
         return load_run(run, store)
     record, warning = read_run(run)
     if warning:
@@ -209,7 +209,7 @@ def _given(text: str, store: str | None) -> Iterator[_Given]:
     """``[NAME=]SIDE``; the name is '' unless it was given. A single run of several variants makes several sides."""
     name, equals, side = text.partition("=")
     # The parameters of a URL, which a target of several may be, have an equals sign as well.
-    if not equals or "://" in name or text.startswith(BY_LABEL) or Path(text).exists():
+    if not equals or "://" in name or text.startswith(BY_LABEL) or is_there(text):
         name, side = "", text
     runs = _runs(side, store)
     if len(runs) == 1:
@@ -244,7 +244,7 @@ def _runs(side: str, store: str | None) -> list[str]:
     """The runs of ``RUN,RUN,...`` or of ``label:TEXT``, in which a comma is part of the text. Raises UsageError."""
     if side.startswith(BY_LABEL):
         return _labelled(side.removeprefix(BY_LABEL), store)
-    if Path(side).exists():
+    if is_there(side):
         return [side]
     runs: list[str] = []
     for part in side.split(","):
@@ -270,7 +270,7 @@ def _labelled(label: str, store: str | None) -> list[str]:
 def _candidates(text: str, store: str | None) -> list[Candidate]:
     """``RUN[:VARIANT]``, without a name; without a variant all of them."""
     refuse_url(text)
-    run, variant = (text, "") if Path(text).exists() else _run_and_variant(text)
+    run, variant = (text, "") if is_there(text) else _run_and_variant(text)
     record = _record(run, store)
     if parties := party_runs(record):
         return _parties(record, parties, variant)
@@ -298,7 +298,7 @@ def _run_and_variant(name: str) -> tuple[str, str]:
     So may a file; a run_id has none.
     """
     splits = [(name[:at], name[at + 1 :]) for at, letter in enumerate(name) if letter == ":"]
-    files = [split for split in splits if split[0].endswith(SUFFIXES) or Path(split[0]).is_file()]
+    files = [split for split in splits if split[0].endswith(SUFFIXES) or is_file(split[0])]
     return next(iter(files or splits), (name, ""))
 
 

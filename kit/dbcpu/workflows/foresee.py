@@ -8,9 +8,10 @@ from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.formatting import duration, percent, plural, short_ranges
 from dbcpu.hosts.local import LocalHost
-from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
+from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment
+from dbcpu.measure.preflight import check_counts, seen_cores
 from dbcpu.measure.preview import MEMORY_SHARE, Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Database, HostInfo
@@ -100,6 +101,7 @@ def _known(request: Request, choices: Choices) -> tuple[Work, HostInfo | None, i
     database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
     work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)
     info = read_host(LocalHost()) if request.kind in HERE else None
+    check_counts(info, choices.vcpus, choices.cores)
     return work, info, choices.vcpus or (usable_vcpus(info)[0] if info else None)
 
 
@@ -116,7 +118,7 @@ def forecast(request: Request, choices: Choices) -> Forecast:
             "not connect; give --vcpus N, or the levels: --sessions 1-8"
         )
     experiment = load_experiment("sweep").open_experiment(ExperimentOptions())
-    cores = usable_cores(info) if info else choices.cores
+    cores = seen_cores(info, choices.cores, choices.threads_per_core, vcpus)
     levels = experiment.levels(choices.sessions, vcpus or 1, cores)
     variants = plan.AA if choices.aa else ("",)
     specs = experiment.specs(levels, choices.repeats, choices.seed or 0, variants)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dbcpu.analysis.comparison.published import NEEDED
+from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
@@ -31,6 +32,8 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
         return _consistent(line_file.from_content(content, path, samples), path), ""
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
+        if samples:
+            raise UsageError(f"{path} has the samples of its run in it; --samples is for lines of shell/, leave it out")
         return record_file.from_content(content, path), ""
     text = _text(content, path)
     text = other_logs.as_csv(text, path) or text
@@ -49,7 +52,7 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
 
 def holds_run(path: str) -> bool:
     """Whether this is a readable CSV file, or a log, of a run; no pipe, which can be read only once."""
-    if not Path(path).is_file():
+    if not is_file(path):
         return False
     try:
         text = _text(record_file.content_of(path), path)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Protocol, Self
 
+from msgspec.structs import replace
+
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, RecordFormatError, StoreError
 from dbcpu.formatting import plural
 from dbcpu.record import TOO_LATE, Header, Round
@@ -55,7 +57,7 @@ def keep_rounds(
     Raises:
         Interrupted, DbcpuError: whatever ended the rounds; the message adds how many are stored, and where.
     """
-    run_id, planned, kept = header.run_id, header.plan.rounds, stored or 0
+    run_id, kept = header.run_id, stored or 0
     if stored is None:
         store.begin(header)
     else:
@@ -70,10 +72,10 @@ def keep_rounds(
                 raise MeasureError(f"{done.error}{SLOWER_NOW if TOO_LATE in done.error else ''}")
     except KeyboardInterrupt:
         _close(store, run_id, "interrupted")
-        raise Interrupted(_stopped("interrupted", run_id, kept, planned)) from None
+        raise Interrupted(_stopped("interrupted", header, kept)) from None
     except DbcpuError as error:
         _close(store, run_id, "failed", (str(error),))
-        raise type(error)(_stopped(str(error), run_id, kept, planned)) from None
+        raise type(error)(_stopped(str(error), header, kept)) from None
     store.finish(run_id, "complete")
     return run_id
 
@@ -92,8 +94,13 @@ def _close(store: Keeper, run_id: str, status: str, notes: tuple[str, ...] = ())
         store.finish(run_id, status, notes)
 
 
-def _stopped(why: str, run_id: str, kept: int, planned: int | None) -> str:
+def _stopped(why: str, header: Header, kept: int) -> str:
+    run_id, planned = header.run_id, header.plan.rounds
     if kept == 0:
-        return f"{why}; no round was finished"
+        from dbcpu.analysis.levels.rounds_needed import why_no_more  # a run that ends well needs none of the analysis
+
+        goes_on = "" if why_no_more(replace(header, status="interrupted")) else f"dbcpu more {run_id} goes on with it, "
+        ends = f"{goes_on}dbcpu delete {run_id} removes it"
+        return f"{why}; no round was finished, and the run is kept without one: {ends}"
     rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
     return f"{why}; {rounds} stored, see: dbcpu show {run_id}"

@@ -35,8 +35,14 @@ def launch_run(
     choices, delivery = split_options(**given)
     if together and not dry_run:
         return launch_together(targets, choices, delivery, confirm, cpus=cpus)
-    if len(targets) > 1 or cpus or together:
-        raise UsageError("several targets, or --cpus, need --together, which has no --dry-run; give one target")
+    if together:
+        raise UsageError("--together has no --dry-run; leave one of them out")
+    if len(targets) > 1:
+        raise UsageError(f"{len(targets)} targets need --together; add it, or give one target")
+    if cpus:
+        raise UsageError(
+            "--cpus needs --together and a target for each; to pin one target: dbcpu vary --variants cpus:CPUS"
+        )
     target = (*targets, "embedded")[0]
     far = far_target(target, origin, choices.host)
     if far is not None and not dry_run:

@@ -30,7 +30,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
-from dbcpu.measure.preflight import best_sampler, counted_instead, examine, seen_cores, vcpus_of
+from dbcpu.measure.preflight import best_sampler, check_counts, counted_instead, examine, seen_cores, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, limits_of_a_session, own_pids
 from dbcpu.measure.samplers.base import load_sampler
@@ -282,6 +282,7 @@ def _plan(
     for statement in work.setup:
         if statement.lower().startswith("create"):
             watcher.stage(f"for this run only: {statement.splitlines()[0]}")
+    check_counts(_host_of(host, None) if choices.vcpus or choices.cores else None, choices.vcpus, choices.cores)
     watcher.stage("measuring the single-session baseline")
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)

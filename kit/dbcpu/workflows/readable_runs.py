@@ -88,4 +88,4 @@ def none_kept(what: str, target: str | None, host: str | None) -> str:
     """That no such run (``what``: "run", "complete run") is in the store, and what helps."""
     chosen = "".join([f" of target {target!r}" if target else "", f" on host {host!r}" if host else ""])
     helps = "; dbcpu list shows which there are" if chosen else " yet; dbcpu run measures one"
-    return f"no {what}{chosen} is kept{helps}"
+    return plain(f"no {what}{chosen} is kept{helps}")

@@ -10,6 +10,7 @@ from dbcpu.analysis.comparison.decisions import MIN_HISTORY
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
 from dbcpu.analysis.history.limits import comparable
 from dbcpu.analysis.levels.per_round import RoundFigures, figures_by_round, one_variant
+from dbcpu.config.given_file import is_there
 from dbcpu.errors import StoreError
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import open_store
@@ -27,7 +28,7 @@ def with_history(sides: Sequence[MeasuredSide], store: str | None) -> list[Measu
         return list(sides)
     try:
         path = locate(store).path
-        if path is not None and not path.exists():
+        if path is not None and not is_there(path):
             return list(sides)
         with open_store(store, create=False) as opened:
             runs = ReadableRuns(opened)

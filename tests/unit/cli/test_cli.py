@@ -64,6 +64,12 @@ def fail_with(failing: pytest.MonkeyPatch, error: BaseException) -> int:
             "dbcpu: the server said: ]0;x no root: fine\n",
         ),
         (MemoryError(), 3, "dbcpu: out of memory; lower --sessions or free some\n"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/srv/closed/x"),
+            3,
+            "dbcpu: '/srv/closed/x' could not be used: Permission denied; start dbcpu as a user who may, or name "
+            "another place (DBCPU_DEBUG=1 shows where this was met)\n",
+        ),
     ],
 )
 def test_expected_failures_are_one_sentence_and_a_code(
@@ -281,6 +287,13 @@ def test_who_prints_nothing_needs_no_output(tmp_path: Path, closed: tuple[int, .
     assert child.communicate(timeout=60)[1] == ""
     assert child.returncode == 0
     assert record_file.read(tmp_path / "x.json") == runs.record()
+
+
+def test_what_is_not_permitted_without_a_file_is_a_fault_of_ours(
+    failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fail_with(failing, PermissionError(errno.EPERM, "Operation not permitted")) == 3
+    assert capsys.readouterr().err.startswith("dbcpu: internal error (PermissionError)")
 
 
 def test_a_descriptor_that_went_bad_elsewhere_is_no_closed_output(

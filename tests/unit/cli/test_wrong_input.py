@@ -34,6 +34,15 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return place
 
 
+@pytest.fixture
+def closed(store: str) -> None:
+    """A folder that may not be entered."""
+    Path("closed").mkdir()
+    Path("closed").chmod(0)
+    if os.access("closed", os.X_OK):
+        pytest.skip("this machine's user may look into every folder")
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -52,6 +61,49 @@ def test_it_is_said_in_one_sentence(store: str, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().err
     assert said
     assert "internal error" not in said
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        (("list", "--store", "closed/x.db"), 3, "the store closed/x.db cannot be opened: Permission denied"),
+        (("show", "last", "--store", "closed/sub/x.db"), 3, "the store closed/sub/x.db cannot be opened: Permission"),
+        (("run", "sqlite", "--store", "sqlite:///closed/x.db", "-y"), 3, "the store closed/x.db cannot be opened"),
+        (("compare", "closed/a.csv", "closed/b.csv"), 3, "closed/a.csv could not be read: Permission denied"),
+        (("compare", "closed/a.json", "b=closed/b.json"), 3, "closed/a.json could not be read: Permission denied"),
+        (("run", "sqlite:///closed/db", "-y"), 3, "SQLite database closed/db could not be opened: Permission denied"),
+        (("topology", "--host", "closed/host"), 3, "recorded host closed/host could not be read: Permission denied"),
+    ],
+    ids=lambda value: " ".join(value).replace("/", " ") if isinstance(value, tuple) else "",
+)  # fmt: skip
+def test_a_folder_that_may_not_be_entered_is_a_sentence(
+    store: str, closed: None, capsys: pytest.CaptureFixture[str], command: tuple[str, ...], code: int, said: str
+) -> None:
+    assert main(command) == code
+    output = capsys.readouterr().err
+    assert said in output
+    assert "internal error" not in output
+
+
+def test_a_configuration_file_that_may_not_be_looked_at(
+    store: str, closed: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBCPU_CONFIG", "closed/dbcpu.toml")
+    assert main(["run", "sqlite", "--dry-run"]) == 2
+    assert "DBCPU_CONFIG names closed/dbcpu.toml: Permission denied on the way to it" in capsys.readouterr().err
+    monkeypatch.delenv("DBCPU_CONFIG")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path("closed").absolute()))
+    assert main(["run", "sqlite", "--dry-run"]) == 0, "nobody named it: sudo leaves a HOME of somebody else"
+
+
+@pytest.mark.parametrize("option", [("--json", "/proc/run.json"), ("--out", "/proc/a/b"), ("--log-file", "/proc/log")])
+def test_where_the_kernel_shows_files_none_is_written(
+    store: str, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
+) -> None:
+    """Said before a measurement, of which nothing would be kept there; a dry run measures nothing."""
+    assert main(["run", "sqlite", "--dry-run", *option]) == 2
+    said = capsys.readouterr().err
+    assert "no file can be made in /proc" in said
 
 
 def test_an_unknown_parameter_of_libpq_is_named(store: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from dbcpu.config.drafts import (
     check_way,
     draft_of,
+    folder_for_files,
     is_descriptor,
     make_folder,
     open_device,
@@ -84,6 +85,19 @@ def link_of(owner: int, link: Path, target: Path) -> Path:
     link.symlink_to(target)
     os.chown(link, owner, owner, follow_symlinks=False)
     return link
+
+
+def test_where_writing_fails_no_empty_folder_is_left(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    for folder in (tmp_path / "own", tmp_path / "own" / "a" / "b"):
+        with pytest.raises(OSError, match="full"), folder_for_files(folder):
+            assert folder.is_dir()
+            raise OSError("full")
+    assert [*tmp_path.rglob("*")] == [tmp_path / "own"], "it was there before"
+    with pytest.raises(OSError, match="full"), folder_for_files(tmp_path / "a" / "b"):
+        (tmp_path / "a" / "file").touch()
+        raise OSError("full")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "file", "own"]
 
 
 @as_root

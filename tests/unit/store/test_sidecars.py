@@ -1,5 +1,7 @@
 """What another user puts beside a store of SQLite neither becomes part of it nor keeps anybody waiting."""
 
+import errno
+import io
 import os
 import shutil
 import sqlite3
@@ -135,6 +137,17 @@ def test_a_new_store_there_has_a_log_before_sqlite_opens_it(store: Path) -> None
     assert sorted(each.name for each in store.parent.glob("new.db-*")) == ["new.db-journal", "new.db-shm", "new.db-wal"]
     with open_store(str(new)) as opened:
         assert opened.list() == ()
+
+
+def test_a_full_disk_leaves_no_draft_of_a_new_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.FileIO):
+        def write(self, content: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fdopen", Full)
+    with pytest.raises(OSError, match="No space left"):
+        sidecars.prepare(store.with_name("new.db"))
+    assert [each.name for each in store.parent.iterdir() if "new.db" in each.name] == []
 
 
 @as_root

@@ -289,6 +289,17 @@ def test_without_a_journal_nothing_is_changed(tmp_path: Path, monkeypatch: pytes
     assert contents(root) == before
 
 
+def test_journals_that_cannot_be_looked_at_are_not_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    if os.access(closed, os.X_OK):
+        pytest.skip("this machine's user may look into every folder")
+    for journals in (closed, closed / "journals"):
+        monkeypatch.setenv("DBCPU_JOURNAL", str(journals))
+        (failure,) = restore().failures
+        assert f"journals in {journals} cannot be looked at, Permission denied" in failure
+
+
 def test_a_setting_that_does_not_hold_is_an_error_and_undone(tmp_path: Path) -> None:
     class Stubborn(LocalHost):
         def write(self, path: str, text: str) -> None:

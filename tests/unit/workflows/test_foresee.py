@@ -43,7 +43,11 @@ def test_an_execution_that_outlasts_the_usual_round_is_estimated_from_its_rows()
 
 def test_what_cannot_be_foreseen_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "sqlite", "sqlite", "--together", "--dry-run"]) == 2
-    assert "--together, which has no --dry-run" in capsys.readouterr().err
+    assert "--together has no --dry-run; leave one of them out" in capsys.readouterr().err
+    assert main(["run", "sqlite", "sqlite"]) == 2
+    assert "2 targets need --together; add it, or give one target" in capsys.readouterr().err
+    assert main(["run", "--cpus", "0"]) == 2
+    assert "--cpus needs --together and a target for each" in capsys.readouterr().err
     assert main(["run", "sqlite", "--dry-run", "--size", "huge"]) == 2
 
 
@@ -61,3 +65,14 @@ def test_a_pool_says_its_jobs_and_how_they_are_called(capsys: pytest.CaptureFixt
     assert out.endswith("nothing was connected to, started or stored\n")
     assert main([*words, "--dry-run"]) == 2
     assert "--active auto depends on the vCPUs of " in capsys.readouterr().err
+
+
+def test_counts_that_this_host_contradicts_are_refused_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    run = ["run", "sqlite", "--sessions", "1"]
+    for command in ([*run, "--dry-run"], [*run, "--yes"], ["pool", "sqlite", "--active", "1", "--dry-run"]):
+        assert main([*command, "--vcpus", "9999"]) == 2
+        output = capsys.readouterr().err
+        assert "and --vcpus says 9999" in output
+        assert "baseline" not in output, "nothing is measured before"
+        assert main([*command, "--cores", "9999"]) == 2
+        assert "and 9999 are given" in capsys.readouterr().err

@@ -140,6 +140,7 @@ def test_facts_are_for_csv_alone(here: Path, capsys: pytest.CaptureFixture[str])
     assert "says itself what was measured" in refused(capsys, "import", "run.json", "--cpus", "4")
     (here / "run.csv").write_text(RATES)
     assert "no process numbers" in refused(capsys, "import", "run.csv", "--samples", "run.json")
+    assert "has the samples of its run in it" in refused(capsys, "import", "run.json", "--samples", "gone.lines")
     assert "could not be read" in refused(capsys, "import", "gone.csv")
 
 

@@ -235,9 +235,11 @@ def test_ctrl_c_keeps_what_was_finished(
 def test_ctrl_c_before_the_first_round_says_that_none_was_finished(
     measure: Callable[..., RunRecord], store: Store
 ) -> None:
-    with pytest.raises(Interrupted, match=r"^interrupted; no round was finished$"):
+    with pytest.raises(Interrupted, match=r"^interrupted; no round was finished, ") as stopped:
         measure(FakeTarget(), watcher=Ear(press_ctrl_c("begun 1")))
-    assert store.load("last").header.status == "interrupted"
+    header = store.load("last").header
+    assert header.status == "interrupted"
+    assert f"dbcpu more {header.run_id} goes on with it, dbcpu delete {header.run_id} removes it" in str(stopped.value)
 
 
 def test_ctrl_c_while_a_whole_run_is_closed_does_not_say_that_nothing_was_stored(

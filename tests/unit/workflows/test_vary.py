@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbcpu.config.targets import resolve
-from dbcpu.errors import UsageError
+from dbcpu.errors import HostError, UsageError
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.vary import preview_changes
@@ -50,6 +50,14 @@ def test_what_is_not_possible_is_refused_as_in_a_run() -> None:
         preview_changes("sqlite", "active:1", (), {**GIVEN, "for_s": 1.0})
     with pytest.raises(UsageError, match="--aa measures the same twice"):
         preview_changes("sqlite", "active:1", (), {**GIVEN, "aa": True})
+
+
+def test_where_no_journal_can_be_written_nothing_is_measured(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folders / "file").touch()
+    monkeypatch.setenv("DBCPU_JOURNAL", str(folders / "file" / "journals"))
+    with pytest.raises(HostError, match=r"no journal could be written in .*; name another folder in DBCPU_JOURNAL$"):
+        preview_changes("sqlite", "policy:batch", (), GIVEN)
+    assert preview_changes("sqlite", "active:1,active:2", (), GIVEN), "they change nothing"
 
 
 def test_an_option_that_is_not_known_is_an_error() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from dbcpu.config.drafts import draft_of, make_folder
+from dbcpu.config.drafts import draft_of, folder_for_files
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import Round
@@ -65,8 +65,7 @@ def written_tables(folder: Path, form: str, *, replace: bool = False) -> Iterato
         there = next((path for path in paths.values() if path.exists()), None)
         if there is not None and not replace:
             raise UsageError(f"{there} exists already; give another folder, or --force to replace it")
-        make_folder(folder)
-        with ExitStack() as open_files:
+        with folder_for_files(folder), ExitStack() as open_files:
             targets = {name: open_files.enter_context(draft_of(path)) for name, path in paths.items()}
             raw = {name: open_files.enter_context(TemporaryFile(dir=folder)) for name in paths} if convert else targets
             streams = {name: TextIOWrapper(stream, "utf-8", newline="") for name, stream in raw.items()}

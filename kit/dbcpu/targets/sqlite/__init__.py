@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
+from dbcpu.config.given_file import is_hidden
 from dbcpu.config.request import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.findings import Finding
@@ -298,6 +299,11 @@ def open_target(request: Request, guard: Guard) -> Target:
         raise UsageError(f"target {request.name}: SQLite needs a file name only; write sqlite:///FILE")
     if not url.database or url.database == IN_MEMORY:
         return SqliteTarget()
+    if is_hidden(url.database):
+        raise ConnectError(
+            f"SQLite database {url.database} could not be opened: Permission denied on the way to it; "
+            "start dbcpu as a user who may read it, or correct the path"
+        )
     if not Path(url.database).is_file():
         raise ConnectError(f"there is no SQLite database {url.database}; correct the path (sqlite:////ABSOLUTE/PATH)")
     target = SqliteTarget(url.database)

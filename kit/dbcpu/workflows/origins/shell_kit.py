@@ -16,6 +16,7 @@ from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.shell_host import ShellHost
 from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
+from dbcpu.measure.preflight import check_counts
 from dbcpu.record import Header, HostInfo, Round, RunRecord
 from dbcpu.store import line_file
 from dbcpu.store.record_checks import inconsistency
@@ -66,6 +67,7 @@ def _described(target: FarTarget) -> HostInfo | None:
 
 def _levels(choices: Choices, info: HostInfo | None) -> tuple[int, ...]:
     """As the user gave them; else 1, the cores, one more, and the vCPUs: scripts do not adapt to what they find."""
+    check_counts(info, choices.vcpus, choices.cores)
     vcpus = choices.vcpus or (usable_vcpus(info)[0] if info else None)
     if vcpus is None and choices.sessions in ("auto", "few"):
         raise UsageError("the number of vCPUs there is unknown; give --vcpus N, or the levels: --sessions 1-8")
