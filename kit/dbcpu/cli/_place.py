@@ -39,16 +39,21 @@ def _why_not(target: Path, *, makes_folders: bool) -> str | None:
 
     It is a forecast: a disk fills up meanwhile.
     """
-    there = os.access(target, os.F_OK)  # Path.exists raises, up to Python 3.13, where a folder may not be looked at
+    there = _may(target, os.F_OK)
     if there and not target.is_dir():
         return None  # replaced, or a device
     above = target if there else target.parent
     while makes_folders and not os.path.lexists(above):
         above = above.parent
-    if not os.access(above, os.F_OK):
+    if not _may(above, os.F_OK):
         return f"there is no folder {above}"
     if not above.is_dir():
         return f"{above} is no folder"
     if above.stat().st_dev in {top.stat().st_dev for top in _OF_THE_KERNEL if top.is_mount()}:
         return f"no file can be made in {above}, which the kernel shows"
-    return None if os.access(above, os.W_OK | os.X_OK) else f"nothing may be written in {above}"
+    return None if _may(above, os.W_OK | os.X_OK) else f"nothing may be written in {above}"
+
+
+def _may(path: Path, what: int) -> bool:
+    """By what the process may do now. Path.exists raises, up to Python 3.13, where a folder may not be looked at."""
+    return os.access(path, what, effective_ids=True)

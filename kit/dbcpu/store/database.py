@@ -53,7 +53,11 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
     try:
         revision = upgrade.check(open_engine(location), location)
     except NotWritable:
-        if create or location.path is None or not (is_file(location.path) and os.access(location.path, os.R_OK)):
+        if (
+            create
+            or location.path is None
+            or not (is_file(location.path) and os.access(location.path, os.R_OK, effective_ids=True))
+        ):
             raise
         location = as_it_is(location)
         revision = upgrade.check(open_engine(location), location)

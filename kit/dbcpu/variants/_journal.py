@@ -67,7 +67,7 @@ def check_folder() -> None:
     above = journals = folder()
     while not os.path.lexists(above) and above != above.parent:
         above = above.parent
-    if not os.access(above, os.W_OK | os.X_OK):
+    if not os.access(above, os.W_OK | os.X_OK, effective_ids=True):
         raise HostError(
             f"no journal could be written in {journals}, so nothing was changed: nothing may be written in {above}; "
             f"{_ANOTHER}"

@@ -180,7 +180,11 @@ def check_privileges(
         return
     for variant in variants:
         changes = variant.changes(context, sessions)
-        closed = [change.name for change in changes if change.kind == "file" and not os.access(change.name, os.W_OK)]
+        closed = [
+            change.name
+            for change in changes
+            if change.kind == "file" and not os.access(change.name, os.W_OK, effective_ids=True)
+        ]
         if closed:
             hint = f"; {variant.module.ROOT_HINT}" if isinstance(variant.module, NeedsRoot) else ""
             raise UsageError(f"variant {variant.name} writes {closed[0]}, which needs root: start dbcpu as root{hint}")

@@ -13,7 +13,6 @@ CLOSED = [
     (("run", "--out"), "closed/a/b", "nothing may be written in {}/closed"),
     (("simulate", "--json"), "closed/run.json", "nothing may be written in {}/closed"),
 ]
-"""Root may write there, too."""
 
 
 @click.command()
@@ -145,13 +144,20 @@ def test_an_empty_place_is_not_the_current_folder(words: tuple[str, ...], capsys
         (("run", "--json"), "missing/run.json", "there is no folder {}/missing"),
         (("run", "--log-file"), "file/run.log", "{}/file is no folder"),
         (("run", "--out"), "file/a/b", "{}/file is no folder"),
-        *(CLOSED if os.geteuid() else ()),
     ],
 )
 def test_where_nothing_can_be_written_is_said_before_anything_is_measured(
     words: tuple[str, ...], place: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
+    assert main([*words, str(tmp_path / place)]) == 2
+    assert f"cannot be written: {why.format(tmp_path)}; give another place" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "place", "why"), CLOSED)
+def test_where_this_user_may_not_write_is_said_too(
+    owner_rights: None, words: tuple[str, ...], place: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "closed").mkdir(mode=0o555)
     assert main([*words, str(tmp_path / place)]) == 2
     assert f"cannot be written: {why.format(tmp_path)}; give another place" in capsys.readouterr().err

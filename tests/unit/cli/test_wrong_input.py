@@ -35,12 +35,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def closed(store: str) -> None:
+def closed(store: str, owner_rights: None) -> None:
     """A folder that may not be entered."""
     Path("closed").mkdir()
     Path("closed").chmod(0)
-    if os.access("closed", os.X_OK):
-        pytest.skip("this machine's user may look into every folder")
 
 
 @pytest.mark.parametrize(
