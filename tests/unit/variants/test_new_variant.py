@@ -107,7 +107,7 @@ def test_its_plan_and_preview_are_its_own(root: Path) -> None:
 
 
 def test_who_may_not_write_its_file_reads_its_hint(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: False)
+    monkeypatch.setattr("os.access", lambda path, mode, **_: False)
     plan = VariantPlan.make(select_variants("without:3"), context(root), (1,), per_cpu=())
     with pytest.raises(UsageError, match="cpu3/online, which needs root: start dbcpu as root; cpus: needs no root"):
         plan.check(LocalHost(), Server(None), fixed=True)

@@ -326,7 +326,7 @@ def test_server_processes_that_are_not_known_are_not_touched() -> None:
 
 def test_what_is_not_permitted_is_refused_with_who_may(monkeypatch: pytest.MonkeyPatch) -> None:
     where, server = context("two-sockets"), Server(os.getpid(), verified=True)
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode, **_: False)
     with pytest.raises(UsageError, match=r"smt/control, which needs root: .*one_per_core needs no root"):
         selection.check_privileges([one("smt_off")], where, LocalHost(), server, 2)
     selection.check_privileges([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
