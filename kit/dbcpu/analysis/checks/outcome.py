@@ -9,7 +9,7 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
-from dbcpu.analysis.levels.rounds_apart import apart_words
+from dbcpu.analysis.levels.rounds_apart import apart_words, most_apart
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -252,11 +252,11 @@ def inconclusive(given: CheckInput) -> Finding | None:
         )
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = given.more_rounds
-    apart = [each for each in undecided if each.rounds_apart is not None]
-    limits = [each.detectable for each in undecided if each.detectable is not None and each not in apart]
+    apart, noisy = most_apart(undecided), [each for each in undecided if each.rounds_apart is None]
+    limits = [each.detectable for each in noisy if each.detectable is not None]
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
-    why += [f"rounds at N={each.level} differ: {apart_words(each)}" for each in apart[-1:]]
+    why += [f"rounds at N={apart.level} differ: {apart_words(apart)}"] if apart else []
     limit = f": {'; '.join(why)}" if why else ""
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""

@@ -17,9 +17,10 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_apart import apart_words
+from dbcpu.analysis.levels.rounds_apart import apart_words, most_apart
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.levels.unfinished_run import begin
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.placement.regimes import vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -63,17 +64,8 @@ def verdict(
     measured = [each for each in levels if each.sessions]
     if not measured:
         return _nothing(context.record)
-    return _restriction(context.record) + _Words(context, topology, scaling, more).body(measured)
-
-
-def _restriction(record: RunRecord) -> str:
-    status, planned = record.header.status, record.header.plan.rounds
-    done = plural(len(record.rounds), "round") if planned is None else f"{len(record.rounds)} of {planned} rounds"
-    if status == "interrupted":
-        return f"Interrupted after {done}: "
-    if status == "failed":
-        return f"Failed after {done}: "
-    return ""
+    begun = begin(context.record.header, len(context.record.rounds))
+    return begun + _Words(context, topology, scaling, more).body(measured)
 
 
 def _nothing(record: RunRecord) -> str:
@@ -179,16 +171,15 @@ class _Words:
         if not found.undecided:
             return ""
         where = f"N={short_ranges(each.level for each in found.undecided)}"
-        apart = [each for each in found.undecided if each.rounds_apart is not None]
-        limits = [each.detectable for each in found.undecided if each.detectable is not None and each not in apart]
+        apart, noisy = most_apart(found.undecided), [each for each in found.undecided if each.rounds_apart is None]
+        limits = [each.detectable for each in noisy if each.detectable is not None]
         why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:
             why = f"even a slowdown of {times(HIDDEN)} is within noise"
         elif limits and not exceeds(max(limits)):
             why = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
         if apart:
-            most = max(apart, key=lambda each: each.rounds_apart.rounds if each.rounds_apart else 0)
-            differ = f"rounds differ (at {most.level} sessions, {apart_words(most)})"
+            differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart)})"
             why = f"{differ}, and {why}" if why else differ
         if self.reference.noise_range is None:
             why = "a single session was measured only once, so the noise is not known"

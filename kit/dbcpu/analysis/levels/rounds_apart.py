@@ -5,6 +5,7 @@ The median over rounds may then be a slowdown that no session had, and noise of 
 """
 
 from collections.abc import Sequence
+from operator import itemgetter
 from statistics import median_low
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT
@@ -23,6 +24,12 @@ def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) ->
     if not slow or not calm or min(map(median, slow)) < EVEN_LIMIT * max(calm):
         return None
     return RoundsApart(len(slow), median_low(map(len, slow)), median([one for each in slow for one in each]))
+
+
+def most_apart(levels: Sequence[LevelView]) -> LevelView | None:
+    """The level of which most rounds have slow sessions; None where rounds of none are apart."""
+    apart = [(each.rounds_apart.rounds, each) for each in levels if each.rounds_apart is not None]
+    return max(apart, key=itemgetter(0))[1] if apart else None
 
 
 def apart_words(level: LevelView) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.rounds_apart import rounds_apart
+from dbcpu.analysis.levels.rounds_apart import most_apart, rounds_apart
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, RoundsApart
 from dbcpu.simulator import SimulatedHost, simulate
@@ -74,3 +74,22 @@ def test_rounds_that_differ_are_no_noise() -> None:
     [finding] = [each for each in found.findings if each.code == "inconclusive"]
     assert "rounds at N=2 differ: in 2 of 6 rounds all have a slowdown of 1.50x" in finding.seen
     assert "within noise" not in finding.seen
+
+
+def test_verdict_and_finding_name_the_level_with_the_most_slow_rounds() -> None:
+    """Of three sessions in one round of six, of two in two."""
+    slowed = {2: (2, 0, 2, 0, 0, 0), 3: (3, 0, 0, 0, 0, 0)}
+    rounds = [
+        round_of(
+            [session(i, SOLO_S * (SLOW if many else 1.0), cpu=i) for i in range(level)],
+            repeat=at,
+            order=10 * level + at,
+        )
+        for level, each in slowed.items()
+        for at, many in enumerate(each)
+    ]
+    found = explain(record([*solos(6), *rounds], measured_host=host(8), vcpus=8))
+    assert most_apart(found.levels) is found.levels[1]
+    [finding] = [each for each in found.findings if each.code == "inconclusive"]
+    assert "rounds differ (at 2 sessions, in 2 of 6 rounds" in found.verdict
+    assert "rounds at N=2 differ: in 2 of 6 rounds" in finding.seen
