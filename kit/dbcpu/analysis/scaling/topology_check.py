@@ -41,7 +41,10 @@ MIN_WIDTH = 0.03
 def topology_check(
     context: RunContext, levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling
 ) -> TopologyCheck | None:
-    """The verdict for the levels of one variant; None where no curve could be fitted or the vCPUs are not known.
+    """The verdict for the levels of one variant; None where the vCPUs are not known, or there is nothing to go by.
+
+    Placed by chance over cores that nobody knows, sessions may give a curve without a knee: two groups of sessions
+    then show the cores.
 
     ``agrees``, ``like_full_cores``, ``fewer_cores``, ``told`` (no topology was shown; the curve gives the cores) or
     ``unclear``, with ``why`` in words.
@@ -54,17 +57,19 @@ def _checked(
     context: RunContext, levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling
 ) -> TopologyCheck | None:
     vcpus, cores, reference = context.vcpus, context.cores, context.reference
-    if vcpus is None or not scaling.knees or reference is None or not _reached(scaling, cores):
+    if vcpus is None or reference is None or not _reached(scaling, cores):
         return None
-    knee = scaling.knees[0]
+    alike = cores in (vcpus, None) and not has_two_kinds(context.record)
+    speeds = _two_speeds(levels, views, scaling, reference, vcpus) if alike else None
+    if not scaling.knees and (speeds is None or speeds[1] is None):
+        return None
+    knee = scaling.knees[0] if scaling.knees else 1.0
     excluded = _excluded(context.record, vcpus, knee)
     if excluded:
         return TopologyCheck("unclear", cores, vcpus, None, f"scaling may also be limited by {listed(excluded)}")
-    if cores is not None and scaling.saturated is None:
+    if cores is not None and scaling.knees and scaling.saturated is None:
         return _one_core(scaling, cores, vcpus)
     unmeasured = _unmeasured(context.record, knee)
-    alike = cores in (vcpus, None) and not has_two_kinds(context.record)
-    speeds = _two_speeds(levels, views, scaling, reference, vcpus) if alike else None
     if speeds is not None:
         slow, behind = speeds
         text = (
@@ -210,7 +215,7 @@ def _two_speeds(
     early = [_median(each, "slow") for each in split if each[0].level <= vcpus / 2]
     behind = scaling.effective_cores * slowdown / 2
     two = bool(early) and abs(median(early) / full - 1) <= TWO_SPEEDS_NEAR
-    return slowdown, behind if two or abs(scaling.knees[0] / behind - 1) <= NEAR else None
+    return slowdown, behind if two or any(abs(each / behind - 1) <= NEAR for each in scaling.knees[:1]) else None
 
 
 def _median(each: Sequence[SessionView], group: str) -> float:

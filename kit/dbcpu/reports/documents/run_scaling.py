@@ -17,10 +17,11 @@ LEVELS_OF_A_CURVE = 4
 def scaling_words(record: RunRecord, analysis: Analysis) -> str:
     """Knees, yield, effective cores, and whether the host scales like the cores that it shows; '' without levels."""
     scaling, check = analysis.scaling, analysis.topology
-    if not scaling.knees:
+    grouped = check is not None and check.two_speeds
+    if not scaling.knees and not grouped:
         return _no_knee(record, analysis)
-    # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere.
-    anywhere = check is not None and check.two_speeds and not _near(scaling, check)
+    # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere, or nowhere.
+    anywhere = grouped and not (check and _near(scaling, check))
     parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis), _most(analysis))
     two_kinds = has_two_kinds(record)
     if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
@@ -65,7 +66,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
 
 def _near(scaling: Scaling, check: TopologyCheck) -> bool:
     """Whether the first knee is at as many cores as the check found."""
-    return check.cores_told is not None and abs(scaling.knees[0] / check.cores_told - 1) <= NEAR
+    told = check.cores_told
+    return told is not None and any(abs(each / told - 1) <= NEAR for each in scaling.knees[:1])
 
 
 def _linear(analysis: Analysis) -> bool:

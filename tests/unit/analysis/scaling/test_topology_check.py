@@ -14,6 +14,7 @@ from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run_scaling import scaling_words
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import host, record, solos
 
@@ -80,6 +81,18 @@ def test_hidden_siblings_are_told_by_two_speeds_and_make_a_finding(cores: int) -
     finding = next(each for each in told.findings if each.code == "cores-fewer-than-shown")
     assert finding.seen.startswith(f"the host reports {2 * cores} cores and scales like {cores}")
     assert f"scales like {cores}" in told.verdict
+
+
+def test_hidden_siblings_are_told_where_placement_hides_the_knee() -> None:
+    run = simulate(SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3), tuple(range(1, 9)), repeats=6, seed=2)
+    check, told = checked(run)
+    assert not told.scaling.knees
+    assert (check.verdict, check.cores_told) == ("fewer_cores", pytest.approx(4, rel=0.05))
+    assert scaling_words(run, told).endswith("scales like 4 cores although 8 are reported")
+
+
+def test_sessions_that_are_slow_by_chance_have_no_cores_to_tell_of() -> None:
+    assert explain(simulate(preset("steal"), tuple(range(1, 5)), repeats=6, seed=2)).topology is None
 
 
 def test_full_cores_behind_siblings_make_a_finding() -> None:
