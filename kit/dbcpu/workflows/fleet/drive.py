@@ -71,10 +71,9 @@ def drive(
         if delivered := deliver(store, campaign, say):
             say(f"{delivered} spooled before were delivered")
         adopted = take_up(store, campaign)
-        if failed:
-            plan_again(store, campaign)
+        again = plan_again(store, campaign) if failed else ()
         with workers(scheduler, bounds.at_once) as found:
-            return _Driver(store, campaign, bounds, found, own, say, adopted).run()
+            return _Driver(store, campaign, bounds, found, own, say, adopted, again).run()
     finally:
         _release(store, campaign, own, say)
 
@@ -87,15 +86,16 @@ def _release(store: Store, campaign: str, own: str, say: Say) -> None:
 
 
 class _Driver:
-    """``adopted``: targets whose processes an earlier driver started, and which still run."""
+    """``adopted``: targets whose processes an earlier driver started, and which still run. ``again``: that failed."""
 
     def __init__(
-        self, store: Store, campaign: str, bounds: Bounds, found: Workers, own: str, say: Say, adopted: tuple[str, ...]
-    ) -> None:
+        self, store: Store, campaign: str, bounds: Bounds, found: Workers, own: str, say: Say,
+        adopted: tuple[str, ...], again: tuple[str, ...],
+    ) -> None:  # fmt: skip
         self._store, self._bounds, self._workers, self._own, self._say = store, bounds, found, own, say
         self._campaign = store.campaigns.load(campaign)
         self._items: dict[str, Item] = {each.target: each for each in store.campaigns.items(campaign)}
-        self._adopted = set(adopted)
+        self._adopted, self._again = set(adopted), set(again)
         self._begun_s: dict[str, float] = {}
         self._longest_s = 0.0
         self._forgiven = sum(each.state in FAILED for each in self._items.values())
@@ -146,7 +146,13 @@ class _Driver:
     def _targets(self) -> tuple[Target, ...]:
         lasts: Mapping[str, float] = self._campaign.plan.get("lasts_s", {})
         return tuple(
-            Target(each.target, each.group, each.state, max(lasts.get(each.target, 0.0), self._longest_s))
+            Target(
+                each.target,
+                each.group,
+                each.state,
+                max(lasts.get(each.target, 0.0), self._longest_s),
+                each.target in self._again,
+            )
             for each in self._items.values()
         )
 

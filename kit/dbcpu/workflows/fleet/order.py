@@ -15,12 +15,13 @@ from dbcpu.store.campaigns import DONE, FAILED, PLANNED, RUNNING
 
 
 class Target(Struct, frozen=True):
-    """What the order depends on. ``lasts_s``: the expected wall time of its measurement."""
+    """What the order depends on. ``lasts_s``: the expected wall time. ``again``: tried before, and failed then."""
 
     name: str
     group: str = ""
     state: str = PLANNED
     lasts_s: float = 0.0
+    again: bool = False
 
 
 class Limits(Struct, frozen=True):
@@ -45,8 +46,9 @@ class Step(Struct, frozen=True):
 def next_step(targets: Sequence[Target], limits: Limits) -> Step:
     """What to start, given the state of every target of the campaign; the same input gives the same answer.
 
-    Of the targets that may run, one of the group with the most targets left comes first, then by their order: the
-    largest group is the longest chain of turns. A share that is less than one target allows one failure, and 0 none.
+    Of the targets that may run, those never tried come first: what failed may fail again, and end the campaign. Of
+    these one of the group with the most targets left, then by their order: the largest group is the longest chain of
+    turns. A share that is less than one target allows one failure, and 0 none.
     """
     waiting = [each for each in targets if each.state == PLANNED]
     if not waiting:
@@ -63,7 +65,7 @@ def next_step(targets: Sequence[Target], limits: Limits) -> Step:
     busy = {each.group for each in running if each.group}
     left = Counter(each.group for each in waiting if each.group)
     start: list[str] = []
-    for each in sorted(waiting, key=lambda one: -left[one.group]):
+    for each in sorted(waiting, key=lambda one: (one.again, -left[one.group])):
         if len(start) >= room:
             break
         if not each.group or each.group not in busy:

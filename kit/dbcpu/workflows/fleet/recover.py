@@ -47,17 +47,24 @@ def _settle_unseen(store: Store, campaign: str, item: Item) -> None:
     store.campaigns.change(campaign, item.target, was_pid=item.pid, state=state, run_id=run_id, why=why)
 
 
-def plan_again(store: Store, campaign: str) -> None:
-    """Plan what failed or was cancelled once more. A process that may run on another machine keeps its target unknown.
+def plan_again(store: Store, campaign: str) -> tuple[str, ...]:
+    """Plan what failed or was cancelled once more, and return its targets.
+
+    A process that may run on another machine keeps its target unknown.
 
     Raises StoreError. Whoever calls has the lease, and has settled what is over.
     """
-    for each in store.campaigns.items(campaign):
-        if each.state in AGAIN and not (each.state == UNKNOWN and each.pid is not None and each.why == UNSEEN):
-            store.campaigns.change(
-                campaign, each.target, was=(each.state,), state=PLANNED, why="", pid=None, station=None,
-                boot_id=None, start_ticks=None, started_at=None, ended_at=None, run_id=None,
-            )  # fmt: skip
+    again = [
+        each
+        for each in store.campaigns.items(campaign)
+        if each.state in AGAIN and not (each.state == UNKNOWN and each.pid is not None and each.why == UNSEEN)
+    ]
+    for each in again:
+        store.campaigns.change(
+            campaign, each.target, was=(each.state,), state=PLANNED, why="", pid=None, station=None,
+            boot_id=None, start_ticks=None, started_at=None, ended_at=None, run_id=None,
+        )  # fmt: skip
+    return tuple(each.target for each in again)
 
 
 def deliver(store: Store, campaign: str, say: Callable[[str], None]) -> int:

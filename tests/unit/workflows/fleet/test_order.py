@@ -41,6 +41,12 @@ def test_no_step_breaks_a_limit(targets: list[Target], at_once: int, failures: f
     assert len(set(shared)) == len(shared)
 
 
+def test_what_failed_before_is_tried_again_after_those_never_tried() -> None:
+    refused, new = Target("refused", "rack-1", again=True), Target("new")
+    assert next_step((refused, new), Limits(1)) == Step(("new",))
+    assert next_step((refused, replace(new, state=DONE)), Limits(1)) == Step(("refused",))
+
+
 @given(fleets(st.just(PLANNED)), st.integers(1, 20), st.integers(0, 2**32))
 def test_every_target_gets_its_turn_once_whatever_ends_first(targets: list[Target], at_once: int, seed: int) -> None:
     chance = random.Random(seed)
