@@ -235,7 +235,7 @@ def simulate(
     chosen = _changed(host, dict(changes or {}))
     if isinstance(levels, str):
         info = chosen.info()
-        levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info))
+        levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info), "levels")
     for level in levels:
         _check_whole("a level", level, 1)
     return simulated(chosen, tuple(levels), repeats, seed, size, executions=executions, for_s=for_s, label=label)

@@ -44,8 +44,8 @@ Planner = Callable[["Header"], NextRound]
 """Makes a ``NextRound``, once the target and the host are known."""
 
 
-def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, ...]:
-    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, ``auto``, or ``few``.
+def parse_levels(text: str, vcpus: int, cores: int | None = None, option: str = "--sessions") -> tuple[int, ...]:
+    """Levels from ``4``, ``1-8``, ``1,2,4,8``, a mixture, ``auto``, or ``few``. ``option``: how the user gave them.
 
     Raises:
         UsageError: not in that form, below 1, or above 10,000 sessions.
@@ -59,12 +59,12 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None) -> tuple[int, 
         low, dash, high = part.strip().partition("-")
         if not (_is_number(low) and (_is_number(high) if dash else True)):
             raise UsageError(
-                f"--sessions {text[:80]!r}: {part[:40]!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few"
+                f"{option} {text[:80]!r}: {part[:40]!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few"
             )
         first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
-                f"--sessions {text!r}: {part!r} is not a range within 1 to {MAX_SESSIONS}; give 4, 1-8 or auto"
+                f"{option} {text!r}: {part!r} is not a range within 1 to {MAX_SESSIONS}; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))

@@ -126,17 +126,30 @@ def full_disk(ground: Ground) -> Outcome:
 
 
 def read_only(ground: Ground) -> Outcome:
-    """The folder of the store is mounted read-only, in a mount namespace of its own."""
-    before = ground.drive.store.read_bytes()
-    done = subprocess.run(
-        ["unshare", "-m", "sh", "-c", _READ_ONLY, "sh", str(ground.drive.folder), sys.executable, "-m", "dbcpu", *RUN],
-        env={**os.environ, "DBCPU_STORE": str(ground.drive.store), "TMPDIR": str(ground.drive.place)},
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    """The folder of the store is mounted read-only, in a mount namespace of its own; its runs can be read.
+
+    Others may make files in it: then names beside a store are taken before it is opened, and cannot be here.
+    """
+    before, folder = ground.drive.store.read_bytes(), ground.drive.folder
+
+    def driven(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            ["unshare", "-m", "sh", "-c", _READ_ONLY, "sh", str(folder), sys.executable, "-m", "dbcpu", *arguments],
+            env={**os.environ, "DBCPU_STORE": str(ground.drive.store), "TMPDIR": str(ground.drive.place)},
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+
+    mode = folder.stat().st_mode
+    folder.chmod(0o1777)
+    try:
+        done, listed = driven(*RUN), driven("list")
+    finally:
+        folder.chmod(mode)
     if "unshare:" in done.stderr or "mount:" in done.stderr:
         return Outcome("read-only store", (), False)
     fine = done.returncode == 3 and "written" in done.stderr and ground.drive.store.read_bytes() == before
     said = "" if fine else f"exit {done.returncode}: {done.stderr[-200:]}"
+    said += "" if listed.returncode == 0 else f"list, exit {listed.returncode}: {listed.stderr[-200:]}"
     return Outcome("read-only store", (done.returncode,), True, ground.account(set(), set()), said)
 
 

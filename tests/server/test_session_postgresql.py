@@ -379,6 +379,25 @@ def test_setting_that_the_user_may_not_change_is_left_out(conninfo: str, admin: 
         admin("drop role plain")
 
 
+def test_a_right_that_a_workload_needs_comes_with_its_grant(conninfo: str, admin: Callable[..., object]) -> None:
+    admin('create database "the lean"')
+    admin('revoke temporary on database "the lean" from public')
+    admin("create role plain login password 's3cret-of-the-tests'")
+    session = LibpqSession(0, dial(f"{conninfo}?dbname=the%20lean&user=plain&password=s3cret-of-the-tests", 10.0))
+    arithmetic = workloads.load("postgresql", "arithmetic").work("tiny")
+    try:
+        with pytest.raises(ServerError, match="permission denied to create temporary") as refused:
+            session.prepare(arithmetic)
+        grant = str(refused.value).split("`")[1]
+        assert grant == 'grant temporary on database "the lean" to "plain"'
+        admin(grant)
+        session.prepare(arithmetic)
+    finally:
+        session.close()
+        admin('drop database "the lean" with (force)')
+        admin("drop role plain")
+
+
 def test_what_an_ordinary_user_leaves_unchecked_comes_with_its_grants(
     conninfo: str, admin: Callable[..., object]
 ) -> None:
@@ -431,7 +450,7 @@ def test_wrong_password_is_told_without_it(conninfo: str) -> None:
 def test_host_that_accepts_and_stays_silent_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
-        with pytest.raises(ConnectError, match=r"127\.0\.0\.1 accepted no session within 0\.2 s; is it reachable"):
+        with pytest.raises(ConnectError, match=r"127\.0\.0\.1:\d+ accepted no session within 0\.2 s; is it reachable"):
             dial(f"host=127.0.0.1 port={port} user=x dbname=x", 0.2)
 
 

@@ -168,10 +168,8 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
     where = f"{file}, [targets.{name[:MAX_NAME]}]"
     if not isinstance(table, dict):
         raise UsageError(f"{where} is not a table; write [targets.{name}] and below it url = ...")
-    given = dict(table)
+    given = _with_url(dict(table), url, name, file)
     address = given.pop(inventory_forms.ADDRESS, name)
-    if url and "url" not in given:
-        given["url"] = url
     for key, value in given.items():
         if isinstance(value, str) and not value.isprintable():
             raise UsageError(f"{where}: {key} has a character in it that cannot be printed; write it without")
@@ -194,6 +192,18 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
         name, named.url, named.host, named.password_env, _secret_file(named), named.tags, named.group,
         named.origin, named.program, "from" in given,
     )  # fmt: skip
+
+
+def _with_url(table: dict[str, Any], url: str | None, name: str, file: Path) -> dict[str, Any]:
+    """Names of ssh_config have no URL, nor has every host of a CSV table or of Ansible's."""
+    if "url" in table:
+        return table
+    if url:
+        return {**table, "url": url}
+    if file.suffix.lower() != ".toml":
+        way = "add --url 'postgresql://USER@{host}/DATABASE', for those without"
+        raise UsageError(f"{file}: {name[:MAX_NAME]} has no url; {way}")
+    return table
 
 
 def _secret_file(named: Named) -> str | None:

@@ -327,4 +327,7 @@ def _late(why: str, outcome: Outcome) -> str:
 
 def _remedy(reason: str) -> str:
     full = ("too many clients", "connection slots", "too many connections", "remaining connection")
-    return "; lower --sessions or raise max_connections" if any(text in reason for text in full) else ""
+    if not any(text in reason for text in full):
+        return ""
+    of_role = "connections for role" in reason or "connections for database" in reason
+    return f"; lower --sessions or raise {'its CONNECTION LIMIT' if of_role else 'max_connections'}"

@@ -83,7 +83,7 @@ def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
         instead = f"lower --sessions to {free}" if free > 0 else "close some connections"
         raise UsageError(
             f"{max(0, free)} of {plural(most, 'session')} can connect: the server has no more free connections; "
-            f"{instead} or raise the limit (max_connections, processes)"
+            f"{instead} or raise the limit (max_connections, CONNECTION LIMIT of role or database; Oracle: processes)"
         )
     available = info.limits.memory_available_bytes if info else None
     if available is not None and preview.memory_bytes > MEMORY_SHARE * available:

@@ -159,7 +159,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
             if not fine
         ]
         if wrong:
-            raise UsageError(f"the simulated host {self.name!r} cannot be: {'; '.join(wrong)}")
+            raise UsageError(f"no host can be simulated so: {'; '.join(wrong)}")
 
     @property
     def all_cores(self) -> int:

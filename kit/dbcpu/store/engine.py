@@ -1,5 +1,6 @@
 """Where the results store is, how it is connected to, and its failures in words. No password is ever shown."""
 
+import errno
 import logging
 import os
 import re
@@ -98,7 +99,7 @@ def open_engine(location: Location) -> Engine:
     except (exc.ArgumentError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise StoreError(
-            f"the store {location.shown} cannot be used: {reason}; use SQLite or postgresql://, or install that driver"
+            f"the store {location.shown} cannot be used: {reason}; use a file, sqlite:/// or postgresql://"
         ) from None
     if location.path is not None:
         if location.immutable:
@@ -205,6 +206,8 @@ _SQLITE = {
     "SQLITE_BUSY": f"another process has kept it locked for {BUSY_TIMEOUT_S} s; wait for that to end",
 }
 _NOT_WRITABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+_AS_SQLITE = {errno.EROFS: "SQLITE_READONLY", errno.ENOSPC: "SQLITE_FULL"}
+"""What the files beside a store fail with before SQLite could."""
 DENIED = "42501"
 _SQLSTATE = {
     "53100": "its disk is full; what was stored before is still there",
@@ -231,6 +234,8 @@ def translated_errors(location: Location, denied: str | None = None) -> Iterator
             "correct the name or number given"
         ) from None
     except OSError as error:
+        if known := _AS_SQLITE.get(error.errno or 0):
+            raise NotWritable(f"the store {location.shown} failed: {_SQLITE[known]}") from None
         raise StoreError(f"the store {location.shown} failed: {error.strerror or error}") from None
 
 

@@ -26,6 +26,11 @@ def is_file_name(text: str) -> bool:
     return text.endswith(SUFFIXES) or "/" in text
 
 
+def takes_record(path: Path | str) -> bool:
+    """Whether a record can be written there, by its name: a file, standard output, a pipe or a device."""
+    return str(path) == "-" or str(path).endswith(SUFFIXES) or _is_device(Path(path))
+
+
 def refuse_url(run: str) -> None:
     """Raises UsageError where a URL was given for a run; it is not repeated, because it may hold a password."""
     if found := _URL.match(run):
@@ -82,7 +87,7 @@ def write(path: Path | str, header: Header, rounds: Iterable[Round]) -> None:
         sys.stdout.flush()
         return
     target = Path(path)
-    if not target.name.endswith(SUFFIXES) and not _is_device(target):
+    if not takes_record(path):
         raise UsageError(
             f"{target} does not end in .json or .json.gz; name the file so, and it is written in that form"
         )

@@ -26,7 +26,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import boot_id, this_process
 from dbcpu.variants import _journal_lock
-from dbcpu.variants._settings import SettingAccess, may_stay
+from dbcpu.variants._settings import SettingAccess, may_stay, named
 
 SCHEMA = 1
 SUFFIX = ".journal"
@@ -249,9 +249,18 @@ class UndoResult(Struct, frozen=True):
     written: bool = False
 
 
+def is_left(settings: SettingAccess, entry: JournalEntry) -> bool:
+    """Whether a setting is still as the run changed it; True where it cannot be read, False of a process that ended."""
+    try:
+        now = settings.read(entry.what)
+    except DbcpuError:
+        return True
+    return now not in (None, entry.before) and (not entry.after or now == entry.after)
+
+
 def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
     """Undo one change and verify it."""
-    name = entry.what.partition(":")[2]
+    name = named(entry.what)
     try:
         now = settings.read(entry.what)
         if now is None or now == entry.before:
@@ -270,7 +279,7 @@ def _verify(settings: SettingAccess, what: str, wanted: str) -> None:
     now = settings.read(what)
     if now is not None and now != wanted:
         raise HostError(
-            f"{what.partition(':')[2]} was set to {wanted!r} and is {now!r}; "
+            f"{named(what)} was set to {wanted!r} and is {now!r}; "
             "something else decides it (a cpuset, the hypervisor, another program)"
         )
 

@@ -22,25 +22,30 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
 from dbcpu.variants import _journal_lock
-from dbcpu.variants._journal import ROOT_JOURNALS, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, put_back
+from dbcpu.variants._journal import ROOT_JOURNALS, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, is_left, put_back
 from dbcpu.variants._journal_reader import DamagedJournal, LeftoverJournal, parse
-from dbcpu.variants._settings import Parameters, SettingAccess
+from dbcpu.variants._settings import Parameters, SettingAccess, named
 
 HELD = ".held"
 """Of shell/smt: the user wants it changed until ``smt restore`` or ``dbcpu restore``; no other command undoes it."""
 
 
 class RestoreResult(Struct):
-    """What became of the journals: things put back (what, value), remarks, and why others could not be."""
+    """What became of the journals: things put back (what, value), remarks, and why others could not be.
+
+    ``dry_run``: what would be put back.
+    """
 
     undone: list[tuple[str, str]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    dry_run: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:
         """A sentence for each, failures last."""
-        done = (f"put back: {what.partition(':')[2]} is {value} again" for what, value in self.undone)
+        form = "would be put back: {} to {}" if self.dry_run else "put back: {} is {} again"
+        done = (form.format(named(what), value) for what, value in self.undone)
         return (*done, *self.remarks, *self.failures)
 
 
@@ -53,11 +58,13 @@ def findings() -> tuple[Finding, ...]:
     """For ``doctor``: what a killed run left changed."""
     # What a restart of this host undid is not left; of another host that is seen when it is put back.
     here = LocalHost()
+    settings = SettingAccess(here)
     left = [
         entry
         for journal in leftovers()
         if not journal.running
         for entry in (_lasting(journal, boot_id(here)) if journal.host == here.name else journal).entries
+        if journal.host != here.name or entry.what.startswith("parameter:") or is_left(settings, entry)
     ]
     if not left:
         return ()
@@ -67,7 +74,7 @@ def findings() -> tuple[Finding, ...]:
 
 def _names(entries: Iterable[JournalEntry]) -> str:
     """What was changed on purpose."""
-    changed = [entry.what.partition(":")[2] for entry in entries if entry.after]
+    changed = [named(entry.what) for entry in entries if entry.after]
     return ", ".join(changed[:4]) + (f" and {len(changed) - 4} more" if len(changed) > 4 else "")
 
 
@@ -83,7 +90,7 @@ def restore(
     ``held``: also what shell/smt holds.
     ``dry_run``: say what would be put back. Nothing is raised: what could not be done is among the failures.
     """
-    restored = RestoreResult()
+    restored = RestoreResult(dry_run=dry_run)
     if only is None and is_hidden(folder() / "x"):
         restored.failures.append(
             f"what a killed run left changed is not known: journals in {folder()} cannot be looked at, Permission "
@@ -187,7 +194,7 @@ def _undo(
             complete = False
             continue
         if dry_run:
-            restored.undone.append((entry.what, entry.before))
+            restored.undone += [(entry.what, entry.before)] if is_left(settings, entry) else []
             continue
         result = put_back(settings, entry)
         if result.failure:

@@ -54,6 +54,15 @@ def parameters_of(target: object) -> Parameters | None:
     return target if isinstance(target, Parameters) else None
 
 
+def named(what: str) -> str:
+    """A setting in words: the path of a file, ``affinity of process 7``, the name of a parameter."""
+    kind, _, name = what.partition(":")
+    process = _PROCESS.fullmatch(name) if kind in ("affinity", "policy") else None
+    if process is None:
+        return name
+    return f"{kind} of {f'thread {process[2]} of ' if process[2] else ''}process {process[1]}"
+
+
 class SettingAccess:
     """Settings of one host, and of one database instance. ``parameters`` None: there is no connection to one."""
 

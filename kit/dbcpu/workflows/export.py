@@ -80,6 +80,9 @@ def export(
     if there and not force:
         raise UsageError(f"{file} exists already; give another name, or --force to replace it")
     is_trace = file.endswith(TRACES)
+    if not is_trace and not record_file.takes_record(file):
+        forms = f"{' or '.join(record_file.SUFFIXES)} (a record), {' or '.join(TRACES[:2])} (a trace)"
+        raise UsageError(f"{file} does not end in {forms}; name the file so")
     if wanted_round is not None and not is_trace:
         raise UsageError(f"--round chooses what a trace shows, and {file} is none; name it .pftrace or .trace.json")
     for each in _runs([name], selection, store):  # one, and its store is open meanwhile

@@ -288,7 +288,7 @@ def test_six_repeats_unless_said_otherwise() -> None:
         (["--toggle", "5"], "toggle 5.0 is not 1 to 4"),
         (["--toggle", "1.8:0"], "toggle state 0.0 is not 0.01 to 100 s"),
         (["--threads", "9"], "threads 9 is not 1 to 8"),
-        (["--cores", "0"], "'plain-cores-0' cannot be: cores 0 is not at least 1"),
+        (["--cores", "0"], "no host can be simulated so: cores 0 is not at least 1"),
         (["--cores", "99999999"], "CPUs in all 99999999 is not 1 to 4096"),
         (["--turbo", "1.5"], "turbo 1.5 is not 0 to 0.9"),
         (["--turbo", "3.5,3.6"], "none above the one before"),
@@ -305,7 +305,7 @@ def test_a_wrong_value_is_refused_with_its_range(options: list[str], sentence: s
     assert isinstance(result.exception, DbcpuError)
     assert result.exception.exit_code == 2
     assert sentence in str(result.exception)
-    assert "; " not in str(result.exception).partition("cannot be: ")[2], "one mistake is one complaint"
+    assert "; " not in str(result.exception).partition("simulated so: ")[2], "one mistake is one complaint"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ("x.csv", "host\na", "no column called name"),
         ("x.csv", "name,url\na", "not as many fields"),
         ("x.csv", "name,url\na,sqlite\na,sqlite", "there already"),
-        ("config", "Host a", "has no url"),
+        ("config", "Host a", "config: a has no url; add --url"),
+        ("x.csv", "name,host\na,b", "x.csv: a has no url; add --url"),
         ("x.toml", "#" * (MAX_BYTES + 1), "larger than"),
     ],
 )

@@ -31,7 +31,13 @@ case $1 in
         fi
         [ "${FAKE_RUN:-0}" -le 1 ] || { echo "dbcpu: connection refused; is it running?" >&2; exit "$FAKE_RUN"; }
         while [ $# -gt 0 ]; do [ "$1" != --out ] || mkdir -p "$2"; shift; done
-        echo "run       20261101-043000-ab12 nightly, 2026-11-01T04:30:00+00:00, complete" ;;
+        echo "run       20261101-043000-ab12 nightly, 2026-11-01T04:30:00+00:00,"
+        echo "          ${FAKE_STATUS:-complete}"
+        echo "host      db1, bare metal"
+        if [ -n "${FAKE_REPORT:-}" ]; then
+            echo "dbcpu: the report could not be written: No space left on device" >&2
+            exit 3
+        fi ;;
     check)
         case ${FAKE_CHECK:-0} in
             1 | 4) echo "box: max/min at N=2 is 2.00x, above the limit of 1.25x" ;;
@@ -301,6 +307,23 @@ def test_the_hook_hears_that_nothing_was_measured_and_may_fail(night: Night, hoo
     assert f"nightly: {hook} ended with 7; see " in errors
     (said,) = (file.read_text() for file in hook.parent.glob("the hook.said.*"))
     assert said == "3 0 box \nbox was not measured: dbcpu: connection refused; is it running?\n"
+
+
+@pytest.mark.parametrize(("checked", "code"), [("0", 3), ("1", 1)])
+def test_a_run_without_its_report_is_checked_and_kept(night: Night, checked: str, code: int) -> None:
+    found, out, errors = night.run("box", FAKE_REPORT="none", FAKE_CHECK=checked)
+    assert (found, "box: max/min at N=2" in out, "report in" in out) == (code, checked == "1", False)
+    said = "box was measured, and its report is missing: the report could not be written: No space left on device"
+    assert errors == f"nightly: {said}; -s names another folder\n"
+    assert [call.split()[0] for call in night.calls()] == ["run", "check", "show", "delete"]
+    assert night.told("dbcpu-box.prom").startswith("dbcpu_run_info{")
+    assert not list((night.state / "reports").iterdir())
+
+
+def test_a_run_that_failed_half_way_was_not_measured(night: Night) -> None:
+    code, _, errors = night.run("box", FAKE_REPORT="none", FAKE_STATUS="failed")
+    assert (code, "box was not measured" in errors) == (3, True)
+    assert not (night.metrics / "dbcpu-box.prom").exists()
 
 
 def test_a_database_that_is_down_is_told_with_exit_three_and_the_next_night_goes_on(night: Night) -> None:

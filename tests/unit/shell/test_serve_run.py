@@ -79,7 +79,7 @@ def test_output_exit_code_and_last_words_come_back(place: Place, tmp_path: Path)
     [
         (("find_dbcpu 9.9 /nowhere/dbcpu",), "there is no dbcpu on"),
         (("need sed nothing-of-that-name",), "there is no nothing-of-that-name in PATH"),
-        (("password_in NOT_SET",), "has no NOT_SET"),
+        (("password_in NOT_SET",), "the variable NOT_SET is not set"),
         (("password_from /nowhere/secret",), "there is no password file /nowhere/secret"),
     ],
 )

@@ -15,6 +15,7 @@ import pytest
 from dbcpu.errors import HostError
 from dbcpu.hosts.base import Finished
 from dbcpu.hosts.cleanup_guard import start_ticks
+from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.plan import RoundSpec
@@ -153,7 +154,7 @@ def test_what_is_left_is_found_and_told_before_it_is_put_back(tmp_path: Path) ->
     (found,) = findings()
     assert found.code == "left-changed"
     assert CONTROL in found.seen
-    assert restore(dry_run=True).lines[0].startswith("put back: ")
+    assert restore(dry_run=True).lines[0] == f"would be put back: /{CONTROL} to on"
     assert (root / CONTROL).read_text() == "off"
     assert restore().undone[0] == ("file:/sys/devices/system/cpu/smt/control", "on")
     assert findings() == ()
@@ -372,6 +373,29 @@ def test_what_an_administrator_has_set_meanwhile_is_left_to_him(process: subproc
     assert (os.sched_getscheduler(process.pid), os.sched_getaffinity(process.pid)) == (os.SCHED_IDLE, set(others[:1]))
     assert len(remarks) == 2
     assert all("somebody else has set it since" in remark for remark in remarks)
+    assert {remark.partition(" is left")[0] for remark in remarks} == {
+        f"{kind} of process {process.pid}" for kind in ("policy", "affinity")
+    }
+
+
+def test_a_killed_run_left_a_process_changed_only_while_that_runs(
+    process: subprocess.Popen[bytes], journals: Path
+) -> None:
+    os.sched_setscheduler(process.pid, os.SCHED_BATCH, os.sched_param(0))
+    what = process_setting("policy", process.pid, None, start_ticks(process.pid) or 0)
+    header = {"journal": 1, "host": "local", "boot_id": boot_id(LocalHost()), "target": "db1", "pid": 1}
+    change = {"change": 0, "what": what, "before": "other", "after": "batch"}
+    journals.mkdir()
+    (journals / "a.journal").write_text("".join(f"{json.dumps(line)}\n" for line in (header, change)))
+    (found,) = findings()
+    assert found.seen == f"a run that was killed left policy of process {process.pid} changed"
+    assert restore(dry_run=True).lines == (f"would be put back: policy of process {process.pid} to other",)
+    process.kill()
+    process.wait()
+    assert findings() == ()
+    assert restore(dry_run=True).lines == ()
+    assert restore().lines == ()
+    assert list(journals.iterdir()) == []
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not set a real-time policy")

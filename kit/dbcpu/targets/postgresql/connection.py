@@ -88,7 +88,7 @@ def _trust_only_the_catalog(connection: pq.abc.PGconn, deadline_s: float) -> boo
 
 
 def _no_session(connection: pq.abc.PGconn, timeout_s: float) -> ConnectError:
-    where = connection.host.decode() or "the server"
+    where = f"{connection.host.decode()}:{connection.port.decode()}" if connection.host else "the server"
     connection.finish()
     return ConnectError(f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?")
 
@@ -218,8 +218,17 @@ def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult:
         # What the server said before it closed the connection tells more.
         raise ServerError(one_line(last.get_error_message() if last else str(error))) from None
     if last is None or last.status not in OK:
-        raise ServerError(one_line(last.get_error_message() if last else connection.get_error_message()))
+        said = one_line(last.get_error_message() if last else connection.get_error_message())
+        raise ServerError(said + _grant(connection, said))
     return last
+
+
+def _grant(connection: pq.abc.PGconn, said: str) -> str:
+    """What gives a right that workloads need and a database may have revoked; '' for any other refusal."""
+    if "permission denied to create temporary tables" not in said:
+        return ""
+    database, user = ((name or b"").decode().replace('"', '""') for name in (connection.db, connection.user))
+    return f'; `grant temporary on database "{database}" to "{user}"`, or take a workload without (docs/privileges.md)'
 
 
 def _ready(polled: _Polled, status: int, deadline_s: float) -> bool:

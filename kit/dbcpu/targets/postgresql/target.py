@@ -26,11 +26,20 @@ _PARAMETERS = """select name, current_setting(name) from pg_settings where name 
   'track_activities', 'session_preload_libraries', 'shared_preload_libraries', 'update_process_title',
   'server_encoding'])"""
 
-_FREE = """select current_setting('max_connections')::int
+# Of the server, and of role and database, whose limits a superuser does not have. An ordinary user does not see the
+# kind of a process; the server's own ones have no database. Source: PostgreSQL documentation, CREATE ROLE and CREATE
+# DATABASE, CONNECTION LIMIT.
+_FREE = """select least(current_setting('max_connections')::int
   - coalesce((select sum(setting::int) from pg_settings
                where name in ('superuser_reserved_connections', 'reserved_connections')
                  and current_setting('is_superuser') = 'off'), 0)
-  - (select count(*) from pg_stat_activity where backend_type = 'client backend' or backend_type is null)"""
+  - (select count(*) from pg_stat_activity
+      where coalesce(backend_type, 'client backend') = 'client backend' and datid is not null),
+  (select rolconnlimit - (select count(*) from pg_stat_activity where usesysid = r.oid)
+     from pg_roles r where rolname = session_user and rolconnlimit >= 0 and not rolsuper),
+  (select datconnlimit - (select count(*) from pg_stat_activity where datid = d.oid)
+     from pg_database d where datname = current_database() and datconnlimit >= 0
+      and current_setting('is_superuser') = 'off'))"""
 
 _BUSY = """select count(*) from pg_stat_activity
  where state = 'active' and pid <> pg_backend_pid() and coalesce(backend_type, 'client backend') = 'client backend'"""

@@ -134,7 +134,8 @@ def _same_url(targets: Sequence[Listed]) -> Iterator[str]:
             names.setdefault(each.url, []).append(each.name)
     for several in names.values():
         if len(several) > 1:
-            named = listed(several[:MAX_NAMED])
+            more = len(several) - MAX_NAMED
+            named = listed((*several[:MAX_NAMED], f"{more} more") if more > 0 else several)
             yield f"{named} have the same url: the database would be measured {len(several)} times"
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dbcpu.config.inventory import Listed, as_toml, read_inventory, selected
 from dbcpu.config.origins import HERE, ORIGINS
 from dbcpu.errors import UsageError
-from dbcpu.formatting import plain, plural
+from dbcpu.formatting import listed, plain, plural
 from dbcpu.hosts.shell_routes import is_shell_route
 from dbcpu.store.record_file import write_file
 from dbcpu.workflows.fleet.outcome import last_sentence
@@ -52,9 +52,10 @@ def check(inventory: Path, select: str | None, url: str | None, at_once: int, wr
         found = tuple(threads.map(_checked, targets))
     for each in found:
         name = each.target.name
-        why = "; ".join(f"from {origin}: {sentence}" for origin, sentence in each.refused)
+        sentences = {sentence: [at for at, said in each.refused if said == sentence] for _, sentence in each.refused}
+        why = "; ".join(f"from {listed(origins)}: {sentence}" for sentence, origins in sentences.items())
         if not each.works:
-            alone = each.refused[0][1] if len(each.refused) == 1 else why
+            alone = each.refused[0][1] if len(sentences) == 1 else why
             click.echo(plain(f"{name}: cannot be examined: {alone}"))
         elif why:
             click.echo(plain(f"{name}: can be measured from {each.target.origin}; {why}"))

@@ -46,6 +46,8 @@ def test_the_preview_counts_turns() -> None:
 def test_a_url_that_comes_twice_is_said() -> None:
     found = preview(targets(old="postgresql://me@a/x", new="postgresql://me@a/x"))
     assert "old and new have the same url: the database would be measured 2 times" in found
+    many = preview(targets(**dict.fromkeys("abcdefg", "postgresql://me@a/x")))
+    assert "a, b, c, d, e and 2 more have the same url: the database would be measured 7 times" in many
 
 
 def test_simulated_targets_are_not_said_to_take_no_time() -> None:
