@@ -18,7 +18,7 @@ from dbcpu.cli._completion import offering
 from dbcpu.cli._place import Place
 from dbcpu.cli._text import Label
 from dbcpu.config.origins import ORIGINS
-from dbcpu.errors import did_you_mean
+from dbcpu.errors import URL_PASSWORD, did_you_mean
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -199,9 +199,21 @@ run_argument = click.argument("run", metavar="RUN", shell_complete=offering(_com
 target_argument = click.argument("target", default="embedded", shell_complete=offering(_completion.targets))
 """``target``: a name of dbcpu.toml, a URL or a kind."""
 
+
+def _warn_of_password(_: click.Context, __: click.Parameter, store: str | None) -> str | None:
+    if store and URL_PASSWORD.search(store):
+        click.echo(
+            "dbcpu: the password in --store is visible in the process list until this command ends; give the URL in "
+            "DBCPU_STORE, or keep the password in ~/.pgpass",
+            err=True,
+        )
+    return store
+
+
 store_option = click.option(
     "--store",
     metavar="URL",
+    callback=_warn_of_password,
     help="Store of the runs: a file (SQLite) or postgresql://user@host/database.  "
     "[default: $DBCPU_STORE, else ~/.local/share/dbcpu/runs.db]",
 )

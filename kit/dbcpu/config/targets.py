@@ -342,9 +342,12 @@ def _parse(text: str, where: str = "") -> "URL":
         )
     if url.get_backend_name() == "oracle" and "/" in (url.username or ""):
         raise UsageError(f"{where}the user of the target URL has a / in it; {form}, and keep the password elsewhere")
-    if "@" in (url.host or ""):
-        # The rest of an unescaped password would pass for the host name and be shown.
-        raise UsageError(f"{where}the target URL has more than one @; write an @ inside a name or password as %40")
+    if "@" in (url.host or "") or (url.host and "@" in text.partition("?")[0].partition("://")[2].partition("/")[2]):
+        # The rest of an unescaped password would pass for the host name, be looked up and be shown.
+        raise UsageError(
+            f"{where}the target URL has more than one @, or one behind a /; inside a name or password write @ as %40 "
+            "and / as %2F"
+        )
     return url
 
 

@@ -64,12 +64,12 @@ def locate(text: str | None) -> Location:
     try:
         # libpq's own spelling is taken as well.
         url = make_url(re.sub(r"^postgres://", "postgresql://", wanted))
-        if "@" in (url.host or ""):
-            raise ValueError  # the rest of a password in which @ was not written as %40
+        if "@" in (url.host or "") or (url.host and "@" in (url.database or "")):
+            raise ValueError  # the rest of a password in which @ was not written as %40, or / as %2F
     except (exc.ArgumentError, ValueError):
         raise StoreError(
             f"the store {_CREDENTIALS.sub('://***@', wanted)!r} is not a URL; "
-            "give a file, or postgresql://user@host:5432/database (in a password write @ as %40)"
+            "give a file, or postgresql://user@host:5432/database (in a password write @ as %40, / as %2F)"
         ) from None
     if url.get_backend_name() == "sqlite":
         if not url.database or ":memory:" in url.database:

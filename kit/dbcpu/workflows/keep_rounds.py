@@ -94,6 +94,10 @@ def _close(store: Keeper, run_id: str, status: str, notes: tuple[str, ...] = ())
         store.finish(run_id, status, notes)
 
 
+NO_ROUND = "; no round was finished"
+"""What the sentence says behind it is for a run on its own."""
+
+
 def _stopped(why: str, header: Header, kept: int) -> str:
     run_id, planned = header.run_id, header.plan.rounds
     if kept == 0:
@@ -101,6 +105,6 @@ def _stopped(why: str, header: Header, kept: int) -> str:
 
         goes_on = "" if why_no_more(replace(header, status="interrupted")) else f"dbcpu more {run_id} goes on with it, "
         ends = f"{goes_on}dbcpu delete {run_id} removes it"
-        return f"{why}; no round was finished, and the run is kept without one: {ends}"
+        return f"{why}{NO_ROUND}, and the run is kept without one: {ends}"
     rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
     return f"{why}; {rounds} stored, see: dbcpu show {run_id}"

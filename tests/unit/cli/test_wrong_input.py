@@ -277,3 +277,16 @@ def test_a_password_is_not_repeated(store: str, capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().err
     assert "u:***@h" in said
     assert "CRET" not in said
+
+
+@pytest.mark.parametrize(
+    ("place", "warned"),
+    [("postgresql://me:hush@127.0.0.1:1/x", True), ("postgresql://me@127.0.0.1:1/x", False), ("my@runs.db", False)],
+)
+def test_a_password_in_the_address_of_a_store_is_warned_of(
+    store: str, capsys: pytest.CaptureFixture[str], place: str, warned: bool
+) -> None:
+    main(["list", "--store", place])
+    said = capsys.readouterr().err
+    assert ("the password in --store is visible in the process list" in said) is warned
+    assert "hush" not in said

@@ -120,6 +120,13 @@ def test_a_url_without_a_password_is_no_logon(url: str) -> None:
     assert targets.resolve(url, no_warning).password is None
 
 
+@pytest.mark.parametrize("url", ["postgresql://me:leak@hush/77@h/d", "postgresql://me:leak@hush@h/d"])
+def test_the_rest_of_a_password_is_no_name_of_a_host(url: str) -> None:
+    with pytest.raises(UsageError, match="write @ as %40 and / as %2F") as refused:
+        targets.resolve(url, no_warning)
+    assert "hush" not in str(refused.value)
+
+
 def test_the_working_folder_wins_over_the_users_file_target_by_target(places: Path) -> None:
     write(places, '[targets.a]\nurl="sqlite:///xdg-a"\n[targets.b]\nurl="sqlite:///xdg-b"\n', "xdg/dbcpu/dbcpu.toml")
     write(places, '[targets.a]\nurl = "sqlite:///here-a"\n')

@@ -72,6 +72,7 @@ def test_home_is_used_where_xdg_is_not_set_and_the_environment_comes_first(
     [
         ("postgresql://bob:geheim@db:port/x", "is not a URL; give a file, or postgresql://"),
         ("postgresql://bob:mein/teil@geheim@db/x", "is not a URL; .* write @ as %40"),
+        ("postgresql://bob:mein@geheim/77@db/x", "is not a URL; .* write @ as %40, / as %2F"),
         ("://bob:geheim@db/x", "is not a URL"),
         ("oddbase://bob:geheim@db/x", "oddbase://bob@db/x cannot be used: .* use a file, sqlite:/// or postgresql://"),
         ("sqlite://", "would keep nothing; give a file"),

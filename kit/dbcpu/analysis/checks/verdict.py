@@ -261,7 +261,8 @@ class _Words:
         if cause in ALIKE and self._by_turns(level):
             cause = Cause.RUN_QUEUE
         sentence, second = self._sentence(cause, level), Cause(level.second_cause)
-        second = Cause.NONE if second is cause else second
+        said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
+        second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
         also = f", and {second.words} as well" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also

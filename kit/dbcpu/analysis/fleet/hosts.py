@@ -142,7 +142,7 @@ def host_of(member: Member) -> Host | None:
         cpu_model=host.cpu_model if host else "",
         hypervisor=(host.hypervisor or "none") if host else "",
         database=header.database.kind,
-        version=header.database.version,
+        version=header.database.version.partition(" (")[0],  # whose package it is, the shell kit does not know
         work=(figures.text("unit"), work.name, work.size, work.sql_hash or ""),
         counted=facts_of(RunRecord(header, ()), vcpus, cores, member.name),
         group=member.group,

@@ -49,7 +49,7 @@ def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds 
 def why_no_more(header: Header) -> str:
     """Why no rounds can be added to this run later, in words; '' where they can."""
     if not header.driver.python:
-        return "dbcpu did not measure it"
+        return "the shell kit or another program measured it"
     if header.plan.experiment != "sweep":
         return f"it is a {header.plan.experiment} run; only rounds of dbcpu run can be added"
     if len(header.plan.variants) > 1:

@@ -108,7 +108,7 @@ LEVELS = Table(
         column("max_over_min", NUMBER, "slowest / fastest session of a round", "view.max_over_min"),
         column("cv", NUMBER, "standard deviation / mean of the elapsed times", "view.cv"),
         column("slow", NUMBER, "sessions in the slower of two groups", "view.slow", "sessions"),
-        column("even", TEXT, "all sessions are equal: yes, no or undecided", "view.even"),
+        column("even", TEXT, "all sessions are equal: yes, no or undecided; yes of a single session", "view.even"),
         column("full_speed", TEXT, "as fast as a single session: yes, no or undecided", "view.full_speed"),
         column("throughput", NUMBER, "while all sessions run", "view.throughput", "unit"),
         column("makespan_throughput", NUMBER, "until the last session has ended", "view.makespan_throughput", "unit"),

@@ -30,6 +30,7 @@ ASSUMED_VCPUS = 16
 MAX_ORDERED = 500
 """Targets whose order is played through for the preview."""
 MAX_NAMED = 5
+HOUR_S = 3600
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}")
 _ALL_VCPUS = ("auto", "few")
 _IN_WORDS = {THERE: "by the dbcpu there", SHELL_KIT: "by the shell kit there"}
@@ -190,9 +191,9 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
             f"on quiet hosts {most}about {duration(max(ahead.lasts_s.values()))} for a target, {most}about "
             f"{duration(_all_s(items, ahead, at_once))} in all; hosts that are busy take longer"
         )
+        used = f"{ahead.cpu_s / HOUR_S:.1f} CPU-hours" if ahead.cpu_s >= HOUR_S else f"{ahead.cpu_s:.0f} CPU-seconds"
         yield (
-            f"{most}{ahead.cpu_s / 3600:.1f} CPU-hours are used on the targets, and up to "
-            f"{plural(ahead.connections, 'connection')} to one of them"
+            f"{most}{used} are used on the targets, and up to {plural(ahead.connections, 'connection')} to one of them"
         )
     if ahead.assumed:
         yield f"levels follow from the vCPUs, which are not known before: {ASSUMED_VCPUS} are assumed here"

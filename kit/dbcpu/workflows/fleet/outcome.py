@@ -10,6 +10,7 @@ from dbcpu.config.folders import state_folder
 from dbcpu.errors import Interrupted, UsageError
 from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, UNKNOWN, Item, now
 from dbcpu.store.database import Store
+from dbcpu.workflows.keep_rounds import NO_ROUND
 
 MAX_SAID_BYTES = 16_000
 MAX_WHY = 1000
@@ -37,7 +38,8 @@ def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> Ou
         code: its exit code, below 0 the signal that ended it; None where it is not known.
         said: its last sentence on standard error, '' where it is not known.
     """
-    ended = f"its process was ended by signal {-code}" if code is not None and code < 0 else said
+    alone = f"{said.partition(NO_ROUND)[0]}{NO_ROUND}" if NO_ROUND in said else said  # a campaign is resumed
+    ended = f"its process was ended by signal {-code}" if code is not None and code < 0 else alone
     if run is not None and run[1] == "complete":
         return Outcome(DONE, run[0])
     run_id = run[0] if run else None

@@ -209,6 +209,7 @@ def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
 def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
     found = simulated((1, 2), cores=2, threads=1, noisy_neighbour=1.0)
     assert "run-queue wait: sessions waited for each other, while other processes used " in found.verdict
+    assert "and other processes as well" not in found.verdict
 
 
 def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:

@@ -8,6 +8,9 @@ from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, UN
 from dbcpu.workflows.fleet.outcome import Outcome, file_stem, last_sentence, outcome
 
 COMPLETE, CUT = ("r1", "complete", 3), ("r1", "running", 2)
+EMPTY = (
+    "no round was finished, and the run is kept without one: dbcpu more r1 goes on with it"
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +23,8 @@ COMPLETE, CUT = ("r1", "complete", 3), ("r1", "running", 2)
         (CUT, 3, "lost", Outcome(PARTIAL, "r1", "lost")),
         (CUT, None, "", Outcome(PARTIAL, "r1", "its process ended after 2 rounds")),
         (CUT, 130, "interrupted", Outcome(CANCELLED, "r1", "interrupted")),
+        (CUT, 130, f"interrupted; {EMPTY}", Outcome(CANCELLED, "r1", "interrupted; no round was finished")),
+        (CUT, 3, f"lost; {EMPTY}", Outcome(PARTIAL, "r1", "lost; no round was finished")),
         (None, 3, "is taken", Outcome(REFUSED, None, "is taken")),
         (None, None, "is taken", Outcome(REFUSED, None, "is taken")),
         (None, 0, "", Outcome(REFUSED, None, "exit code 0")),
