@@ -8,9 +8,7 @@ from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, UN
 from dbcpu.workflows.fleet.outcome import Outcome, file_stem, last_sentence, outcome
 
 COMPLETE, CUT = ("r1", "complete", 3), ("r1", "running", 2)
-EMPTY = (
-    "no round was finished, and the run is kept without one: dbcpu more r1 goes on with it"
-)
+EMPTY = "no round was finished, and the run is kept without one: dbcpu more r1 goes on with it"
 
 
 @pytest.mark.parametrize(
