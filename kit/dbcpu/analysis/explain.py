@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.validity import of_whole_run
-from dbcpu.analysis.levels.per_round import one_variant, real_variants
+from dbcpu.analysis.levels.per_round import real_variants
 from dbcpu.analysis.levels.unfinished_run import begin
 from dbcpu.analysis.placement.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.results.comparison import Variants
@@ -68,13 +68,14 @@ def _explained(
     if header.plan.experiment != "sweep":
         return _of_experiment(header, rounds, licence_rules)
     record = RunRecord(header, tuple(rounds))
-    return record, _typed(_swept(record, licence_rules), header)
+    return record, _of_run(_swept(record, licence_rules), header, len(record.rounds))
 
 
-def _typed(analysis: Analysis, header: Header) -> Analysis:
-    """Remedies with the options of the script that measured."""
+def _of_run(analysis: Analysis, header: Header, done: int) -> Analysis:
+    """How far the run came begins the verdict, and remedies have the options of the command that measured it."""
+    begun = begin(header, done) if any(each.sessions for each in analysis.levels) else ""
     findings = tuple(replace(each, remedy=as_typed(each.remedy, header)) for each in analysis.findings)
-    return replace(analysis, verdict=as_typed(analysis.verdict, header), findings=findings)
+    return replace(analysis, verdict=begun + as_typed(analysis.verdict, header), findings=findings)
 
 
 def _of_experiment(
@@ -86,10 +87,11 @@ def _of_experiment(
         counter = count()
         kept, soak = thinned(header, (each for each, _ in zip(rounds, counter, strict=False)))
         done = next(counter)
-        said = with_soak(explain_variant(kept, licence_rules, None), header, soak, done)
-        return kept, refused(_typed(of_whole_run(said, header, done), header))
+        said = of_whole_run(with_soak(explain_variant(kept, licence_rules, None), soak), header, done)
+        return kept, refused(_of_run(said, header, done))
     record = RunRecord(header, tuple(rounds))
-    return record, refused(_typed(with_experiment(explain_variant(record, licence_rules, None), record), header))
+    said = with_experiment(explain_variant(record, licence_rules, None), record)
+    return record, refused(_of_run(said, header, len(record.rounds)))
 
 
 def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
@@ -112,11 +114,7 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
         findings=tuple(sorted((*first[1].findings, *more), key=lambda each: -each.level)),
         variants=_compared(record, found),
     )
-    alone, done = one_variant(record, first[0]), len(record.rounds)
-    part, begun = (begin(each.header, len(each.rounds)) for each in (alone, record))
-    if part and whole.verdict.startswith(part):
-        whole = replace(whole, verdict=whole.verdict.replace(part, begun, 1))
-    return of_whole_run(whole, record.header, done)
+    return of_whole_run(whole, record.header, len(record.rounds))
 
 
 def _compared(record: RunRecord, found: Mapping[str, Analysis]) -> Variants | None:

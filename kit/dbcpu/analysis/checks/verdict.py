@@ -20,7 +20,6 @@ from dbcpu.analysis.levels.outcome import (
 from dbcpu.analysis.levels.rounds_apart import apart_words, most_apart
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.unfinished_run import begin
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.placement.regimes import vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -64,8 +63,7 @@ def verdict(
     measured = [each for each in levels if each.sessions]
     if not measured:
         return _nothing(context.record)
-    begun = begin(context.record.header, len(context.record.rounds))
-    return begun + _Words(context, topology, scaling, more).body(measured)
+    return _Words(context, topology, scaling, more).body(measured)
 
 
 def _nothing(record: RunRecord) -> str:

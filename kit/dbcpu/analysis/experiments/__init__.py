@@ -9,7 +9,6 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
-from dbcpu.analysis.levels.unfinished_run import begin
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -47,27 +46,25 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
     return RunRecord(header, tuple(kept)), course.result()
 
 
-def with_soak(analysis: Analysis, header: Header, soak: Soak, rounds: int) -> Analysis:
-    """The soak's course, and its verdict; ``rounds``: all of the run, of which some are explained."""
-    said = begin(header, rounds) + _soaked(soak, analysis)
-    verdict = f"{said} {meanwhile(analysis)}".rstrip()
+def with_soak(analysis: Analysis, soak: Soak) -> Analysis:
+    """The soak's course, and its verdict."""
+    verdict = f"{_soaked(soak, analysis)} {meanwhile(analysis)}".rstrip()
     return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
 
 
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     """The same for a pool and for several targets; other runs are as they were."""
     kind = record.header.plan.experiment
-    begun = begin(record.header, len(record.rounds))
     if kind == "pool":
         sessions = timed(record)
         found, analysis = pool(record, sessions), by_whole_rounds(analysis, record, sessions)
         said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis) + _in_turn(found)
-        verdict = f"{begun}{said} {meanwhile(analysis)}".rstrip()
+        verdict = f"{said} {meanwhile(analysis)}".rstrip()
         return replace(analysis, pool=found, verdict=verdict, experiment=_pool_conclusion(found), capacity=None)
     if kind == "together":
         both = together(record, timed(record))
         said, conclusion = _beside(both, analysis), _together_conclusion(both)
-        verdict = f"{begun}{said} {meanwhile(analysis)}".rstrip()
+        verdict = f"{said} {meanwhile(analysis)}".rstrip()
         return replace(analysis, together=both, verdict=verdict, experiment=conclusion, capacity=None)
     return analysis
 
