@@ -278,7 +278,12 @@ def inconclusive(given: CheckInput) -> Finding | None:
 
 
 def impossible_figures(given: CheckInput) -> Finding | None:
-    """More throughput than so many sessions alone could have: the baseline, and all that rests on it, is wrong."""
+    """More throughput than so many sessions alone could have: the baseline, and all that rests on it, is wrong.
+
+    Rates of sessions that hold a job which waits are no throughput together, see ``experiments.pool``.
+    """
+    if given.record.header.plan.blocking:
+        return None
     seen = [(over_ideal(each, given.vcpus), each.level) for each in given.levels if each.level > 1]
     fast = [each for each in seen if each[0] > EQUAL]
     if not fast:

@@ -9,8 +9,10 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.experiments import thinned
+from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
@@ -37,9 +39,15 @@ class Measured(Struct, frozen=True):
 
 
 def measured(name: str, record: RunRecord, variant: str | None = None) -> Measured:
-    """Explain one variant. Raises UsageError when it has no valid round, UnknownName when there is no such variant."""
+    """Explain one variant. Raises UsageError when it has no valid round, UnknownName when there is no such variant.
+
+    Of a pool throughput is of whole rounds, as on its own page.
+    """
     whole, record = record, one_variant(record, variant)
-    rounds = figures_by_round(record)
+    apart = levels_apart(record, timed(record))
+    rounds = tuple(
+        replace(each, throughput=each.makespan) if each.level in apart else each for each in figures_by_round(record)
+    )
     if not rounds:
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
@@ -51,7 +59,10 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
 
 
 def _explained(part: RunRecord, whole: RunRecord) -> Analysis:
-    return of_whole_run(explain_variant(part), whole.header, len(whole.rounds))
+    found = explain_variant(part)
+    if part.header.plan.experiment == "pool":
+        found = by_whole_rounds(found, part, timed(part))
+    return of_whole_run(found, whole.header, len(whole.rounds))
 
 
 def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:

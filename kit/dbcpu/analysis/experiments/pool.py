@@ -70,17 +70,22 @@ def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Ti
     Rates of sessions that hold a job which waits, or that computed one after the other, cannot be added: each may have
     had a CPU that the others left, and their sum is more than the CPUs can do. Nor has such a sum a curve.
     """
-    apart = {
-        (each.level, each.variant)
-        for each, members in by_round(sessions)
-        if each.level > 1 and (record.header.plan.blocking or _never_together(members))
-    }
+    apart = levels_apart(record, sessions)
     if not apart:
         return analysis
-    levels = tuple(
-        _whole(each) if (each.level, each.variant) in apart and each.sessions else each for each in analysis.levels
-    )
+    levels = tuple(_whole(each) if each.level in apart and each.sessions else each for each in analysis.levels)
     return replace(analysis, levels=levels, scaling=Scaling((), None, None))
+
+
+def levels_apart(record: RunRecord, sessions: Sequence[Timed]) -> frozenset[int]:
+    """The levels of a pool whose sessions did not compute all at once; none of another run."""
+    if record.header.plan.experiment != "pool":
+        return frozenset()
+    return frozenset(
+        each.level
+        for each, members in by_round(sessions)
+        if each.level > 1 and (record.header.plan.blocking or _never_together(members))
+    )
 
 
 def _never_together(members: Sequence[Timed]) -> bool:

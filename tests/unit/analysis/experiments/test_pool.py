@@ -5,6 +5,7 @@ import csv
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.errors import UsageError
@@ -206,7 +207,9 @@ def test_rates_of_sessions_that_did_not_compute_at_once_are_not_added() -> None:
         else each
         for each in run.rounds
     ]
-    levels = explain(replace(run, rounds=tuple(rounds))).levels
+    run = replace(run, rounds=tuple(rounds))
+    found = explain(run)
+    levels = found.levels
     alone = next(each for each in levels if each.level == 1)
     for each in levels:
         assert each.throughput is not None and each.makespan_throughput is not None and alone.throughput is not None
@@ -215,7 +218,13 @@ def test_rates_of_sessions_that_did_not_compute_at_once_are_not_added() -> None:
             assert each.throughput == each.makespan_throughput
             assert each.ideal_throughput is not None
             assert each.efficiency == pytest.approx(each.throughput / each.ideal_throughput)
-    assert explain(replace(run, rounds=tuple(rounds))).scaling.effective_cores is None
+    assert found.scaling.effective_cores is None
+    assert "baseline-too-slow" not in {each.code for each in found.findings}
+    compared = measured("a", run)
+    assert {each.level: each.throughput for each in compared.analysis.levels if each.level > 1} == {
+        each.level: each.makespan_throughput for each in levels if each.level > 1
+    }
+    assert all(each.throughput == each.makespan for each in compared.rounds if each.level > 1)
 
 
 def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:
