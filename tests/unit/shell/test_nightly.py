@@ -35,7 +35,7 @@ case $1 in
         echo "          ${FAKE_STATUS:-complete}"
         echo "host      db1, bare metal"
         if [ -n "${FAKE_REPORT:-}" ]; then
-            echo "dbcpu: the report could not be written: No space left on device" >&2
+            echo "dbcpu: the report could not be written: No space left on device; give another folder with --out" >&2
             exit 3
         fi ;;
     check)
@@ -314,7 +314,7 @@ def test_a_run_without_its_report_is_checked_and_kept(night: Night, checked: str
     found, out, errors = night.run("box", FAKE_REPORT="none", FAKE_CHECK=checked)
     assert (found, "box: max/min at N=2" in out, "report in" in out) == (code, checked == "1", False)
     said = "box was measured, and its report is missing: the report could not be written: No space left on device"
-    assert errors == f"nightly: {said}; -s names another folder\n"
+    assert errors == f"nightly: {said}; see -s\n"
     assert [call.split()[0] for call in night.calls()] == ["run", "check", "show", "delete"]
     assert night.told("dbcpu-box.prom").startswith("dbcpu_run_info{")
     assert not list((night.state / "reports").iterdir())
