@@ -41,7 +41,7 @@ TRACE = 1e-9
 """Of a matrix, added to its diagonal."""
 IN_CACHE = 40_000
 """Places times levels that are solved at once: more would go to memory and back at each step."""
-
+Counts = npt.NDArray[np.intp]
 
 FORMS = tuple(
     CurveForm(knees, flat, turbo, held)
@@ -288,7 +288,7 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
         return np.full(len(grid), n.size >= 3)
     at = edges(form, grid)
 
-    def up_to(place: Floats) -> npt.NDArray[np.intp]:
+    def up_to(place: Floats) -> Counts:
         return n.searchsorted(place, side="right")
 
     to_first, beyond = up_to(at.first * 1.001), up_to(at.first * MIN_BEYOND)

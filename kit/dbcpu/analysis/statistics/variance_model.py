@@ -23,6 +23,7 @@ UNKNOWN = 0.02
 MIN_SPREAD = 1e-4
 """Rounds that agree better than this do so by chance."""
 PASSES, BISECTIONS = 3, 40
+Mask = npt.NDArray[np.bool_]
 
 
 def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[Chance, ...]:
@@ -51,7 +52,7 @@ def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
             chi2 += square / (own + more)
         return chi2 > spare
 
-    def are_too_little(added: Floats) -> npt.NDArray[np.bool_]:
+    def are_too_little(added: Floats) -> Mask:
         return np.asarray((squares / (known + added[:, None] ** 2)).sum(axis=1) > spare)
 
     # Few are added in the same order by both, and sooner by Python.
