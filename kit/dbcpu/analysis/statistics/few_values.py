@@ -9,6 +9,8 @@ from operator import add
 
 import numpy as np
 
+from dbcpu.analysis.statistics.cumulative import Floats
+
 IN_ORDER = 8
 """NumPy adds fewer values than these one after the other, and more of them in parts."""
 
@@ -16,6 +18,11 @@ IN_ORDER = 8
 def total(values: Sequence[float]) -> float:
     """Their sum."""
     return reduce(add, values, 0.0) if len(values) < IN_ORDER else float(np.sum(values))
+
+
+def sum_of(values: Floats) -> float:
+    """The sum of an array's values."""
+    return total(values.tolist()) if values.size < IN_ORDER else float(values.sum())
 
 
 def mean(values: Sequence[float]) -> float:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.few_values import sum_of
 from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge, columns, edges, parts
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.analysis.statistics.variance_model import added_noise
@@ -238,7 +239,7 @@ def _fitted(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found)
         found.places,
         tuple(exact.tolist()),
         found.chi2,
-        math.sqrt((residual**2).sum() / y.size),
+        math.sqrt(sum_of(residual**2) / y.size),
         most,
     )
     return hinge, residual

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.few_values import IN_ORDER, total
+from dbcpu.analysis.statistics.few_values import IN_ORDER, sum_of, total
 from dbcpu.analysis.statistics.few_values import mean as mean_of
 from dbcpu.analysis.statistics.few_values import variance as variance_of
 from dbcpu.analysis.statistics.halving import halved, halved_singly
@@ -41,7 +41,7 @@ def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> t
 def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
     """What is to be added to the noise, squared, that chi squared is ``spare``; 0 if it is no more without."""
     squares, known = residuals**2, noise**2
-    if spare <= 0 or (squares / known).sum() <= spare:
+    if spare <= 0 or sum_of(squares / known) <= spare:
         return 0.0
     most = float(np.abs(residuals).max()) * residuals.size
     few = list(zip(squares.tolist(), known.tolist(), strict=True))
