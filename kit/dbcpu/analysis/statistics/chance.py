@@ -98,6 +98,6 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
     for _ in range(steps):
         near = np.minimum(apart, far * square)
         before, square = square, np.add.reduce(near if weight is None else weight * near) / whole
-        if (square == before).all():
+        if square.tolist() == before.tolist():
             break
     return np.asarray(square)

@@ -105,8 +105,10 @@ def _around(axis: Floats, good: Floats, n: Floats) -> Floats:
 
 def _crossing(axis: Floats, places: Floats, chi2: Floats, most: float) -> Interval:
     """Where the profile of one knee, the least chi squared of all curves that have it, crosses ``most``."""
-    known = [(knee, float(chi2[here].min())) for knee in axis if (here := places == knee).any()]
-    profile = np.array(known)
+    least: dict[float, float] = {}
+    for knee, own in zip(places.tolist(), chi2.tolist(), strict=True):
+        least[knee] = min(own, least.get(knee, own))
+    profile = np.array([(knee, least[knee]) for knee in axis.tolist() if knee in least])
     good = np.flatnonzero(profile[:, 1] <= most)
     if not good.size:
         return Interval(float(places[chi2 <= most].min()), float(places[chi2 <= most].max()))
