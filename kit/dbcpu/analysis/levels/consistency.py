@@ -270,12 +270,12 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
-        elapsed = [each.elapsed_s for each in views]
-        lost = [each.counted_s for each in views]
-        if elapsed and all(elapsed) and None not in lost:
+        both = [(each.elapsed_s, each.counted_s) for each in views]
+        known = [(took_s, lost_s) for took_s, lost_s in both if took_s and lost_s is not None]
+        if known and len(known) == len(both):
             # A wait that began before the release may be longer than a very short session.
-            work_s = [max(took_s - lost_s, took_s / COUNTED_LIMIT) for took_s, lost_s in zip(elapsed, lost, strict=True)]
-            factors = [took_s / own_s for took_s, own_s in zip(elapsed, work_s, strict=True)]
+            work_s = [max(took_s - lost_s, took_s / COUNTED_LIMIT) for took_s, lost_s in known]
+            factors = [took_s / own_s for (took_s, _), own_s in zip(known, work_s, strict=True)]
             slowdowns.append(median(factors))
             explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
             ratios.append(max(1.0, max(factors) / min(factors) / explained))

@@ -70,20 +70,6 @@ class WatchedRound(Struct, frozen=True):
         return cls(round_, bounds, poll_hz(round_), stretches(round_))
 
     @property
-    def extent(self) -> tuple[float, float]:
-        """The first and the last moment of all that is known of it."""
-        moments = [*self.round.timeline_s[:1], *self.round.timeline_s[-1:]]
-        if self.round.sessions:
-            # NaN only if all are.
-            ends = np.fmin.reduce(self.bounds.starts_s), np.fmax.reduce(self.bounds.ends_s)
-            moments += [float(each) for each in ends if not math.isnan(each)]
-        if self.stretches.from_s.size:
-            moments += [float(np.minimum.reduce(self.stretches.from_s)), float(np.maximum.reduce(self.stretches.to_s))]
-        for each in self.round.witness.cpus if self.round.witness else ():
-            moments += [at_us / 1e6 for at_us in (*each.at_us[:1], *each.at_us[-1:])]
-        return min(moments, default=0.0), max(moments, default=0.0)
-
-    @property
     def cpus(self) -> set[int]:
         """CPUs that anything is known of."""
         return {*self.stretches.cpu.tolist(), *(row.cpu for row in self.round.cpu_timeline)}
@@ -284,11 +270,33 @@ def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:
 def _starts(rounds: Sequence[WatchedRound]) -> list[float]:
     """Of each round: 0 for the first, whose times stay as they are."""
     starts, end_s = list[float](), 0.0
-    for each in rounds:
-        first_s, last_s = each.extent
+    for first_s, last_s in _extents(rounds):
         starts.append(end_s + GAP_S - first_s if starts else 0.0)
         end_s = starts[-1] + last_s
     return starts
+
+
+def _extents(rounds: Sequence[WatchedRound]) -> Iterator[tuple[float, float]]:
+    """Of each round: the first and the last moment of all that is known of it."""
+    bounds, rows = [each.bounds for each in rounds], [each.stretches for each in rounds]
+    of_all = (
+        of_each(np.fmin, [each.starts_s for each in bounds]), of_each(np.fmax, [each.ends_s for each in bounds]),
+        of_each(np.fmin, [each.from_s for each in rows]), of_each(np.fmax, [each.to_s for each in rows]),
+    )  # fmt: skip
+    for each, *ends in zip((each.round for each in rounds), *map(np.ndarray.tolist, of_all), strict=True):
+        moments = [*each.timeline_s[:1], *each.timeline_s[-1:], *(end for end in ends if not math.isnan(end))]
+        for one in each.witness.cpus if each.witness else ():
+            moments += [at_us / 1e6 for at_us in (*one.at_us[:1], *one.at_us[-1:])]
+        yield min(moments, default=0.0), max(moments, default=0.0)
+
+
+def of_each(reduction: np.ufunc, parts: Sequence[Floats]) -> Floats:
+    """What ``reduction`` makes of each part; NaN of an empty one."""
+    sizes = np.array([part.size for part in parts])
+    found, some = np.full(len(parts), np.nan), sizes > 0
+    if some.any():
+        found[some] = reduction.reduceat(np.concatenate(parts), (sizes.cumsum() - sizes)[some])
+    return found
 
 
 def _by_process(each: WatchedRound) -> dict[int, float]:

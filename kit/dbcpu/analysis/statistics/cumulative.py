@@ -74,6 +74,11 @@ class Curves:
 NO_CURVES = Curves.of({})
 
 
+def or_zero(values: Floats) -> Floats:
+    """The same with 0 for NaN."""
+    return np.where(np.isnan(values), 0.0, values)
+
+
 def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
     """For each key the cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
