@@ -71,10 +71,10 @@ def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> R
                 alone = ~_covered(at_s, on_cpu[sibling])
                 at_s, ns = at_s[alone], ns[alone]
         covered = np.zeros(at_s.size, dtype=np.bool_)
-        for session, from_s, to_s in zip(*map(np.ndarray.tolist, here), strict=True):
-            within = (at_s >= from_s) & (at_s <= to_s)
-            beside.setdefault(session, []).append(ns[within])
-            covered |= within
+        firsts, ends = at_s.searchsorted(here.from_s), at_s.searchsorted(here.to_s, side="right")
+        for session, first, end in zip(here.session.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+            beside.setdefault(session, []).append(ns[first:end])
+            covered[first:end] = True
         busy[cpu] = ns[covered]
     return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
 
@@ -88,7 +88,7 @@ class _Runs(NamedTuple):
 
     @classmethod
     def of(cls, rows: Stretches, cpu: int) -> "_Runs":
-        own = np.flatnonzero(rows.runnable & (rows.cpu == cpu))
+        own = rows.runnable & (rows.cpu == cpu)
         return cls(rows.session[own], rows.from_s[own], rows.to_s[own])
 
 

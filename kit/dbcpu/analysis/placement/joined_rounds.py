@@ -28,7 +28,7 @@ PIECE_WHOLE = 1.4
 
 
 class Pieces(NamedTuple):
-    """Of the witness on one CPU: when each ended, in seconds after the release, and its CPU time in ns."""
+    """Of the witness on one CPU: when each ended, in seconds after the release and rising, and its CPU time in ns."""
 
     cpu: int
     at_s: Floats
