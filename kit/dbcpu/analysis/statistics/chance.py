@@ -94,10 +94,11 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
     """The variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``; by column."""
     square = column_medians(apart) * NORMAL_CONSISTENT**2
     square = np.where(square > 0, square, apart.mean(axis=0))
-    far, whole = bend**2, bent * freedom
+    far, whole, is_one = bend**2, bent * freedom, apart.ndim == 1
     for _ in range(steps):
         near = np.minimum(apart, far * square)
-        before, square = square, np.add.reduce(near if weight is None else weight * near) / whole
-        if square.tolist() == before.tolist():
+        near = near if weight is None else weight * near
+        before, square = square, (few_values.sum_of(near) if is_one else np.add.reduce(near)) / whole
+        if (square == before) if is_one else (square == before).all():
             break
     return np.asarray(square)
