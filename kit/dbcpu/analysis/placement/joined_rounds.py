@@ -283,11 +283,17 @@ def _extents(rounds: Sequence[WatchedRound]) -> Iterator[tuple[float, float]]:
         of_each(np.fmin, [each.starts_s for each in bounds]), of_each(np.fmax, [each.ends_s for each in bounds]),
         of_each(np.fmin, [each.from_s for each in rows]), of_each(np.fmax, [each.to_s for each in rows]),
     )  # fmt: skip
-    for each, *ends in zip((each.round for each in rounds), *map(np.ndarray.tolist, of_all), strict=True):
-        moments = [*each.timeline_s[:1], *each.timeline_s[-1:], *(end for end in ends if not math.isnan(end))]
-        for one in each.witness.cpus if each.witness else ():
-            moments += [at_us / 1e6 for at_us in (*one.at_us[:1], *one.at_us[-1:])]
+    for each, *ends in zip(rounds, *map(np.ndarray.tolist, of_all), strict=True):
+        moments = [*_stamped(each.round), *(end for end in ends if not math.isnan(end))]
         yield min(moments, default=0.0), max(moments, default=0.0)
+
+
+@kept
+def _stamped(round_: Round) -> tuple[float, ...]:
+    """The first and the last moment of its timeline, and of the pieces of the witness on each CPU."""
+    pieces = [each.at_us for each in round_.witness.cpus] if round_.witness else []
+    ends_us = [end_us for at_us in pieces for end_us in (*at_us[:1], *at_us[-1:])]
+    return (*round_.timeline_s[:1], *round_.timeline_s[-1:], *(end_us / 1e6 for end_us in ends_us))
 
 
 def of_each(reduction: np.ufunc, parts: Sequence[Floats]) -> Floats:
