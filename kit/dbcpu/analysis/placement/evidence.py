@@ -128,8 +128,8 @@ class Placement:
         none = np.zeros(known.size)
 
         def of(name: str, counted: Mask | None = None) -> Floats:
-            found = total.get(name, none)
-            seen = np.where(known & (found > 0), found, 0.0)
+            found = total.get(name)
+            seen = none if found is None else np.where(known & (found > 0), found, 0.0)
             return seen if counted is None else np.where(counted, seen, np.nan)
 
         own_s, cycles = of("own_s"), of("cycles")
