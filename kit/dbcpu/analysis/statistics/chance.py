@@ -5,8 +5,9 @@ Stat. Appl. Genet. Mol. Biol. 3, 2004 (moderated variance); Cohen, "Statistical 
 Sciences", 2nd ed., ch. 2 (the least difference that is seen).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -95,10 +96,10 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
     square = column_medians(apart) * NORMAL_CONSISTENT**2
     square = np.where(square > 0, square, apart.mean(axis=0))
     far, whole, is_one = bend**2, bent * freedom, apart.ndim == 1
+    added: Callable[[Floats], Any] = few_values.sum_of if is_one else np.add.reduce
     for _ in range(steps):
         near = np.minimum(apart, far * square)
-        near = near if weight is None else weight * near
-        before, square = square, (few_values.sum_of(near) if is_one else np.add.reduce(near)) / whole
+        before, square = square, added(near if weight is None else weight * near) / whole
         if (square == before) if is_one else (square == before).all():
             break
     return np.asarray(square)
