@@ -32,7 +32,7 @@ from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SessionView, Words
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, or_zero
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round
 
@@ -127,7 +127,7 @@ class _Explained(Struct, frozen=True):
         With steal and interrupts that are in the CPU time; of a gap what one session alone does not have.
         """
         of, met = self.of, self.of.evidence
-        asleep_s, stolen_s = np.nan_to_num(self.split.gap_s), np.nan_to_num(met.steal_s)
+        asleep_s, stolen_s = or_zero(self.split.gap_s), or_zero(met.steal_s)
         off_s = np.maximum(0.0, np.maximum(asleep_s, stolen_s + met.irq_s))
         lost_s = np.minimum(of.delay_s + off_s, of.elapsed_s)
         lost_s = np.where(np.isnan(of.cpu_s), np.nan, lost_s)
@@ -252,7 +252,7 @@ def _shares(of: Sessions, on: Mask, split: Loss) -> Shares:
     throttled, off = whole & (split.throttled_s > 0), whole & (split.gap_s > 0)
     # Of rows that there are none of, a rule has nothing to divide.
     if inflated.any():
-        left = of.counted.beyond(np.nan_to_num(split.gap_s))
+        left = of.counted.beyond(or_zero(split.gap_s))
         shares.add(evidence_rules.inflation(inflated, split.inflation_s, left, of))
     shares.add([_unsplit(on & counted & ~whole, split.unsplit_s)])
     if queued.any():

@@ -14,7 +14,7 @@ from dbcpu.analysis.causes.shares import Share, Words
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, or_zero
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
 from dbcpu.record import UNLISTED, Foreign
 
@@ -88,7 +88,7 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[Share]:
 
 def behind_others_s(queue_s: Floats, elapsed_s: Floats, met: Evidence) -> Floats:
     """How much of that wait ``queueing`` puts down to other processes."""
-    foreign_s, sessions_s = np.nan_to_num(met.foreign_cpu_s), _sessions_s(met)
+    foreign_s, sessions_s = or_zero(met.foreign_cpu_s), _sessions_s(met)
     known = _is_watched(met, elapsed_s) & ~_is_empty(met, sessions_s + foreign_s, queue_s) & (foreign_s > 0)
     return np.divide(queue_s * foreign_s, sessions_s + foreign_s, out=np.zeros_like(queue_s), where=known)
 
@@ -212,7 +212,7 @@ def _placed(on: Mask, rest_s: Floats, more: Words, of: Sessions) -> list[Share]:
     too short for the loss does not explain it.
     """
     met, sibling_s = of.evidence, of.evidence.sibling_s
-    remote_s = np.nan_to_num(met.remote_s)
+    remote_s = or_zero(met.remote_s)
 
     def remote_words(row: int) -> str:
         return f"ran {seconds(remote_s[row])} on another NUMA node than its memory: {more(row)}"

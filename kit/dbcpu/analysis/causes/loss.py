@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dbcpu.analysis.placement.residency import Mask
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, or_zero
 
 
 class Alone(NamedTuple):
@@ -50,7 +50,7 @@ def loss(elapsed_s: Floats, cpu_s: Floats, delay_s: Floats, throttled_s: Floats,
     counted = ~np.isnan(inflation_s) & ~np.isnan(delay_s)
     queue_s = np.where(counted, delay_s - throttled_s - alone.queue_s, np.nan)
     beyond_s = np.where(counted, throttled_s - alone.throttled_s, np.nan)
-    unsplit_s = np.where(counted, 0.0, total_s - np.nan_to_num(inflation_s))
+    unsplit_s = np.where(counted, 0.0, total_s - or_zero(inflation_s))
     return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, unsplit_s)
 
 

@@ -21,7 +21,7 @@ from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, or_zero
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
@@ -185,7 +185,7 @@ class Sessions:
     @cached_property
     def pace_s(self) -> Floats:
         """Of the CPU time: what their CPUs' pace explains, below 0 where they were faster than for single sessions."""
-        return np.where(self.pace.known, np.nan_to_num(self.cpu_s) * (1 - 1 / self.pace.slower), 0.0)
+        return np.where(self.pace.known, or_zero(self.cpu_s) * (1 - 1 / self.pace.slower), 0.0)
 
     @property
     def less_stolen_s(self) -> Floats:
@@ -197,12 +197,12 @@ class Sessions:
     def counted(self) -> Counted:
         """What the host counted beyond what a single session loses."""
         met, alone = self.evidence, self._single
-        steal_s = np.nan_to_num(met.steal_s)
+        steal_s = or_zero(met.steal_s)
         some = met.known & (self.executions > 0) & ((steal_s > 0) | (met.irq_s > 0) | (met.mhz > 0))
         slow_s = np.zeros(len(self))
         if alone.mhz:
-            share = np.nan_to_num(np.maximum(0.0, 1 - met.mhz / alone.mhz))
-            slow_s = np.where(some, np.nan_to_num(self.cpu_s) * share, 0.0)
+            share = or_zero(np.maximum(0.0, 1 - met.mhz / alone.mhz))
+            slow_s = np.where(some, or_zero(self.cpu_s) * share, 0.0)
         return Counted(
             np.where(some, np.maximum(0.0, steal_s - alone.steal_s * self.executions), 0.0),
             np.where(some, np.maximum(0.0, met.irq_s - alone.irq_s * self.executions), 0.0),
@@ -245,7 +245,7 @@ class _Single(Struct, frozen=True):
         mhz = met.mhz[rows]
         mhz = mhz[~np.isnan(mhz)]
         return cls(
-            median(np.nan_to_num(met.steal_s[rows]) / executions),
+            median(or_zero(met.steal_s[rows]) / executions),
             median(met.irq_s[rows] / executions),
             median(mhz) if mhz.size else None,
         )

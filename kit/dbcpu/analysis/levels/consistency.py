@@ -270,16 +270,15 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
-        elapsed = [each.elapsed_s for each in views]
-        lost = [each.counted_s for each in views]
-        if elapsed and all(elapsed) and None not in lost:
-            elapsed_s = np.array(elapsed, dtype=np.float64)
+        both = [(each.elapsed_s, each.counted_s) for each in views]
+        known = [(took_s, lost_s) for took_s, lost_s in both if took_s and lost_s is not None]
+        if known and len(known) == len(both):
             # A wait that began before the release may be longer than a very short session.
-            work_s = np.maximum(elapsed_s - np.array(lost, dtype=np.float64), elapsed_s / COUNTED_LIMIT)
-            factors = elapsed_s / work_s
+            work_s = [max(took_s - lost_s, took_s / COUNTED_LIMIT) for took_s, lost_s in known]
+            factors = [took_s / own_s for (took_s, _), own_s in zip(known, work_s, strict=True)]
             slowdowns.append(median(factors))
             explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
-            ratios.append(max(1.0, float(factors.max() / factors.min()) / explained))
+            ratios.append(max(1.0, max(factors) / min(factors) / explained))
     if not slowdowns:
         return None
     return Counted(median(slowdowns), median(ratios), _upper(slowdowns))

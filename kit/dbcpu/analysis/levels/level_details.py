@@ -6,6 +6,7 @@ import numpy as np
 
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import LevelDetails
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.robust import median, quantile
 from dbcpu.record import Round
 
@@ -48,7 +49,7 @@ def utilisation(round_: Round) -> float | None:
         return None
     # Of a slice that began before the release, or ends after the last end, nobody knows when its CPUs were busy.
     inside = (edges[:-1] >= 0.0) & (edges[1:] <= end_s)
-    watched_s = float((edges[1:] - edges[:-1])[inside].sum())
+    watched_s = few_values.sum_of((edges[1:] - edges[:-1])[inside])
     if watched_s < max(MIN_ROUND_S, MIN_PART * end_s):
         return None
     rows = [row.busy_s for row in round_.cpu_timeline if len(row.busy_s) == inside.size]

@@ -15,7 +15,11 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.valid_sessions import Span
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
+
+BEGINS_ENDS = np.array([1, -1])
+"""How many sessions more run from then on."""
 
 
 class RoundWork(Struct, frozen=True, dict=True):
@@ -43,14 +47,14 @@ class RoundWork(Struct, frozen=True, dict=True):
     @cached_property
     def window_s(self) -> tuple[float, float]:
         """From when and until when all of them ran; it ends before it begins where they never did."""
-        return float(self.starts_s.max()), float(self.ends_s.min())
+        return max(self.starts_s.tolist()), min(self.ends_s.tolist())
 
     @cached_property
-    def _inside(self) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
+    def _inside(self) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
         """Which executions lie in that window, how much of each does, and how much was over when it ended."""
         start_s, end_s = self.window_s
         inside_s = np.minimum(self.to_s, end_s) - np.maximum(self.from_s, start_s)
-        which = np.flatnonzero(inside_s > 0)
+        which = inside_s > 0
         inside_s = inside_s[which]
         return which, inside_s, np.maximum(start_s - self.from_s[which], 0.0) + inside_s
 
@@ -62,17 +66,17 @@ class RoundWork(Struct, frozen=True, dict=True):
     def done(self, after_s: Floats) -> float:
         """The same where each would have taken so long beside all others after the window."""
         which, inside_s, over_s = self._inside
-        return float((inside_s / (over_s + after_s[which])).sum())
+        return few_values.sum_of(inside_s / (over_s + after_s[which]))
 
     @cached_property
     def together(self) -> tuple[Floats, npt.NDArray[np.int64]]:
         """For how long equally many sessions ran, one time after the other, and how many."""
         at_s = np.concatenate([self.starts_s, self.ends_s])
-        change = np.repeat([1, -1], self.starts_s.size)
+        change = BEGINS_ENDS.repeat(self.starts_s.size)
         order = np.lexsort((change, at_s))
-        running = np.cumsum(change[order])[:-1]
+        at_s, running = at_s[order], change[order].cumsum()[:-1]
         some = running > 0
-        return np.diff(at_s[order])[some], running[some]
+        return (at_s[1:] - at_s[:-1])[some], running[some]
 
 
 Work = Mapping[int, Sequence[RoundWork]]
@@ -120,12 +124,13 @@ def _after(work: RoundWork, pace: Callable[[int], float]) -> Floats:
     """Time from the first end of a session to that of each execution, as long as its work would take beside all."""
     ends = np.sort(work.ends_s)
     left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
-    ended_s = np.concatenate([[0.0], np.cumsum((ends[1:] - ends[:-1]) * left[1:] / left[0])])
+    ended_s = np.zeros(ends.size)
+    np.cumsum((ends[1:] - ends[:-1]) * left[1:] / left[0], out=ended_s[1:])
     return np.asarray(np.interp(work.to_s, ends, ended_s))
 
 
 def _conserved(work: RoundWork, rows: int, together: Floats) -> float:
     """All that was done, over the time that it would have taken had nobody ended early."""
     lasted_s, running = work.together
-    took_s = float((lasted_s * together[running]).sum())
+    took_s = few_values.sum_of(lasted_s * together[running])
     return rows * work.from_s.size * together.item(work.starts_s.size) / took_s / 1e6

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.pace.pieces import Stretch
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import quantile
@@ -54,17 +55,17 @@ class Speeds(Struct, frozen=True, dict=True):
     @cached_property
     def pieces(self) -> float:
         """In all."""
-        return float(self.weights.sum())
+        return few_values.sum_of(self.weights)
 
     @cached_property
     def mean(self) -> float:
         """Of all pieces."""
-        return float((self.values * self.weights).sum()) / self.pieces
+        return few_values.sum_of(self.values * self.weights) / self.pieces
 
     @cached_property
     def squares(self) -> float:
         """How much the stretches scatter about it: the sum over the pieces of the relative distance, squared."""
-        return float((self.weights * (self.values / self.mean - 1) ** 2).sum())
+        return few_values.sum_of(self.weights * (self.values / self.mean - 1) ** 2)
 
 
 def with_few(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
@@ -89,11 +90,11 @@ def pace_ratio(
         return None
     square = sum(each.squares for each in groups) / freedom
     weight = np.array([many[cpu].pieces for cpu in cpus])
-    weight = weight / weight.sum()
+    weight = weight / few_values.sum_of(weight)
     logs = np.log([few[cpu].mean / many[cpu].mean for cpu in cpus])
     squares = np.array([square / few[cpu].pieces + square / many[cpu].pieces for cpu in cpus])
-    error = float(np.sqrt((weight**2 * squares).sum()))
-    return PaceRatio(float((weight * logs).sum()), Chance(error, float(freedom)))
+    error = float(np.sqrt(few_values.sum_of(weight**2 * squares)))
+    return PaceRatio(few_values.sum_of(weight * logs), Chance(error, float(freedom)))
 
 
 def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:

@@ -6,11 +6,10 @@ on a sibling CPU that the host shows are left out: they would divide away what s
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, witness_pieces
 from dbcpu.analysis.placement.residency import Stretches
@@ -21,7 +20,7 @@ FEWEST = 15
 """Beside one session; with fewer its pace is less certain than its time."""
 
 
-class Stretch(Struct, frozen=True, dict=True):
+class Stretch(Struct, frozen=True):
     """Pieces on one CPU in one round: CPU time in ns by piece. ``sessions`` at work: 0 before the release."""
 
     order: int
@@ -29,10 +28,7 @@ class Stretch(Struct, frozen=True, dict=True):
     cpu: int
     sessions: int
     ns: Floats
-
-    @cached_property
-    def _speeds(self) -> dict[float, float]:
-        return {}
+    _speeds: dict[float, float] = field(default_factory=dict)
 
     def speed(self, exponent: float) -> float:
         """Mean of the pieces' speeds; several levels ask for it."""
@@ -74,9 +70,12 @@ def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> R
             if sibling in on_cpu:
                 alone = ~_covered(at_s, on_cpu[sibling])
                 at_s, ns = at_s[alone], ns[alone]
-        busy[cpu] = ns[_covered(at_s, here)]
-        for session, from_s, to_s in zip(*map(np.ndarray.tolist, here), strict=True):
-            beside.setdefault(session, []).append(ns[(at_s >= from_s) & (at_s <= to_s)])
+        covered = np.zeros(at_s.size, dtype=np.bool_)
+        firsts, ends = at_s.searchsorted(here.from_s), at_s.searchsorted(here.to_s, side="right")
+        for session, first, end in zip(here.session.tolist(), firsts.tolist(), ends.tolist(), strict=True):
+            beside.setdefault(session, []).append(ns[first:end])
+            covered[first:end] = True
+        busy[cpu] = ns[covered]
     return RoundPieces({key: np.concatenate(parts) for key, parts in beside.items()}, busy, idle)
 
 
@@ -89,7 +88,7 @@ class _Runs(NamedTuple):
 
     @classmethod
     def of(cls, rows: Stretches, cpu: int) -> "_Runs":
-        own = np.flatnonzero(rows.runnable & (rows.cpu == cpu))
+        own = rows.runnable & (rows.cpu == cpu)
         return cls(rows.session[own], rows.from_s[own], rows.to_s[own])
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
 from dbcpu.analysis.placement.occupancy import Occupancy
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Mask, Stretches
-from dbcpu.analysis.statistics.cumulative import Floats, Keys, spread_by
+from dbcpu.analysis.statistics.cumulative import Floats, Keys, or_zero, spread_by
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""
@@ -125,11 +125,12 @@ class Placement:
         """By session, from what all its stretches met."""
         joined = self.joined
         known = joined.bounds.known & np.array([bool(each.residency) for each in joined.sessions], dtype=np.bool_)
-        none, every = np.zeros(known.size), np.ones(known.size, dtype=np.bool_)
+        none = np.zeros(known.size)
 
-        def of(name: str, counted: Mask = every) -> Floats:
-            found = total.get(name, none)
-            return np.where(counted, np.where(known & (found > 0), found, 0.0), np.nan)
+        def of(name: str, counted: Mask | None = None) -> Floats:
+            found = total.get(name)
+            seen = none if found is None else np.where(known & (found > 0), found, 0.0)
+            return seen if counted is None else np.where(counted, seen, np.nan)
 
         own_s, cycles = of("own_s"), of("cycles")
         cpu_known, watched_cpus = joined.counted[joined.round_at], joined.has_timeline[joined.round_at]
@@ -160,7 +161,7 @@ class Placement:
 
     def _met(self, part: Stretches) -> dict[str, Floats]:
         """What these runnable stretches met, each on its CPU."""
-        on, own_s, length_s = (part.cpu, part.from_s, part.to_s), np.nan_to_num(part.cpu_s), part.length_s
+        on, own_s, length_s = (part.cpu, part.from_s, part.to_s), or_zero(part.cpu_s), part.length_s
         ran_s = self._ran.between(*on)
         foreign_s = self._foreign_s(*on, self.joined.round_at[part.session])
         # A stolen or interrupted moment hits whoever is running: in proportion to CPU time.

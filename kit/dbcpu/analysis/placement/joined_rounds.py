@@ -28,7 +28,7 @@ PIECE_WHOLE = 1.4
 
 
 class Pieces(NamedTuple):
-    """Of the witness on one CPU: when each ended, in seconds after the release, and its CPU time in ns."""
+    """Of the witness on one CPU: when each ended, in seconds after the release and rising, and its CPU time in ns."""
 
     cpu: int
     at_s: Floats
@@ -68,20 +68,6 @@ class WatchedRound(Struct, frozen=True):
     def as_polled(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
         """The same with ``stretches`` that begin and end as they were polled."""
         return cls(round_, bounds, poll_hz(round_), stretches(round_))
-
-    @property
-    def extent(self) -> tuple[float, float]:
-        """The first and the last moment of all that is known of it."""
-        moments = [*self.round.timeline_s[:1], *self.round.timeline_s[-1:]]
-        if self.round.sessions:
-            # NaN only if all are.
-            ends = np.fmin.reduce(self.bounds.starts_s), np.fmax.reduce(self.bounds.ends_s)
-            moments += [float(each) for each in ends if not math.isnan(each)]
-        if self.stretches.from_s.size:
-            moments += [float(np.minimum.reduce(self.stretches.from_s)), float(np.maximum.reduce(self.stretches.to_s))]
-        for each in self.round.witness.cpus if self.round.witness else ():
-            moments += [at_us / 1e6 for at_us in (*each.at_us[:1], *each.at_us[-1:])]
-        return min(moments, default=0.0), max(moments, default=0.0)
 
     @property
     def cpus(self) -> set[int]:
@@ -284,11 +270,39 @@ def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:
 def _starts(rounds: Sequence[WatchedRound]) -> list[float]:
     """Of each round: 0 for the first, whose times stay as they are."""
     starts, end_s = list[float](), 0.0
-    for each in rounds:
-        first_s, last_s = each.extent
+    for first_s, last_s in _extents(rounds):
         starts.append(end_s + GAP_S - first_s if starts else 0.0)
         end_s = starts[-1] + last_s
     return starts
+
+
+def _extents(rounds: Sequence[WatchedRound]) -> Iterator[tuple[float, float]]:
+    """Of each round: the first and the last moment of all that is known of it."""
+    bounds, rows = [each.bounds for each in rounds], [each.stretches for each in rounds]
+    of_all = (
+        of_each(np.fmin, [each.starts_s for each in bounds]), of_each(np.fmax, [each.ends_s for each in bounds]),
+        of_each(np.fmin, [each.from_s for each in rows]), of_each(np.fmax, [each.to_s for each in rows]),
+    )  # fmt: skip
+    for each, *ends in zip(rounds, *map(np.ndarray.tolist, of_all), strict=True):
+        moments = [*_stamped(each.round), *(end for end in ends if not math.isnan(end))]
+        yield min(moments, default=0.0), max(moments, default=0.0)
+
+
+@kept
+def _stamped(round_: Round) -> tuple[float, ...]:
+    """The first and the last moment of its timeline, and of the pieces of the witness on each CPU."""
+    pieces = [each.at_us for each in round_.witness.cpus] if round_.witness else []
+    ends_us = [end_us for at_us in pieces for end_us in (*at_us[:1], *at_us[-1:])]
+    return (*round_.timeline_s[:1], *round_.timeline_s[-1:], *(end_us / 1e6 for end_us in ends_us))
+
+
+def of_each(reduction: np.ufunc, parts: Sequence[Floats]) -> Floats:
+    """What ``reduction`` makes of each part; NaN of an empty one."""
+    sizes = np.array([part.size for part in parts])
+    found, some = np.full(len(parts), np.nan), sizes > 0
+    if some.any():
+        found[some] = reduction.reduceat(np.concatenate(parts), (sizes.cumsum() - sizes)[some])
+    return found
 
 
 def _by_process(each: WatchedRound) -> dict[int, float]:

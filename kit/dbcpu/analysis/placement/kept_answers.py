@@ -48,9 +48,10 @@ def kept(find: Callable[Concatenate[Round, Asked], Found]) -> Callable[Concatena
         if kept is None:
             return find(round_, *asked, **named)
         key = (find, id(round_), *asked, *named.items())
-        if key not in kept.found:
-            kept.found[key] = round_, find(round_, *asked, **named)
-        found: Found = kept.found[key][1]
+        answer = kept.found.get(key)
+        if answer is None:
+            answer = kept.found[key] = round_, find(round_, *asked, **named)
+        found: Found = answer[1]
         return found
 
     return known

@@ -18,6 +18,7 @@ from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats
 from dbcpu.analysis.statistics.robust import distinct
 
 Counts = npt.NDArray[np.int32]
+Cuts = npt.NDArray[np.intp]
 Interval = tuple[float, float]
 
 
@@ -220,7 +221,7 @@ class During:
         before = np.zeros(rate.size)
         np.cumsum((rate * (to_s - from_s))[:-1], out=before[1:])
 
-        def until(cut: npt.NDArray[np.intp], moments: Floats) -> Floats:
+        def until(cut: Cuts, moments: Floats) -> Floats:
             piece = first.searchsorted(rows + cut, side="right") - 1
             return np.asarray(before[piece] + rate[piece] * (moments - from_s[piece]))
 
@@ -228,7 +229,7 @@ class During:
         return until(high_cut, high_s) - until(low_cut, low_s)
 
     @staticmethod
-    def _places(times: Floats, moments: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+    def _places(times: Floats, moments: Floats) -> tuple[Cuts, Floats]:
         """The cut that each moment lies in, and the moment, within all cuts."""
         moments = np.clip(moments, times[0], times[-1])
         return np.clip(np.searchsorted(times, moments, side="right") - 1, 0, times.size - 2), moments

@@ -11,11 +11,11 @@ from itertools import chain
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, values_of
+from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, of_each, values_of
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.residency import Bounds
 from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
-from dbcpu.analysis.statistics.cumulative import Curves, spread_by
+from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 
@@ -132,12 +132,11 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
     is_place = places[np.minimum(places.searchsorted(runnable.cpu), places.size - 1)] == runnable.cpu
     runnable = runnable.where(runnable.runnable & is_place)
     occupancy = Occupancy(runnable, by_core(cores), _foreign(joined, cores))
-    windows = [_windows(each.bounds) for each in joined.rounds]
-    from_s, to_s, last_s = np.array(windows).T + joined.starts
+    from_s, to_s, last_s = _windows([each.bounds for each in joined.rounds]) + np.array(joined.starts)
     every_cpu = frozenset(cores)
     kinds, kind = joined.allowed
     usable = [every_cpu.intersection(one) or every_cpu for one in kinds]
-    total_s = np.zeros((5, len(windows)))
+    total_s = np.zeros((5, len(joined.rounds)))
     for cpus in dict.fromkeys(usable):
         same = [number for number, each in enumerate(usable) if each == cpus]
         own = runnable if len(same) == len(usable) else runnable.where(np.isin(kind, same)[runnable.session])
@@ -154,17 +153,16 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
         )
 
 
-def _windows(bounds: Bounds) -> tuple[float, float, float]:
-    """From when and until when all sessions of a round ran, and when the last of them ended.
+def _windows(rounds: Sequence[Bounds]) -> Floats:
+    """From when and until when all sessions of each round ran, and when the last of them ended, (3, rounds).
 
     Where they never ran all together: from when and until when any did.
     """
+    starts, ends = zip(*rounds, strict=True)
     # Without those that are NaN.
-    first_s, last_s = float(np.fmax.reduce(bounds.starts_s)), float(np.fmin.reduce(bounds.ends_s))
-    end_s = float(np.fmax.reduce(bounds.ends_s))
-    if last_s <= first_s:
-        first_s, last_s = float(np.fmin.reduce(bounds.starts_s)), end_s
-    return first_s, last_s, end_s
+    first_s, last_s, end_s = of_each(np.fmax, starts), of_each(np.fmin, ends), of_each(np.fmax, ends)
+    never = last_s <= first_s
+    return np.array([np.where(never, of_each(np.fmin, starts), first_s), np.where(never, end_s, last_s), end_s])
 
 
 def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[tuple[float, float]]]:

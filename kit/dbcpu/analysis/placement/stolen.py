@@ -9,12 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.placement.residency import Bounds, Span, Stretches, stretches
-from dbcpu.analysis.statistics.cumulative import Floats, slices, spread_by
+from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.record import Round
 
 
 def stolen_s(round_: Round, spans: Sequence[Span | None]) -> Floats:
     """Seconds by session, within its (start, end); 0 where its CPUs were not watched."""
+    if not any(any(row.steal_s) for row in round_.cpu_timeline):
+        return np.zeros(len(round_.sessions))
     return stolen_from(round_, stretches(round_).clipped(Bounds.of(spans)))
 
 
@@ -25,7 +27,7 @@ def stolen_from(round_: Round, rows: Stretches) -> Floats:
     if not stolen.keys.size:
         return found_s
     ran = rows.where(rows.runnable)
-    on, own_s = (ran.cpu, ran.from_s, ran.to_s), np.nan_to_num(ran.cpu_s)
+    on, own_s = (ran.cpu, ran.from_s, ran.to_s), or_zero(ran.cpu_s)
     ran_s = spread_by(ran.cpu, ran.from_s, ran.to_s, own_s).between(*on)
     mine = np.divide(own_s, ran_s, out=np.ones_like(own_s), where=(ran_s > 0) & (own_s > 0))
     np.add.at(found_s, ran.session, stolen.between(*on) * np.minimum(1.0, mine))

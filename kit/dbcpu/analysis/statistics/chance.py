@@ -5,8 +5,9 @@ Stat. Appl. Genet. Mol. Biol. 3, 2004 (moderated variance); Cohen, "Statistical 
 Sciences", 2nd ed., ch. 2 (the least difference that is seen).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -94,10 +95,11 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
     """The variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``; by column."""
     square = column_medians(apart) * NORMAL_CONSISTENT**2
     square = np.where(square > 0, square, apart.mean(axis=0))
-    far, whole = bend**2, bent * freedom
+    far, whole, is_one = bend**2, bent * freedom, apart.ndim == 1
+    added: Callable[[Floats], Any] = few_values.sum_of if is_one else np.add.reduce
     for _ in range(steps):
         near = np.minimum(apart, far * square)
-        before, square = square, np.add.reduce(near if weight is None else weight * near) / whole
-        if (square == before).all():
+        before, square = square, added(near if weight is None else weight * near) / whole
+        if (square == before) if is_one else (square == before).all():
             break
     return np.asarray(square)

@@ -63,15 +63,18 @@ class Curves:
         if not self.keys.size:
             return np.zeros_like(from_s)
         lane = np.minimum(self.keys.searchsorted(keys), self.keys.size - 1)
-        return np.asarray((self._at(lane, to_s) - self._at(lane, from_s)) * (self.keys[lane] == keys))
-
-    def _at(self, lane: Keys, moments: Floats) -> Floats:
         first = self._first[lane]
-        within = np.minimum(np.maximum(moments, first), self._last[lane]) - first
-        return np.asarray(np.interp(within + self._begin[lane], self._times, self._values))
+        within = np.minimum(np.maximum((from_s, to_s), first), self._last[lane]) - first
+        before, after = np.interp(within + self._begin[lane], self._times, self._values)
+        return np.asarray((after - before) * (self.keys[lane] == keys))
 
 
 NO_CURVES = Curves.of({})
+
+
+def or_zero(values: Floats) -> Floats:
+    """The same with 0 for NaN."""
+    return np.where(np.isnan(values), 0.0, values)
 
 
 def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:

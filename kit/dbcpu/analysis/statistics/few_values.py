@@ -9,18 +9,31 @@ from operator import add
 
 import numpy as np
 
-IN_ORDER = 8
-"""NumPy adds fewer values than these one after the other, and more of them in parts."""
+from dbcpu.analysis.statistics.cumulative import Floats
+
+IN_ORDER, FEW = 8, 16
+"""NumPy adds fewer values than the first one after the other. Of fewer than the second it adds eight in pairs, pairs of
+these and so on, and then the others one after the other; more of them in parts."""
 
 
 def total(values: Sequence[float]) -> float:
     """Their sum."""
-    return reduce(add, values, 0.0) if len(values) < IN_ORDER else float(np.sum(values))
+    if len(values) < IN_ORDER:
+        return reduce(add, values, 0.0)
+    if len(values) < FEW:
+        a, b, c, d, e, f, g, h, *others = values
+        return reduce(add, others, ((a + b) + (c + d)) + ((e + f) + (g + h)))
+    return float(np.sum(values))
+
+
+def sum_of(values: Floats) -> float:
+    """The sum of an array's values."""
+    return total(values.tolist()) if values.size < FEW else float(values.sum())
 
 
 def mean(values: Sequence[float]) -> float:
     """Of at least one."""
-    return total(values) / len(values) if len(values) < IN_ORDER else float(np.mean(values))
+    return total(values) / len(values)
 
 
 def squares(values: Sequence[float]) -> float:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.few_values import sum_of
 from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge, columns, edges, parts
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.analysis.statistics.variance_model import added_noise
@@ -41,7 +42,7 @@ TRACE = 1e-9
 """Of a matrix, added to its diagonal."""
 IN_CACHE = 40_000
 """Places times levels that are solved at once: more would go to memory and back at each step."""
-
+Counts = npt.NDArray[np.intp]
 
 FORMS = tuple(
     CurveForm(knees, flat, turbo, held)
@@ -238,7 +239,7 @@ def _fitted(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found)
         found.places,
         tuple(exact.tolist()),
         found.chi2,
-        math.sqrt((residual**2).sum() / y.size),
+        math.sqrt(sum_of(residual**2) / y.size),
         most,
     )
     return hinge, residual
@@ -288,7 +289,7 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
         return np.full(len(grid), n.size >= 3)
     at = edges(form, grid)
 
-    def up_to(place: Floats) -> npt.NDArray[np.intp]:
+    def up_to(place: Floats) -> Counts:
         return n.searchsorted(place, side="right")
 
     to_first, beyond = up_to(at.first * 1.001), up_to(at.first * MIN_BEYOND)

@@ -43,6 +43,7 @@ def intervals(
     """95 % intervals around ``best``, which was fitted to these ``rates`` (in rates of one session alone).
 
     Args:
+        levels: rising.
         errors: relative standard error of each rate (``hinge.settled``), from ``freedom`` (at least 1) degrees.
         ends: the gain is taken from the first to the second of these levels; None: from knee to knee, if there are two.
     """
@@ -93,20 +94,22 @@ def _solved(
 
 
 def _axis(low: float, high: float, n: Floats, axes: int) -> Floats:
-    return np.linspace(max(low, float(n.min())), min(high, float(n.max())), STEPS[axes])
+    return np.linspace(max(low, float(n[0])), min(high, float(n[-1])), STEPS[axes])
 
 
 def _around(axis: Floats, good: Floats, n: Floats) -> Floats:
     """A finer axis over the knees that are good enough, and a step beyond."""
     step = axis[1] - axis[0]
     low, high = float(good.min()) - step, float(good.max()) + step
-    return np.linspace(max(low, float(n.min())), min(high, float(n.max())), axis.size)
+    return np.linspace(max(low, float(n[0])), min(high, float(n[-1])), axis.size)
 
 
 def _crossing(axis: Floats, places: Floats, chi2: Floats, most: float) -> Interval:
     """Where the profile of one knee, the least chi squared of all curves that have it, crosses ``most``."""
-    known = [(knee, float(chi2[here].min())) for knee in axis if (here := places == knee).any()]
-    profile = np.array(known)
+    least: dict[float, float] = {}
+    for knee, own in zip(places.tolist(), chi2.tolist(), strict=True):
+        least[knee] = min(own, least.get(knee, own))
+    profile = np.array([(knee, least[knee]) for knee in axis.tolist() if knee in least])
     good = np.flatnonzero(profile[:, 1] <= most)
     if not good.size:
         return Interval(float(places[chi2 <= most].min()), float(places[chi2 <= most].max()))

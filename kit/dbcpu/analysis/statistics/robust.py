@@ -46,18 +46,18 @@ def expected_range(count: int) -> float:
 
 def median(values: Sequence[float] | Floats) -> float:
     """The middle one, or the mean of the middle two; NaN where one is."""
-    ordered = _few_in_order(values) if len(values) < MANY else np.sort(np.asarray(values, dtype=np.float64), axis=None)
+    ordered: Sequence[float] | Floats
+    if len(values) < MANY:
+        ordered = sorted(values.ravel().tolist() if isinstance(values, np.ndarray) else map(float, values))
+        # The sum is NaN where a value is, and costs less than to look at each of them.
+        unknown = math.isnan(sum(ordered)) and any(map(math.isnan, ordered))
+    else:
+        ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
+        unknown = math.isnan(ordered[-1])
     half, odd = divmod(len(ordered), 2)
-    if not len(ordered) or math.isnan(ordered[-1]):
+    if unknown or not len(ordered):
         return math.nan
     return float(ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2)
-
-
-def _few_in_order(values: Sequence[float] | Floats) -> Sequence[float]:
-    """A NaN comes last, as NumPy sorts it."""
-    given: list[float] = values.ravel().tolist() if isinstance(values, np.ndarray) else list(map(float, values))
-    # The sum is NaN where a value is, and costs less than to look at each of them.
-    return sorted(given, key=lambda each: (math.isnan(each), each)) if math.isnan(sum(given)) else sorted(given)
 
 
 def column_medians(values: Floats) -> Floats:

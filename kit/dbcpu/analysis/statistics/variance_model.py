@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.few_values import IN_ORDER, total
+from dbcpu.analysis.statistics.few_values import IN_ORDER, sum_of, total
 from dbcpu.analysis.statistics.few_values import mean as mean_of
 from dbcpu.analysis.statistics.few_values import variance as variance_of
 from dbcpu.analysis.statistics.halving import halved, halved_singly
@@ -23,6 +23,7 @@ UNKNOWN = 0.02
 MIN_SPREAD = 1e-4
 """Rounds that agree better than this do so by chance."""
 PASSES, BISECTIONS = 3, 40
+Mask = npt.NDArray[np.bool_]
 
 
 def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> tuple[Chance, ...]:
@@ -40,7 +41,7 @@ def median_errors(levels: Sequence[int], rounds: Sequence[Sequence[float]]) -> t
 def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
     """What is to be added to the noise, squared, that chi squared is ``spare``; 0 if it is no more without."""
     squares, known = residuals**2, noise**2
-    if spare <= 0 or (squares / known).sum() <= spare:
+    if spare <= 0 or sum_of(squares / known) <= spare:
         return 0.0
     most = float(np.abs(residuals).max()) * residuals.size
     few = list(zip(squares.tolist(), known.tolist(), strict=True))
@@ -51,7 +52,7 @@ def added_noise(residuals: Floats, noise: Floats, spare: int) -> float:
             chi2 += square / (own + more)
         return chi2 > spare
 
-    def are_too_little(added: Floats) -> npt.NDArray[np.bool_]:
+    def are_too_little(added: Floats) -> Mask:
         return np.asarray((squares / (known + added[:, None] ** 2)).sum(axis=1) > spare)
 
     # Few are added in the same order by both, and sooner by Python.
