@@ -251,6 +251,8 @@ def _of_witness(witness: Witness) -> Iterator[str]:
         for ns in each.ns:
             yield from _within(ns, 1, MAX_WHOLE, f"{where}.ns")
         yield from _offsets((value / 1e6 for value in each.at_us), f"{where}.at_us")
+        if any(later < earlier for earlier, later in pairwise(each.at_us)):
+            yield f"{where}.at_us falls"
 
 
 def _of_host_counters(counters: HostCounters) -> Iterator[str]:

@@ -45,6 +45,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "pieces without a time": (
         _witnessed([{"cpu": 0, "at_us": [1], "ns": []}]), r"witness\.cpus\[0\]\.ns has 0 values, and at_us has 1",
     ),
+    "pieces out of order": (
+        _witnessed([{"cpu": 0, "at_us": [2, 1], "ns": [5, 5]}]), r"witness\.cpus\[0\]\.at_us falls",
+    ),
     "a piece of no time": (
         _witnessed([{"cpu": 0, "at_us": [1], "ns": [0]}]),
         r"witness\.cpus\[0\]\.ns is 0, not from 1",
