@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.comparison.measured_kind import FAIR
 from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
-from dbcpu.analysis.comparison.sizing import FAIR, size
+from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.experiments import meanwhile
 from dbcpu.analysis.experiments.party_runs import party_runs

@@ -12,79 +12,30 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
 from dbcpu.analysis.results.comparison import Decision
-from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of, licence_count, price_of, rule_words
-from dbcpu.config.rules import DISCLAIMER, Licence, Price, SizingRules
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.scaling.licences import LicenceFacts, licence_count, price_of, rule_words
+from dbcpu.config.rules import DISCLAIMER, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural, short_ranges
 from dbcpu.record import ROWS_UNIT, RunRecord
 
 RANKS = ("vcpu", "core", "licence", "money")
-FAIR = EQUAL
-"""Largest max/min at which a level counts for sizing, if the user gives no other."""
-
-
-class Kind(Struct, frozen=True):
-    """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
-
-    ``shown``: the largest N up to which shares are shown to be fair, no more than ``fair``, and ``shown_throughput``.
-    ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
-    levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
-    ``only_totals``: ``fair`` rests on levels of which only total rates are known.
-    ``cores``: as shown by the host, as given, or by the throughput curve; ``cores_from`` says which in words, '' where
-    the host shows them. None where nothing gives them.
-    """
-
-    name: str
-    target: str
-    vcpus: int
-    cores: int | None
-    cores_from: str
-    sockets: int
-    fair: int
-    fair_throughput: float
-    measured: int
-    shown: int
-    shown_throughput: float
-    undecided: tuple[int, ...] = ()
-    only_totals: bool = False
-    licence: Licence | None = None
-    price: Price | None = None
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the levels say what the host can do: they load all its cores, or end beyond the largest fair one."""
-        return self.fair < self.measured or self.measured >= (self.cores or self.vcpus)
-
-    @property
-    def undecided_up_to_fair(self) -> tuple[int, ...]:
-        """Levels that ``fair`` rests on, and of which it is undecided whether shares are equal."""
-        return tuple(level for level in self.undecided if level <= self.fair)
-
-    @property
-    def undecided_beyond_shown(self) -> tuple[int, ...]:
-        """Levels that may be fair as well."""
-        return tuple(level for level in self.undecided if level > self.shown)
-
-    @property
-    def threads(self) -> float | None:
-        """Per core."""
-        return self.vcpus / self.cores if self.cores else None
 
 
 class Need(Struct, frozen=True):
     """What of one kind of host the old work takes; None without a rule (licences, price), or if cores are unknown.
 
     ``decision``: on the throughput of both hosts, where it shows no difference of which the number may be. ``least``
-    and ``most``: vCPUs by its 95 % interval, None where that is not known.
+    and ``most``: vCPUs by its 95 % interval, None where that is not known. ``total_vcpus``: by the throughput of all
+    sessions together, whatever the shares.
     """
 
     kind: Kind
     vcpus: int
     cores: int | None
+    total_vcpus: int
     licences: int | None = None
     price: float | None = None
     decision: Decision | None = None
@@ -150,8 +101,8 @@ def size(
     Raises:
         UsageError: vCPUs or throughput of a run are unknown, so that nothing can be said per vCPU.
     """
-    facts = [_facts(run) for run in runs]
-    kinds = [_kind(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
+    facts = [facts_of_run(run) for run in runs]
+    kinds = [kind_of(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
     needs: tuple[Need, ...] = ()
     if busy is not None:
         if short := [each for each in kinds[1:] if not each.loaded]:
@@ -179,50 +130,6 @@ def size(
         unknown=_unknown(kinds, busy),
         unit=runs[0][2].unit,
     )
-
-
-def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelView | None:
-    """The largest level up to ``most`` that is fair, as is every smaller one; None if none is.
-
-    Where only total rates are known, nothing says that a level is unfair.
-    """
-    found = None
-    for each in sorted(levels, key=lambda view: view.level):
-        if not each.sessions or each.level > most:
-            continue
-        if each.shares_known and not _is_fair(each, ratio):
-            break
-        found = each
-    return found
-
-
-def _is_fair(level: LevelView, ratio: float) -> bool:
-    """By the level's answer; as measured where that is undecided, or where more than equal shares are accepted."""
-    seen = round(level.max_over_min or 1.0, 2) <= ratio
-    if level.even is Answer.NO:
-        return seen and ratio > EQUAL
-    return seen or (level.even is Answer.YES and ratio >= EQUAL)
-
-
-def cores_behind(record: RunRecord, analysis: Analysis) -> tuple[int | None, str]:
-    """Cores behind the vCPUs, None if unknown, and where they are from in words: '' for what the host shows."""
-    if analysis.cores:
-        return analysis.cores, "" if record.header.host else "as given"
-    check = analysis.topology
-    if check is not None and check.verdict == "told" and check.cores_told and analysis.vcpus:
-        # A knee is known to a core or so; threads per core are a whole number.
-        threads = max(1, round(analysis.vcpus / check.cores_told))
-        return max(1, analysis.vcpus // threads), "by the throughput curve"
-    return None, ""
-
-
-def _facts(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
-    name, record, analysis = run
-    cores, _ = cores_behind(record, analysis)
-    found = facts_of(record, analysis.vcpus, cores, name)
-    if found.threads_per_core is None and cores and analysis.vcpus:
-        return replace(found, threads_per_core=math.ceil(analysis.vcpus / cores))
-    return found
 
 
 def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
@@ -255,45 +162,6 @@ def _undecided(kind: Kind) -> str:
     )
 
 
-def _kind(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
-    name, record, analysis = run
-    levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
-    # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
-    fair = fair_level(levels, ratio, most=analysis.vcpus or 0)
-    if not analysis.vcpus:
-        raise UsageError(f"{name}: its vCPUs are not known, so sizing is not possible; give --vcpus {name}=N")
-    if fair is None or not fair.throughput:
-        raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
-    licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
-    cores, cores_from = cores_behind(record, analysis)
-    within = [each for each in levels if each.level <= analysis.vcpus]
-    # What somebody accepts as fair beyond equal shares goes by what was measured, and so do totals.
-    open_ = [each.level for each in within if each.level > 1 and each.shares_known and each.even is Answer.UNDECIDED]
-    first_open = min(open_, default=math.inf) if ratio <= EQUAL else math.inf
-    shown = max(
-        (each for each in within if each.sessions and each.level <= fair.level and each.level < first_open),
-        key=lambda each: each.level,
-        default=fair,
-    )
-    return Kind(
-        name=name,
-        target=record.header.plan.target,
-        vcpus=analysis.vcpus,
-        cores=cores,
-        cores_from=cores_from,
-        sockets=facts.sockets or 1,
-        fair=fair.level,
-        fair_throughput=fair.throughput,
-        measured=max(each.level for each in within),
-        shown=shown.level if shown.level < first_open else 1,
-        shown_throughput=shown.throughput or 0.0,
-        undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
-        only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
-        licence=licence if isinstance(licence, Licence) else None,
-        price=price if isinstance(price, Price) else None,
-    )
-
-
 def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
     """Mrows/s of ``busy`` sessions, one per core; between measured levels and beyond the cores in proportion."""
     levels = {each.level: each.throughput for each in analysis.levels if each.throughput}
@@ -306,13 +174,16 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
 
 
 def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
-    per_vcpu = kind.fair_throughput / kind.vcpus
-    # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
     threads = kind.threads or 1.0
-    whole = max(1, math.ceil(demand / per_vcpu / threads * 0.99))
+    # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
+    whole, in_total = (
+        max(1, math.ceil(demand / (throughput / kind.vcpus) / threads * 0.99))
+        for throughput in (kind.fair_throughput, kind.most_throughput)
+    )
     vcpus, cores = math.ceil(whole * threads), whole if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
-    return Need(kind, vcpus, cores, _licences(kind, needed), _price(kind, needed))
+    total = math.ceil(in_total * threads)
+    return Need(kind, vcpus, cores, total, _licences(kind, needed), _price(kind, needed))
 
 
 def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
@@ -375,7 +246,19 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
     measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
     words = listed(parts).replace(" and ", " or ")
     said = ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed, measured))) + "."
-    return said if all(each.is_decided for each in needs) else f"Inconclusive: {said}"
+    if not all(each.is_decided for each in needs):
+        return f"Inconclusive: {said}"
+    return " ".join((said, *(_in_total(each) for each in needs if each.kind.few_are_fair)))
+
+
+def _in_total(need: Need) -> str:
+    """What a size rests on whose host serves few sessions fairly, and what it is if shares do not matter."""
+    kind = need.kind
+    return (
+        f"Shares of {kind.name} are equal only up to {plural(kind.fair, 'session')} on its "
+        f"{plural(kind.vcpus, 'vCPU')}; by total throughput, whatever the shares, it takes "
+        f"{plural(need.total_vcpus, 'vCPU')}."
+    )
 
 
 def _with(need: Need) -> str:
@@ -384,6 +267,7 @@ def _with(need: Need) -> str:
         words = ["threads per core unknown"]
     else:
         threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"
+        threads += f" by what it shows, scales like {kind.like_cores} of {kind.cores} cores" if kind.like_cores else ""
         words = [f"{threads} {kind.cores_from}".rstrip()]
     if need.decision is not None:
         within = f"{need.decision.low:.2f}x to {need.decision.high:.2f}x" if need.most is not None else "unknown"

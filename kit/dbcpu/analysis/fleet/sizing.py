@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
-from dbcpu.analysis.comparison.sizing import FAIR, Need, size
+from dbcpu.analysis.comparison.measured_kind import FAIR
+from dbcpu.analysis.comparison.sizing import Need, size
 from dbcpu.analysis.fleet.hosts import Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling

@@ -32,6 +32,11 @@ FOREIGN_SHARE = 0.05
 TWO_SPEEDS_NEAR = 0.12
 MIN_ROUNDS = 3
 QUEUED_SHARE = 0.1
+NEARLY_ALL = 0.75
+"""Of the sessions that keep every vCPU busy; one CPU may be idle while two sessions take turns on another."""
+UNKNOWN = (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
+SHARING = (*UNKNOWN, Cause.SHARED_CORE, Cause.NONE)
+"""What sessions that share a core which is not shown may be said to lose time to; a database may say nothing."""
 LIKE_SIBLINGS = 1.25
 """Two groups this far apart, or more, are as on both hardware threads of some cores."""
 MIN_WIDTH = 0.03
@@ -104,12 +109,10 @@ def _groups_apart(context: RunContext, levels: Sequence[LevelView], views: Seque
     for view in views:
         if view.valid and view.slowdown is not None and view.level in within:
             rounds.setdefault(view.order, []).append(view)
-    unknown = (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
     split = [
         each
         for each in rounds.values()
-        if {view.group for view in each} == {"fast", "slow"}
-        and all(view.cause in unknown for view in each if view.group == "slow")
+        if {view.group for view in each} == {"fast", "slow"} and _slow_lose_to(UNKNOWN, each)
     ]
     if len(split) < MIN_ROUNDS or 2 * len({each[0].level for each in split}) < len(within):
         return None
@@ -188,7 +191,8 @@ def _two_speeds(
     levels: Sequence[LevelView], views: Sequence[SessionView], scaling: Scaling, reference: Reference, vcpus: int
 ) -> tuple[float, float | None] | None:
     """(slowdown of the slow, cores behind) if fewer sessions than vCPUs split into those as fast as alone and
-    those as slow as all are when every vCPU is busy. Turbo, steal and quotas slow all of a round alike.
+    those as slow as all are when every vCPU is busy. Turbo, steal and quotas slow all of a round alike; a CPU that
+    interrupts keep busy, remote memory and slower cores slow only some when every vCPU is busy.
 
     Two threads per core are known, and with them the cores, only where sessions are as slow with half of the vCPUs
     busy (with more threads a core has another one free then), or where the knee of the curve is at as many cores.
@@ -196,13 +200,19 @@ def _two_speeds(
     if scaling.effective_cores is None or scaling.effective_cores > (1 - NEAR) * vcpus:
         return None
     full = vcpus / scaling.effective_cores
+    slow_from = 1 + (full - 1) / 2
     measured = {each.level for each in levels}
     rounds: dict[int, list[SessionView]] = {}
     for view in views:
-        if view.valid and view.slowdown is not None and 2 <= view.level < vcpus and view.level in measured:
+        if view.valid and view.slowdown is not None and 2 <= view.level <= vcpus and view.level in measured:
             rounds.setdefault(view.order, []).append(view)
-    split = [each for each in rounds.values() if {view.group for view in each} == {"fast", "slow"}]
-    if len(split) < MIN_ROUNDS:
+    busy = [_slow_share(each, slow_from) for each in rounds.values() if each[0].level == vcpus]
+    split = [
+        each
+        for each in rounds.values()
+        if each[0].level < vcpus and {view.group for view in each} == {"fast", "slow"} and _slow_lose_to(SHARING, each)
+    ]
+    if len(split) < MIN_ROUNDS or (median(busy) < NEARLY_ALL if busy else not scaling.knees):
         return None
     slow = [_median(each, "slow") for each in split]
     fast = [_median(each, "fast") for each in split]
@@ -212,7 +222,9 @@ def _two_speeds(
     fits = median(fast) <= 1 + tolerance and abs(slowdown / full - 1) <= TWO_SPEEDS_NEAR
     if not fits or (queued and median(queued) > QUEUED_SHARE):
         return None
-    early = [_median(each, "slow") for each in split if each[0].level <= vcpus / 2]
+    # Of two sessions both are slow, or neither: then they are no two groups.
+    half = [view for each in rounds.values() for view in each if view.level <= vcpus / 2 and view.cause in SHARING]
+    early = [view.slowdown for view in half if view.slowdown is not None and view.slowdown >= slow_from]
     behind = scaling.effective_cores * slowdown / 2
     two = bool(early) and abs(median(early) / full - 1) <= TWO_SPEEDS_NEAR
     return slowdown, behind if two or any(abs(each / behind - 1) <= NEAR for each in scaling.knees[:1]) else None
@@ -220,6 +232,16 @@ def _two_speeds(
 
 def _median(each: Sequence[SessionView], group: str) -> float:
     return median([view.slowdown for view in each if view.group == group and view.slowdown is not None])
+
+
+def _slow_share(each: Sequence[SessionView], slow_from: float) -> float:
+    """Of the sessions of a round, those with at least this slowdown."""
+    return sum((view.slowdown or 1.0) >= slow_from for view in each) / len(each)
+
+
+def _slow_lose_to(causes: tuple[Cause, ...], each: Sequence[SessionView]) -> bool:
+    """Whether the slow sessions of a round lose their time to these causes."""
+    return all(view.cause in causes for view in each if view.group == "slow")
 
 
 def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:

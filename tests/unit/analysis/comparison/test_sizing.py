@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import break_even, cost
-from dbcpu.analysis.comparison.sizing import Sizing, cores_behind, fair_level, size
+from dbcpu.analysis.comparison.measured_kind import cores_behind, fair_level
+from dbcpu.analysis.comparison.sizing import Sizing, size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import LESS, NOT_MEASURED, NOT_SHOWN, THROUGHPUT, TOO_FEW, Decision
@@ -16,7 +17,7 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.sizing import in_all, sections
-from dbcpu.simulator import preset, simulate
+from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.comparison import noisy_run
 
 DAY = date(2026, 1, 15)
@@ -51,6 +52,18 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
     assert found.sentence == (
         "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
         "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1."
+    )
+
+
+def test_where_few_sessions_are_served_fairly_the_total_stands_beside_the_size() -> None:
+    hidden = simulate(SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3), tuple(range(1, 9)), repeats=6, seed=3)
+    found = sized(("old", old_box()), ("new", hidden), rules=SizingRules((), ()))
+    (need,) = found.needs
+    assert need.kind.fair <= 2 and need.kind.like_cores == 4
+    assert need.vcpus > 2 * need.total_vcpus
+    assert "one thread per core by what it shows, scales like 4 of 8 cores" in found.sentence
+    assert found.sentence.endswith(
+        f"on its 8 vCPUs; by total throughput, whatever the shares, it takes {need.total_vcpus} vCPUs."
     )
 
 
@@ -199,8 +212,12 @@ def test_a_managed_database_is_sized_with_the_cores_that_were_given() -> None:
 
 
 def test_two_groups_of_sessions_give_the_cores_of_a_managed_host() -> None:
-    (need,) = sized(("old", old_box()), ("cloud", managed(with_smt()))).needs
-    assert (need.vcpus, need.cores, need.licences) == (24, 12, 12)
+    hidden = simulate(SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3), tuple(range(1, 9)), repeats=6, seed=2)
+    found = sized(("old", old_box()), ("cloud", managed(hidden)))
+    (need,) = found.needs
+    assert need.cores is not None
+    assert (need.kind.cores, need.vcpus, need.licences) == (4, 2 * need.cores, need.cores)
+    assert "2 threads per core by two groups of session times" in found.sentence
 
 
 def test_without_cores_only_what_is_counted_per_core_is_left_out() -> None:
@@ -218,7 +235,7 @@ def test_the_curve_gives_the_cores_of_a_managed_host(levels: tuple[int, ...]) ->
     """With few levels its knee is at 8.7 sessions."""
     run = managed(simulate(preset("c4.4xlarge"), levels, repeats=2, seed=3), vcpus=16)
     cores, words = cores_behind(run, explain(run))
-    assert (cores, words) == (8, "by the throughput curve")
+    assert (cores, words) == (8, "by two groups of session times")
 
 
 def test_a_host_that_was_never_loaded_sizes_nothing_and_is_ranked_with_a_note() -> None:

@@ -1,0 +1,167 @@
+"""A kind of host, as one run has measured it: what it serves at equal shares, and the cores behind its vCPUs. Pure."""
+
+import math
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of
+from dbcpu.config.rules import Licence, Price, SizingRules
+from dbcpu.errors import UsageError
+from dbcpu.record import RunRecord
+
+FAIR = EQUAL
+"""Largest max/min at which a level counts for sizing, if the user gives no other."""
+
+
+class Kind(Struct, frozen=True):
+    """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
+
+    ``shown``: the largest N up to which shares are shown to be fair, no more than ``fair``, and ``shown_throughput``.
+    ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
+    levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
+    ``only_totals``: ``fair`` rests on levels of which only total rates are known. ``most_throughput``: of any level up
+    to the vCPUs, whatever the shares. ``like_cores``: where the host scales like fewer cores than it shows.
+    ``cores``: as shown by the host, as given, or by the curve or the sessions; ``cores_from`` says which in words, ''
+    where the host shows them. None where nothing gives them.
+    """
+
+    name: str
+    target: str
+    vcpus: int
+    cores: int | None
+    cores_from: str
+    sockets: int
+    fair: int
+    fair_throughput: float
+    measured: int
+    shown: int
+    shown_throughput: float
+    undecided: tuple[int, ...] = ()
+    only_totals: bool = False
+    most_throughput: float = 0.0
+    like_cores: int | None = None
+    licence: Licence | None = None
+    price: Price | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the levels say what the host can do: they load all its cores, or end beyond the largest fair one."""
+        return self.fair < self.measured or self.measured >= (self.cores or self.vcpus)
+
+    @property
+    def undecided_up_to_fair(self) -> tuple[int, ...]:
+        """Levels that ``fair`` rests on, and of which it is undecided whether shares are equal."""
+        return tuple(level for level in self.undecided if level <= self.fair)
+
+    @property
+    def undecided_beyond_shown(self) -> tuple[int, ...]:
+        """Levels that may be fair as well."""
+        return tuple(level for level in self.undecided if level > self.shown)
+
+    @property
+    def few_are_fair(self) -> bool:
+        """Whether shares are equal only while at most half of the cores are busy."""
+        return self.fair <= (self.like_cores or self.cores or self.vcpus) / 2 and not self.only_totals
+
+    @property
+    def threads(self) -> float | None:
+        """Per core."""
+        return self.vcpus / self.cores if self.cores else None
+
+
+def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelView | None:
+    """The largest level up to ``most`` that is fair, as is every smaller one; None if none is.
+
+    Where only total rates are known, nothing says that a level is unfair.
+    """
+    found = None
+    for each in sorted(levels, key=lambda view: view.level):
+        if not each.sessions or each.level > most:
+            continue
+        if each.shares_known and not _is_fair(each, ratio):
+            break
+        found = each
+    return found
+
+
+def _is_fair(level: LevelView, ratio: float) -> bool:
+    """By the level's answer; as measured where that is undecided, or where more than equal shares are accepted."""
+    seen = round(level.max_over_min or 1.0, 2) <= ratio
+    if level.even is Answer.NO:
+        return seen and ratio > EQUAL
+    return seen or (level.even is Answer.YES and ratio >= EQUAL)
+
+
+def cores_behind(record: RunRecord, analysis: Analysis) -> tuple[int | None, str]:
+    """Cores behind the vCPUs, None if unknown, and where they are from in words: '' for what the host shows."""
+    if analysis.cores:
+        return analysis.cores, "" if record.header.host else "as given"
+    check = analysis.topology
+    if check is not None and check.verdict == "told" and check.cores_told and analysis.vcpus:
+        # A knee is known to a core or so; threads per core are a whole number.
+        threads = max(1, round(analysis.vcpus / check.cores_told))
+        seen_by = "two groups of session times" if check.two_speeds else "the throughput curve"
+        return max(1, analysis.vcpus // threads), f"by {seen_by}"
+    return None, ""
+
+
+def facts_of_run(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
+    name, record, analysis = run
+    cores, _ = cores_behind(record, analysis)
+    found = facts_of(record, analysis.vcpus, cores, name)
+    if found.threads_per_core is None and cores and analysis.vcpus:
+        return replace(found, threads_per_core=math.ceil(analysis.vcpus / cores))
+    return found
+
+
+def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
+    name, record, analysis = run
+    levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
+    fair = fair_level(levels, ratio, most=analysis.vcpus or 0)
+    if not analysis.vcpus:
+        raise UsageError(f"{name}: its vCPUs are not known, so sizing is not possible; give --vcpus {name}=N")
+    if fair is None or not fair.throughput:
+        raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
+    licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
+    cores, cores_from = cores_behind(record, analysis)
+    within = [each for each in levels if each.level <= analysis.vcpus]
+    # What somebody accepts as fair beyond equal shares goes by what was measured, and so do totals.
+    open_ = [each.level for each in within if each.level > 1 and each.shares_known and each.even is Answer.UNDECIDED]
+    first_open = min(open_, default=math.inf) if ratio <= EQUAL else math.inf
+    shown = max(
+        (each for each in within if each.sessions and each.level <= fair.level and each.level < first_open),
+        key=lambda each: each.level,
+        default=fair,
+    )
+    return Kind(
+        name=name,
+        target=record.header.plan.target,
+        vcpus=analysis.vcpus,
+        cores=cores,
+        cores_from=cores_from,
+        sockets=facts.sockets or 1,
+        fair=fair.level,
+        fair_throughput=fair.throughput,
+        measured=max(each.level for each in within),
+        shown=shown.level if shown.level < first_open else 1,
+        shown_throughput=shown.throughput or 0.0,
+        undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
+        most_throughput=max(each.throughput or 0.0 for each in within),
+        like_cores=_like_cores(analysis),
+        only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
+        licence=licence if isinstance(licence, Licence) else None,
+        price=price if isinstance(price, Price) else None,
+    )
+
+
+def _like_cores(analysis: Analysis) -> int | None:
+    check = analysis.topology
+    if check is None or check.verdict != "fewer_cores" or not check.cores_told:
+        return None
+    return max(1, round(check.cores_told))
