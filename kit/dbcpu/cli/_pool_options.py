@@ -14,7 +14,7 @@ job_options = together(
                  help="Pool sizes (active sessions): 10,100 or 1-8; auto: near the vCPUs, 10, and M."),
     click.option("--blocking", type=click.IntRange(0, 1_000_000), default=0, metavar="B",
                  help="B of the jobs only wait, as for a lock or a disk."),
-    click.option("--block-for", "block_s", type=Duration(3600.0), default=1.0, metavar="TIME",
+    click.option("--block-for", "block_s", type=Duration(3600.0), metavar="TIME",
                  help="How long each of these waits.  [default: 1s]"),
     click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
                  help="Called over N connections."),

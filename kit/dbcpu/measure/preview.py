@@ -75,12 +75,12 @@ def preview_of(
     )
 
 
-def check_room(preview: Preview, info: HostInfo | None, target: Target) -> None:
-    """Check memory and connections for the highest level, before any load. Raises UsageError."""
+def check_room(preview: Preview, info: HostInfo | None, target: Target, option: str = "--sessions") -> None:
+    """Check memory and connections for the highest level of ``option``, before any load. Raises UsageError."""
     most = max(preview.levels)
     free = target.connections_free()
     if free is not None and free < most:
-        instead = f"lower --sessions to {free}" if free > 0 else "close some connections"
+        instead = f"lower {option} to {free}" if free > 0 else "close some connections"
         raise UsageError(
             f"{max(0, free)} of {plural(most, 'session')} can connect: the server has no more free connections; "
             f"{instead} or raise the limit (max_connections, CONNECTION LIMIT of role or database; Oracle: processes)"

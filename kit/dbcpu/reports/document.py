@@ -63,7 +63,8 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows of any objects and the columns that read them. ``worst_first``: a format may leave out the last rows.
+    """Rows of any objects and the columns that read them. ``worst_first``: a format may leave out the last rows; the
+    first are those that so ..., in words, such as "took longest"; '' where all are shown.
 
     ``decimals`` is how numbers are written for programs.
     """
@@ -72,7 +73,7 @@ class Table(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: Sequence[Any]
     notes: tuple[str, ...] = ()
-    worst_first: bool = False
+    worst_first: str = ""
     decimals: str = ".6g"
 
     @property
@@ -103,7 +104,7 @@ class Table(Struct, frozen=True):
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         """The notes, and how many rows ``texts`` leaves out."""
         cut = self.worst_first and most is not None and len(self.rows) > most
-        return (*self.notes, *([f"The slowest {most} of {len(self.rows)} are shown."] if cut else []))
+        return (*self.notes, *([f"The {most} of {len(self.rows)} that {self.worst_first} are shown."] if cut else []))
 
 
 def columns(headings: Sequence[str], kinds: Mapping[str, Kind] | None = None, usual: Kind = "figure") -> list[Column]:

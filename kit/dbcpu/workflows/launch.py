@@ -147,7 +147,7 @@ def launch_pool(
     *,
     work: int,
     blocking: int,
-    block_s: float,
+    block_s: float | None,
     connections: int,
     one_at_a_time: bool,
     dry_run: bool = False,
@@ -160,6 +160,8 @@ def launch_pool(
         raise UsageError(
             f"--blocking {blocking} leaves none of the {work} jobs to compute; give fewer, or a larger --work"
         )
+    if block_s is not None and not blocking:
+        raise UsageError("--block-for is how long the jobs of --blocking wait; give their number too, such as 10")
     if connections > work:
         raise UsageError(
             f"--connections {connections} is more than the {work} jobs: some would carry no call; "
@@ -168,7 +170,7 @@ def launch_pool(
     if one_at_a_time and not connections:
         raise UsageError("--one-at-a-time is about the calls over --connections; give their number too, such as 10")
     options = ExperimentOptions(
-        pieces=work, blocking=blocking, block_s=block_s, connections=connections, one_at_a_time=one_at_a_time
+        pieces=work, blocking=blocking, block_s=block_s or 1.0, connections=connections, one_at_a_time=one_at_a_time
     )
     experiment = _shape("pool", options)
     if choices.sessions != "auto":

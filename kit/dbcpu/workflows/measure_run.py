@@ -130,7 +130,7 @@ def run(
         opened = _open(request, choices, experiment, watcher, stack, guard, forced=forced)
         stack.enter_context(telling_what_is_left(opened.target))
         planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
-        check_room(planned.preview, planned.info, opened.target)
+        check_room(planned.preview, planned.info, opened.target, experiment.levels_option)
         if earlier is not None:
             work = workload_info(opened.target, opened.work)
             refuse_other(earlier.header, planned.info, planned.preview.database, work, planned.vcpus)
@@ -188,7 +188,7 @@ def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview
         guard = stack.enter_context(Guard())
         opened = _open(request, choices, experiment, watcher, stack, guard, forced=True)
         planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=False)
-        check_room(planned.preview, planned.info, opened.target)
+        check_room(planned.preview, planned.info, opened.target, experiment.levels_option)
         return planned.preview
 
 

@@ -246,6 +246,12 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
     measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
     words = listed(parts).replace(" and ", " or ")
     said = ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed, measured))) + "."
+    if all(each.most is None and not each.is_decided for each in needs):
+        names = listed([each.kind.name for each in needs])
+        return (
+            f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
+            f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
+        )
     if not all(each.is_decided for each in needs):
         return f"Inconclusive: {said}"
     return " ".join((said, *(_in_total(each) for each in needs if each.kind.few_are_fair)))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
-from dbcpu.analysis.comparison.measured_kind import FAIR
+from dbcpu.analysis.comparison.measured_kind import FAIR, Kind
 from dbcpu.analysis.comparison.sizing import Need, size
 from dbcpu.analysis.fleet.hosts import Member
 from dbcpu.analysis.results.answer import Answer
@@ -17,6 +17,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.figures import RunFigures
+from dbcpu.formatting import plural, times
 from dbcpu.record import Header, RunRecord
 
 BUSY = "busy"
@@ -81,11 +82,20 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
         rows.append(Sized(each.name, busy, assumed, found.needs))
         words |= dict.fromkeys(found.rules)
         unknown |= dict.fromkeys(said for said in found.unknown if any(said.startswith(name) for name, *_ in shapes))
+        unknown |= dict.fromkeys(_of_few(need.kind) for need in found.needs if need.kind.few_are_fair)
         disclaimer = found.disclaimer or disclaimer
     totals = (
         tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(shapes)) if rows else ()
     )
     return FleetSizing(tuple(rows), totals, tuple(left_out), tuple(words), disclaimer, tuple(unknown))
+
+
+def _of_few(kind: Kind) -> str:
+    return (
+        f"{kind.name}: shares are equal only up to {plural(kind.fair, 'session')} on its {plural(kind.vcpus, 'vCPU')}, "
+        f"and sizes rest on its throughput there; all sessions together, whatever the shares, reach "
+        f"{times(kind.most_throughput / kind.fair_throughput)} of it."
+    )
 
 
 def _busy(member: Member, figures: RunFigures) -> tuple[int, bool]:

@@ -72,14 +72,16 @@ class ExperimentShape(Protocol):
 
     survives_failures: bool = False
     """Whether a round that failed as a whole is kept as a gap, and the run goes on."""
+    levels_option: str = "--sessions"
+    """How its command asks for the levels."""
 
     def open(self, request: Request, guard: Guard) -> Target:
         """The target, not yet started. Raises as ``TargetModule.open_target``."""
         return load_target(request.kind).open_target(request, guard)
 
     def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
-        """Numbers of sessions at once, from ``--sessions`` or what stands for it. Raises UsageError."""
-        return plan.parse_levels(text, vcpus, cores)
+        """Numbers of sessions at once, from ``levels_option``. Raises UsageError."""
+        return plan.parse_levels(text, vcpus, cores, self.levels_option)
 
     @abstractmethod
     def specs(

@@ -8,7 +8,7 @@ for its answer before it calls again: a closed loop.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -42,6 +42,7 @@ class PoolShape(ExperimentShape):
     block_s: float = 1.0
     connections: int = 0
     one_at_a_time: bool = False
+    levels_option: str = field(default="--active", init=False)
 
     def opened(self, target: Target, workload: Workload) -> None:
         if self.blocking and not (isinstance(target, HasBlockingJobs) and target.blocks_by):
@@ -54,7 +55,11 @@ class PoolShape(ExperimentShape):
         """``auto``: half the vCPUs, as many, twice as many, ten, and as many as can have a job at once."""
         at_once = self.connections if self.one_at_a_time else self.pieces
         wanted = {max(1, vcpus // 2), vcpus, 2 * vcpus, 10, at_once}
-        levels = tuple(sorted(wanted)) if text.strip() == "auto" else plan.parse_levels(text, vcpus, cores)
+        levels = (
+            tuple(sorted(wanted))
+            if text.strip() == "auto"
+            else plan.parse_levels(text, vcpus, cores, self.levels_option)
+        )
         if text.strip() == "auto":
             return tuple(each for each in levels if each <= at_once)
         if max(levels) > self.pieces:

@@ -173,7 +173,13 @@ def _unlike(report: FleetReport) -> Iterator[Section]:
     if found:
         caption = "Unlike their twins"
         note = "ratio: speed over the median of the twins, with a 95 % interval; rank 1 is the fastest of all twins."
-        table = Table(caption, tables.unlike_columns(found), _one_each(found), (note,), worst_first=True)
+        table = Table(
+            caption,
+            tables.unlike_columns(found),
+            _one_each(found),
+            (note,),
+            worst_first="are slowest beside their twins",
+        )
         yield Section("unlike", caption, tables=(table,), open_tables=True)
     else:
         yield Section("unlike", "Unlike their twins", missing=_nothing(report))

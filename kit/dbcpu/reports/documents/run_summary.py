@@ -95,6 +95,9 @@ def _server(record: RunRecord) -> tuple[str, str]:
     if record.header.plan.sampler == IMPORTED:
         what = record.rounds[0].not_sampled if record.rounds else "no rounds"
         return "database", f"{database.kind or 'not known'}, imported: {what} ({target})"
+    if parties := record.header.plan.parties:
+        named = [f"{each.database.kind} {each.database.version} ({each.target})" for each in parties]
+        return "database", listed(named)
     if database.kind == "shell":
         return "program", f"{database.version} ({target})"
     return "database", f"{database.kind} {database.version} ({target})"

@@ -169,7 +169,7 @@ def slowed_table(analysis: Analysis) -> Table:
     paced = named and any(each.at_one_pace and each.level == named[0].level for each in analysis.levels)
     kind = ", as delivered" if paced else ""
     where = f"Slowed sessions at N = {named[0].level} (round {named[0].repeat + 1}{kind})" if named else ""
-    return Table(where, columns, named, worst_first=True)
+    return Table(where, columns, named, worst_first="took longest")
 
 
 def _causes(view: SessionView) -> str:

@@ -21,7 +21,7 @@ from dbcpu.formatting import listed, plain, plural
 from dbcpu.hosts.shell_routes import is_shell_route
 from dbcpu.store.record_file import write_file
 from dbcpu.workflows.fleet.outcome import last_sentence
-from dbcpu.workflows.fleet.simulated import is_simulated
+from dbcpu.workflows.fleet.simulated import is_simulated, why_none
 from dbcpu.workflows.fleet.station import command_refused
 from dbcpu.workflows.origins.far_target import toml_of
 
@@ -88,7 +88,8 @@ def _worst(checked: _Checked) -> str:
 def _checked(target: Listed) -> _Checked:
     """From where the inventory says; where it says nothing and it cannot be reached from here, from elsewhere."""
     if is_simulated(target.url):
-        return _Checked(target)
+        why = why_none(target.url)
+        return _Checked(target, refused=((target.origin, why),), works=False) if why else _Checked(target)
     refused: list[tuple[str, str]] = []
     for origin in _to_try(target):
         try:

@@ -16,6 +16,19 @@ def is_simulated(url: str) -> bool:
     return url.partition("://")[0] == SCHEME
 
 
+def why_none(url: str) -> str:
+    """Why there is no such target, '' where its preset is known; its options are read when it is simulated."""
+    from dbcpu.simulator.presets import preset
+
+    try:
+        words = arguments(url, ())
+        if words and not words[0].startswith("-"):
+            preset(words[0])
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
 def arguments(url: str, options: Sequence[str]) -> list[str]:
     """Of ``dbcpu simulate``: preset and options of the URL, and those of ``options``, a run's, that it has too.
 
