@@ -37,6 +37,7 @@ STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
 MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
+WITHOUT_VCPUS = "Measure again without `--vcpus`, or keep the sessions on as many CPUs by `--cpus`."
 UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 LIKE_SIBLINGS = (1.25, 2.05)
@@ -109,6 +110,8 @@ class _Words:
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
         if (fast := unreliable(together, self.vcpus)) > UNRELIABLE:
+            if given := self._fewer_given():
+                return f"{given}: the throughput is up to {times(fast)} of what so many can do. {WITHOUT_VCPUS}"
             return (
                 f"The baseline is not reliable: the throughput is up to {times(fast)} of what single sessions would "
                 "reach. Measure again on a quieter host, with longer executions (`--size long`)."
@@ -119,6 +122,14 @@ class _Words:
         open_ = (self._undecided(found), half_undecided(found, self.context, single, alone), self._pace(found))
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
+
+    def _fewer_given(self) -> str:
+        """That the run was given fewer vCPUs than its sessions may use; '' otherwise."""
+        host, given = self.record.header.host, self.record.header.plan.vcpus
+        usable = len(set(host.limits.allowed_cpus)) if host else 0
+        if not given or given >= usable:
+            return ""
+        return f"{plural(given, 'vCPU')} {'was' if given == 1 else 'were'} given (`--vcpus`), and sessions used more"
 
     def _of_totals(self, found: Outcome) -> str:
         fast, first = fast_levels(found), found.first

@@ -235,6 +235,8 @@ def more_rounds(base: MeasuredSide, other: MeasuredSide) -> str:
     together = any(
         each.variant.endswith(BESIDE) or each.variant == each.first.record.header.plan.target for each in (base, other)
     )
+    if fewest.record.header.plan.variants[0] in AA:
+        return f"`dbcpu run --aa --repeats {NORMAL}`"
     if header.plan.experiment == "pool":
         return f"`dbcpu pool --repeats {NORMAL}`"
     command = "run A B --together" if together else "vary" if same_sitting(base, other) else "run"

@@ -21,6 +21,7 @@ FAIR = EQUAL
 class Kind(Struct, frozen=True):
     """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
 
+    ``unfair``: the smallest measured N whose shares are not, None if there is none.
     ``shown``: the largest N up to which shares are shown to be fair, no more than ``fair``, and ``shown_throughput``.
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
     levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
@@ -43,6 +44,7 @@ class Kind(Struct, frozen=True):
     shown_throughput: float
     undecided: tuple[int, ...] = ()
     only_totals: bool = False
+    unfair: int | None = None
     most_throughput: float = 0.0
     like_cores: int | None = None
     licence: Licence | None = None
@@ -65,8 +67,18 @@ class Kind(Struct, frozen=True):
 
     @property
     def few_are_fair(self) -> bool:
-        """Whether shares are equal only while at most half of the cores are busy."""
-        return self.fair <= (self.like_cores or self.cores or self.vcpus) / 2 and not self.only_totals
+        """Whether shares are known to be equal only while at most half of the cores are busy."""
+        cores = self._cores
+        return 2 * self.fair <= cores and self.unfair is not None and self.unfair <= cores
+
+    @property
+    def leaves_cores_open(self) -> bool:
+        """Whether nothing is known of the shares while more than half of the cores are busy."""
+        return 2 * self.fair <= self._cores and not self.few_are_fair and not self.only_totals
+
+    @property
+    def _cores(self) -> float:
+        return self.like_cores or self.cores or self.vcpus / 2
 
     @property
     def threads(self) -> float | None:
@@ -74,19 +86,24 @@ class Kind(Struct, frozen=True):
         return self.vcpus / self.cores if self.cores else None
 
 
-def fair_level(levels: Sequence[LevelView], ratio: float, most: int) -> LevelView | None:
-    """The largest level up to ``most`` that is fair, as is every smaller one; None if none is.
+def fair_level(
+    levels: Sequence[LevelView], ratio: float, most: int, cores: int | None = None
+) -> tuple[LevelView | None, LevelView | None]:
+    """The largest level up to ``most`` that is fair, as is every smaller one, and the first that is not; or None.
 
-    Where only total rates are known, nothing says that a level is unfair.
+    Where only total rates are known, nothing says that a level is unfair. With ``cores`` below ``most`` sessions are
+    even again at ``most``, where two share each core: without a level between, this shows no fair shares.
     """
     found = None
     for each in sorted(levels, key=lambda view: view.level):
         if not each.sessions or each.level > most:
             continue
         if each.shares_known and not _is_fair(each, ratio):
+            return found, each
+        if each.shares_known and each.level == most and found and found.level <= (cores or most) < most - 1:
             break
         found = each
-    return found
+    return found, None
 
 
 def _is_fair(level: LevelView, ratio: float) -> bool:
@@ -123,13 +140,13 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
     name, record, analysis = run
     levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
     # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
-    fair = fair_level(levels, ratio, most=analysis.vcpus or 0)
+    cores, cores_from = cores_behind(record, analysis)
+    fair, unfair = fair_level(levels, ratio, analysis.vcpus or 0, cores)
     if not analysis.vcpus:
         raise UsageError(f"{name}: its vCPUs are not known, so sizing is not possible; give --vcpus {name}=N")
     if fair is None or not fair.throughput:
         raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
     licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
-    cores, cores_from = cores_behind(record, analysis)
     within = [each for each in levels if each.level <= analysis.vcpus]
     # What somebody accepts as fair beyond equal shares goes by what was measured, and so do totals.
     open_ = [each.level for each in within if each.level > 1 and each.shares_known and each.even is Answer.UNDECIDED]
@@ -152,6 +169,7 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         shown=shown.level if shown.level < first_open else 1,
         shown_throughput=shown.throughput or 0.0,
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
+        unfair=unfair.level if unfair else None,
         most_throughput=max(each.throughput or 0.0 for each in within),
         like_cores=_like_cores(analysis),
         only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),

@@ -44,7 +44,9 @@ class Need(Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Whether the number of vCPUs is the same whatever the throughput of the interval is."""
+        """Whether the number of vCPUs is the same whatever the throughput of the interval is, and many are fair."""
+        if self.kind.few_are_fair:
+            return False
         return self.decision is None or (self.least is not None and self.least == self.most)
 
     @property
@@ -109,6 +111,11 @@ def size(
             raise UsageError(
                 f"{short[0].name} was measured up to N={short[0].measured} only, and all were equal there: what its "
                 f"{plural(short[0].vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
+            )
+        if open_ := [each for each in kinds[1:] if each.leaves_cores_open]:
+            raise UsageError(
+                f"{open_[0].name} was not measured between N={open_[0].fair} and its cores, so what these do at equal "
+                "shares is not known; measure it with --sessions auto"
             )
         demand = _throughput_of(busy, kinds[0], runs[0][2])
         needs = tuple(
@@ -187,13 +194,18 @@ def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
 
 
 def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
-    """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured."""
+    """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured.
+
+    Where few sessions are fair it begins with what all together, whatever their shares, take.
+    """
     if decision is None or decision.shown:
-        return need
+        few = need.kind.few_are_fair
+        return replace(need, least=need.total_vcpus, most=need.vcpus) if few else need
     if not decision.ratio or not decision.low or not decision.high:
         return replace(need, decision=decision)
-    least, most = (_need(need.kind, facts, demand * decision.ratio / of).vcpus for of in (decision.high, decision.low))
-    return replace(need, decision=decision, least=least, most=most)
+    best, worst = (_need(need.kind, facts, demand * decision.ratio / of) for of in (decision.high, decision.low))
+    least = best.total_vcpus if need.kind.few_are_fair else best.vcpus
+    return replace(need, decision=decision, least=least, most=worst.vcpus)
 
 
 def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
@@ -252,9 +264,8 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
             f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
             f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
         )
-    if not all(each.is_decided for each in needs):
-        return f"Inconclusive: {said}"
-    return " ".join((said, *(_in_total(each) for each in needs if each.kind.few_are_fair)))
+    begun = "" if all(each.is_decided for each in needs) else "Inconclusive: "
+    return " ".join((begun + said, *(_in_total(each) for each in needs if each.kind.few_are_fair)))
 
 
 def _in_total(need: Need) -> str:
@@ -262,8 +273,8 @@ def _in_total(need: Need) -> str:
     kind = need.kind
     return (
         f"Shares of {kind.name} are equal only up to {plural(kind.fair, 'session')} on its "
-        f"{plural(kind.vcpus, 'vCPU')}; by total throughput, whatever the shares, it takes "
-        f"{plural(need.total_vcpus, 'vCPU')}."
+        f"{plural(kind.vcpus, 'vCPU')}: by total throughput, whatever the shares, it takes "
+        f"{plural(need.total_vcpus, 'vCPU')}, at equal shares {need.vcpus}."
     )
 
 

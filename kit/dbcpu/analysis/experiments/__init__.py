@@ -135,14 +135,14 @@ def disturbed_by(analysis: Analysis) -> list[str]:
 
 def _level(soak: Soak, analysis: Analysis) -> str:
     took = f"the median execution takes {seconds(soak.median_s)}"
-    # As in the table of levels: of means. A median against a mean is no slowdown where times are bimodal.
+    # As in the table of levels: the median of the sessions' means, which are no medians where times are bimodal.
     slowdown = next((each.slowdown_median for each in analysis.levels if each.level == soak.sessions > 1), None)
     if slowdown is None:
         return took
     ref = analysis.reference
     if ref is not None and slowdown < ref.limit:
-        return f"{took} (mean slowdown {times(slowdown)}; below {times(ref.limit)} is noise)"
-    return f"{took} (mean slowdown {times(slowdown)})"
+        return f"{took} (slowdown of the median session {times(slowdown)}; below {times(ref.limit)} is noise)"
+    return f"{took} (slowdown of the median session {times(slowdown)})"
 
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:
@@ -202,6 +202,9 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
         said = f"{first}, the shortest time measured; larger pools were not measured"
     else:
         said = f"{first}; with {most.active} they take {_beyond(enough, most)}"
+    less = max((each.active for each in found.sizes if each.active < enough.active), default=enough.active)
+    if enough.active - less > 1:
+        said += f"; sizes between {less} and {enough.active} were not measured"
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe:
         said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
@@ -252,15 +255,20 @@ def _impossible(found: Pool, analysis: Analysis) -> str:
 
 
 def _beyond(less: PoolSize, more: PoolSize) -> str:
-    cost = [f"each job {times(more.piece_s / less.piece_s)}"]
+    cost = [f"each job takes {_times(more.piece_s / less.piece_s)} as long"]
     memory = [(each.pss_bytes, each.rss_bytes) for each in (less, more)]
     for one, two in zip(*memory, strict=True):
         if one and two:
-            cost.append(f"memory {times(two / one)}")
+            cost.append(f"memory is {_times(two / one)}")
             break
     if less.switches and more.switches:
-        cost.append(f"context switches {times(more.switches / less.switches)}")
-    return f"{times(more.total_s / less.total_s)} of that, and {listed(cost)}"
+        cost.append(f"context switches are {_times(more.switches / less.switches)} as many")
+    return f"{times(more.total_s / less.total_s)} of that time, and {listed(cost)}"
+
+
+def _times(ratio: float) -> str:
+    """A cost, without digits that nobody needs."""
+    return times(ratio) if ratio < 10 else f"{ratio:.0f}x"
 
 
 def _beside(both: Together, analysis: Analysis) -> str:

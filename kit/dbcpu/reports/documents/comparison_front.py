@@ -148,8 +148,12 @@ def _need_tile(need: Need) -> Fact:
     counted = [plural(need.licences, kind.licence.unit if kind.licence else "licence")] if need.licences else []
     price = in_all(need)
     cores = [f"{plural(need.cores, 'core')} {kind.cores_from}".rstrip()] if need.cores else []
-    words = [*cores, *counted, *([price] if price else [])] if need.is_decided else ["throughput is undecided"]
+    words = [*cores, *counted, *([price] if price else [])] if need.is_decided else [_why_open(need)]
     return Fact(kind.name, need.vcpus_words, ", ".join(words))
+
+
+def _why_open(need: Need) -> str:
+    return "from total throughput to equal shares" if need.kind.few_are_fair else "throughput is undecided"
 
 
 def _side_tile(side: Side, comparison: Comparison) -> Fact:

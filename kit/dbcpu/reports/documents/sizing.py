@@ -13,7 +13,7 @@ WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of
 SAME_KIND = "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one."
 HOST = Column("host", "host", kind="name", value=lambda row: row.kind.name)
 _WITHIN = Column(
-    "within", "95 % interval",
+    "within", "interval",
     value=lambda need: f"{need.least} to {need.most}" if need.most is not None else UNKNOWN,
 )  # fmt: skip
 
@@ -26,11 +26,12 @@ def sections(sizing: Sizing) -> tuple[Section, ...]:
 def _needs(sizing: Sizing) -> tuple[Section, ...]:
     if not sizing.needs:
         return ()
-    open_ = [need.kind.name for need in sizing.needs if not need.is_decided]
+    open_ = [need.kind.name for need in sizing.needs if not need.is_decided and not need.kind.few_are_fair]
+    few = [need.kind.name for need in sizing.needs if need.kind.few_are_fair]
     columns = (
         HOST,
         Column("vcpus", "vCPUs", kind="figure"),
-        *([_WITHIN] if open_ else []),
+        *([_WITHIN] if open_ or few else []),
         Column("cores", "cores", kind="figure"),
         Column("licences", "licences", kind="figure"),
         Column("price", "price", kind="figure", value=money),
@@ -45,6 +46,7 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
             sizing.needs,
             SAME_KIND,
             *_open(open_),
+            *_few(few),
             *_cost_words(sizing),
             *_cores(sizing),
             *_rules(sizing),
@@ -58,6 +60,15 @@ def _open(names: list[str]) -> tuple[str, ...]:
     return (
         f"The throughput of {listed(names)} is undecided: vCPUs, cores, licences and prices in its row are of the "
         "ratio as it was measured, and the interval says how many vCPUs it may be.",
+    )
+
+
+def _few(names: list[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    return (
+        f"Few sessions of {listed(names)} are served at equal shares: vCPUs, cores, licences and prices in its row are "
+        "at equal shares, and the interval begins with the vCPUs by total throughput.",
     )
 
 

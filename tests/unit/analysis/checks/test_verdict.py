@@ -212,6 +212,14 @@ def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
     assert "and other processes as well" not in found.verdict
 
 
+def test_fewer_vcpus_than_sessions_use_are_no_fault_of_the_baseline() -> None:
+    run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=6, seed=1)
+    given = replace(run, header=replace(run.header, plan=replace(run.header.plan, vcpus=1)))
+    found = explain(given).verdict
+    assert found.startswith("1 vCPU was given (`--vcpus`), and sessions used more: the throughput is up to 2.0")
+    assert "quieter host" not in found
+
+
 def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:
     """Turbo slows all of a round alike, a shared core only some of it."""
     turbo = SimulatedHost(cores=4, threads=2, turbo_slope=0.2, hypervisor=None)

@@ -62,9 +62,19 @@ def test_where_few_sessions_are_served_fairly_the_total_stands_beside_the_size()
     assert need.kind.fair <= 2 and need.kind.like_cores == 4
     assert need.vcpus > 2 * need.total_vcpus
     assert "one thread per core by what it shows, scales like 4 of 8 cores" in found.sentence
-    assert found.sentence.endswith(
-        f"on its 8 vCPUs; by total throughput, whatever the shares, it takes {need.total_vcpus} vCPUs."
-    )
+    assert found.sentence.startswith(f"Inconclusive: 12 busy cores of old are {need.total_vcpus} to {need.vcpus} vCPUs")
+    assert f"whatever the shares, it takes {need.total_vcpus} vCPUs, at equal shares {need.vcpus}." in found.sentence
+
+
+def test_even_again_with_two_on_every_core_is_not_fair_whatever_was_left_out() -> None:
+    host = SimulatedHost(cores=4, threads=2, smt_yield=0.3)
+    sizes = []
+    for levels in ((1, 2, 4, 5, 6, 7, 8), (1, 4, 8)):
+        found = sized(("old", old_box()), ("new", simulate(host, levels, repeats=6, seed=1)), rules=SizingRules((), ()))
+        sizes.append((found.needs[0].kind.fair, found.needs[0].is_decided))
+    assert sizes == [(4, True)] * 2
+    with pytest.raises(UsageError, match="new was not measured between N=1 and its cores"):
+        sized(("old", old_box()), ("new", simulate(host, (1, 8), repeats=6, seed=1)))
 
 
 def test_money_is_that_of_the_host_the_licences_and_their_support() -> None:
@@ -139,9 +149,9 @@ def test_beyond_what_was_measured_the_old_cores_count_in_proportion() -> None:
 
 def test_the_fair_level_ends_at_the_first_uneven_one_even_if_a_later_one_is_even() -> None:
     levels = explain(with_smt()).levels
-    best = fair_level(levels, 1.1, 8)
+    best, _ = fair_level(levels, 1.1, 8)
     assert best is not None and best.level == 4
-    loose = fair_level(levels, 1.6, 8)
+    loose, _ = fair_level(levels, 1.6, 8)
     assert loose is not None and loose.level == 8
 
 
@@ -289,8 +299,11 @@ def decision(ratio: float | None, low: float | None, high: float | None, outcome
     [
         (decision(0.74, 0.62, 1.33, TOO_FEW), "Inconclusive: 12 busy cores of old are 7 to 15 vCPUs of new ("),
         (decision(0.99, 0.62, 1.33, NOT_SHOWN), "Inconclusive: 12 busy cores of old are 9 to 19 vCPUs of new ("),
-        (decision(0.74, None, None, TOO_FEW), "Inconclusive: 12 busy cores of old are an unknown number of vCPUs of"),
-        (decision(None, None, None, NOT_MEASURED), "Inconclusive: 12 busy cores of old are an unknown number of vCPUs"),
+        (decision(0.74, None, None, TOO_FEW), "Inconclusive: how many vCPUs replace 12 busy cores of old is not known"),
+        (
+            decision(None, None, None, NOT_MEASURED),
+            "Inconclusive: how many vCPUs replace 12 busy cores of old is not known",
+        ),
         (decision(1.001, 0.999, 1.003, NOT_SHOWN), "12 busy cores of old are 12 vCPUs of new (one thread per core, "),
         (decision(0.74, 0.72, 0.76, LESS), "12 busy cores of old are 12 vCPUs of new (one thread per core, "),
     ],
@@ -301,7 +314,8 @@ def test_a_size_from_an_undecided_ratio_is_an_interval(made: Decision, said: str
     assert found.sentence.startswith(said)
     (need,) = found.needs
     assert need.is_decided is not said.startswith("Inconclusive")
-    assert ("95 % interval of throughput at N=4" in found.sentence) is not made.shown
+    has_interval = made.low is not None and not made.shown
+    assert ("95 % interval of throughput at N=4" in found.sentence) is has_interval
     if not need.is_decided:
         # Licences and money are of one number of vCPUs, and there is none.
         assert "licence" not in found.sentence and "EUR" not in found.sentence
@@ -310,19 +324,19 @@ def test_a_size_from_an_undecided_ratio_is_an_interval(made: Decision, said: str
 def test_max_over_min_is_held_against_the_ratio_as_it_is_printed() -> None:
     """1.104 is printed as 1.10, and `dbcpu show` does not call that unequal."""
     levels = explain(without_smt()).levels
-    found = fair_level([replace(each, max_over_min=1.104) for each in levels], 1.1, 4)
+    found, _ = fair_level([replace(each, max_over_min=1.104) for each in levels], 1.1, 4)
     assert found is not None and found.level == 4
     more = [replace(each, max_over_min=1.106, even=Answer.UNDECIDED) for each in levels]
-    assert fair_level(more, 1.1, 4) is None
+    assert fair_level(more, 1.1, 4) == (None, more[0])
 
 
 def test_what_the_run_answers_counts_before_what_was_measured() -> None:
     one, *others = [each for each in explain(without_smt()).levels if each.level <= 4]
     equal_by_chance_wide = [replace(each, max_over_min=1.12, even=Answer.YES) for each in others]
-    assert fair_level([one, *equal_by_chance_wide], 1.1, 4) == equal_by_chance_wide[-1]
+    assert fair_level([one, *equal_by_chance_wide], 1.1, 4)[0] == equal_by_chance_wide[-1]
     counted_unequal = [replace(each, max_over_min=1.08, even=Answer.NO) for each in others]
-    assert fair_level([one, *counted_unequal], 1.1, 4) == one
-    assert fair_level([one, *counted_unequal], 1.2, 4) == counted_unequal[-1], "as much is accepted"
+    assert fair_level([one, *counted_unequal], 1.1, 4)[0] == one
+    assert fair_level([one, *counted_unequal], 1.2, 4)[0] == counted_unequal[-1], "as much is accepted"
 
 
 def totals(record: RunRecord) -> RunRecord:

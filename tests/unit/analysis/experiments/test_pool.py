@@ -25,7 +25,7 @@ def test_the_smallest_pool_that_finishes_as_early_as_any_is_enough() -> None:
     assert analysis.pool is not None
     assert (analysis.pool.enough, analysis.pool.best) == (2, 20)
     assert analysis.verdict.startswith("2 active sessions are enough on 2 vCPUs: 20 jobs take 5.10 s; with 20 ")
-    assert "each job 9.71x" in analysis.verdict
+    assert "each job takes 9.71x as long" in analysis.verdict
 
 
 def test_times_and_memory_are_told_for_each_size() -> None:

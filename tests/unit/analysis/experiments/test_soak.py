@@ -94,7 +94,7 @@ def test_the_slowdown_of_the_verdict_is_that_of_the_table_though_the_times_are_b
     assert level.slowdown_median is not None
     assert soak.median_s is not None and soak.alone_s is not None
     assert level.slowdown_median > 1.4 * soak.median_s / soak.alone_s
-    assert f"(mean slowdown {times(level.slowdown_median)})" in analysis.verdict
+    assert f"(slowdown of the median session {times(level.slowdown_median)})" in analysis.verdict
 
 
 def test_a_slowdown_within_noise_is_said_to_be_that() -> None:
