@@ -29,7 +29,10 @@ PART_WORDS = {
 
 
 class TimeParts(Struct, frozen=True):
-    """Seconds of one session; none is negative. ``view`` holds the exact parts, which may be below zero."""
+    """Seconds of one session; none is negative, and together they are its time. ``view`` holds the exact parts.
+
+    Of these some may be below zero, such as CPU time that was saved: then ``reference_s`` is less by as much.
+    """
 
     view: SessionView
     reference_s: float
@@ -72,9 +75,11 @@ def _parts(view: SessionView, member: Timed, met_steal_s: float, idle_s: float) 
     left_s = met_steal_s - steal_s
     stolen_run_s = min(left_s, inflation_s) if inflation_s and left_s >= ACCOUNTS * inflation_s else 0.0
     wait_s = min(gap_s - steal_s, max(idle_s, sum(wait.waited_s for wait in member.session.waits)))
+    exact = (view.inflation_s, view.queue_s, view.throttled_s, view.gap_s, view.unsplit_s)
+    saved_s = sum(min(0.0, each or 0.0) for each in exact)
     return TimeParts(
         view=view,
-        reference_s=view.reference_s or 0.0,
+        reference_s=max(0.0, (view.reference_s or 0.0) + saved_s),
         inflation_s=inflation_s - stolen_run_s,
         queue_s=max(0.0, view.queue_s or 0.0),
         throttled_s=max(0.0, view.throttled_s or 0.0),

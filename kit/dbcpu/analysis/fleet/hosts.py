@@ -18,6 +18,8 @@ from dbcpu.record import Header, RunRecord
 ALONE, LOADED = "alone", "loaded"
 """What is compared: the speed of a single session, and the throughput at the largest level up to the vCPUs."""
 NORMAL_95 = 1.96
+BUSY = "busy"
+"""Tag with the number of busy cores, which sizing reads."""
 INSTANCE_TAGS = ("instance", "instance-type", "instance_type", "type", "shape")
 FIGURES = (
     "headline", "lost_to", "unit", "variant", "vcpus", "cores", "solo_mrows_per_s", "noise_share", "usable_cores",

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
+from dbcpu.analysis.fleet.hosts import ALONE, BUSY, LOADED, Host
 from dbcpu.analysis.fleet.scatter import Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.scaling.licences import choice, licence_count, price_of, rule_words
@@ -63,9 +63,9 @@ def ranking(hosts: Sequence[Host], rules: SizingRules) -> Ranking:
 
 
 def groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
-    """By instance type, and by each tag that several hosts share; of one work each."""
+    """By instance type, and by each tag that several hosts share, but for what sizing reads; of one work each."""
     effects = {metric: effect_of(hosts, metric) for metric in (ALONE, LOADED)}
-    keys = sorted({key for each in hosts for key in each.tags})
+    keys = sorted({key for each in hosts for key in each.tags if key != BUSY})
     typed = {each.name: each.instance for each in hosts}
     found: list[Group] = []
     for key in (INSTANCE, *keys):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.measured_kind import FAIR, Kind
 from dbcpu.analysis.comparison.sizing import Need, size
-from dbcpu.analysis.fleet.hosts import Member
+from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -20,7 +20,6 @@ from dbcpu.figures import RunFigures
 from dbcpu.formatting import plural, times
 from dbcpu.record import Header, RunRecord
 
-BUSY = "busy"
 Measured = tuple[str, Header, RunFigures]
 """Name, header and figures of a run."""
 

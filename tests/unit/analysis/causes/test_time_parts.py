@@ -54,3 +54,10 @@ def test_parts_add_up_to_the_elapsed_time_and_none_is_negative(run: RunRecord) -
 def test_without_a_reference_there_are_no_parts() -> None:
     run = record([round_of([session(0), session(1)])])
     assert time_parts(run, explain(run)) == ()
+
+
+def test_a_session_that_needed_less_cpu_time_than_alone_has_no_longer_bar() -> None:
+    less = slowest(round_of([session(0, 1.5, queue_s=1.2), session(1, 1.8)]))
+    assert (less.view.inflation_s or 0.0) < -0.1
+    assert sum(getattr(less, name) for name in PART_WORDS) == pytest.approx(less.view.elapsed_s)
+    assert 0.0 < less.reference_s < (less.view.reference_s or 0.0)

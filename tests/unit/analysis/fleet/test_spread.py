@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE
+from dbcpu.analysis.fleet.ranking import groups
 from dbcpu.analysis.fleet.scatter import MIN_HOSTS, Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
-from support.builders.fleets import fleet
+from support.builders.fleets import RATE, fleet, host
 
 SEEDS = range(60)
 
@@ -58,3 +59,10 @@ def test_too_few_hosts_say_nothing() -> None:
 def test_equal_hosts_have_no_spread() -> None:
     found = _spread(1, 10, spread=0.0, error=0.0)
     assert (found.cv, found.answer) == (0.0, Answer.NO)
+
+
+def test_tags_group_hosts_but_the_one_that_sizing_reads() -> None:
+    hosts = [
+        host(f"h{at}", [RATE], tags={"zone": "ab"[at % 2], "busy": "48"[at // 4]}) for at in range(8)
+    ]  # fmt: skip
+    assert {each.key for each in groups(hosts)} == {"zone"}

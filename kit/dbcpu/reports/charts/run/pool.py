@@ -40,14 +40,15 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 
 def _curves(pool: Pool) -> Iterator[tuple[list[float], str, str]]:
     """Those of which every size is known: an unknown memory is not 0."""
-    memory = [each.pss_bytes if each.pss_bytes is not None else each.rss_bytes for each in pool.sizes]
+    whole = all(each.pss_bytes is not None for each in pool.sizes)
+    memory = [each.pss_bytes if whole else each.rss_bytes for each in pool.sizes]
     done = [each.done_s for each in pool.sizes] if pool.blocking else [None]
     yield [each.total_s for each in pool.sizes], "total seconds", "#0072b2"
     yield [each.piece_s for each in pool.sizes], "seconds per job", "#d55e00"
     if all(each is not None for each in done):
         yield [each or 0.0 for each in done], "s until half are done", "#7e257e"
     if all(each is not None for each in memory):
-        yield [(each or 0.0) / 1e6 for each in memory], "server memory, MB", "#009e73"
+        yield [(each or 0.0) / 1e6 for each in memory], f"server memory ({'PSS' if whole else 'RSS'}), MB", "#009e73"
 
 
 def _curve(axes: Axes, pool: Pool, values: list[float], label: str, colour: str) -> None:

@@ -43,10 +43,15 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     handles: list[Artist] = []
     for axes, (_, stacked) in zip(frame.panels, rounds, strict=True):
         handles += _bars(axes, stacked, labelled)
-        axes.axvline(stacked[0].view.reference_s or 0.0, color="black", lw=0.9, ls="--")
+        references_s = [each.view.reference_s or 0.0 for each in stacked]
+        if max(references_s) < 1.01 * min(references_s):  # sessions of a pool have different numbers of jobs
+            axes.axvline(references_s[0], color="black", lw=0.9, ls="--")
         axes.set_ylim(len(stacked) - 0.4, -0.6)
         axes.grid(axis="x")
-        (_words if labelled else _cause_strip)(axes, [each.view for each in stacked])
+        if labelled:
+            _words(axes, stacked)
+        else:
+            _cause_strip(axes, [each.view for each in stacked])
     frame.panels[0].set_xlim(0, _longest_s(rounds, labelled))
     frame.label("seconds from the first start to the last end", "" if labelled else "sessions, slowest on top")
     views = [each.view for _, stacked in rounds for each in stacked]
@@ -77,22 +82,26 @@ def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool) -> list[Patc
     return handles
 
 
-def _words(axes: Axes, views: Sequence[SessionView]) -> None:
+def _words(axes: Axes, stacked: Sequence[TimeParts]) -> None:
     """The session's number before its bar, slowdown and cause behind it."""
-    axes.set_yticks(range(len(views)), [f"session {each.ordinal}" for each in views])
+    axes.set_yticks(range(len(stacked)), [f"session {each.view.ordinal}" for each in stacked])
     axes.tick_params(axis="y", length=0)
-    for row, each in enumerate(views):
-        text = f" {times(each.slowdown)} {CAUSE_WORDS[each.cause] if each.cause != 'none' else ''}"
-        axes.text(
-            max(each.elapsed_s or 0.0, each.reference_s or 0.0), row, text, va="center", fontsize=8, color="#30383f"
-        )
+    for row, each in enumerate(stacked):
+        view = each.view
+        text = f" {times(view.slowdown)} {CAUSE_WORDS[view.cause] if view.cause != 'none' else ''}"
+        end_s = max(_end_s(each), view.elapsed_s or 0.0, view.reference_s or 0.0)
+        axes.text(end_s, row, text, va="center", fontsize=8, color="#30383f")
+
+
+def _end_s(parts: TimeParts) -> float:
+    """Where the bar ends."""
+    return sum(float(getattr(parts, name)) for name in PART_WORDS)
 
 
 def _longest_s(rounds: Sequence[tuple[RepresentativeRound, Sequence[TimeParts]]], labelled: bool) -> float:
     """Where the axis ends: beyond the longest bar, with room for the words beside it."""
     parts = [each for _, stacked in rounds for each in stacked]
-    ends_s = [sum(float(getattr(each, name)) for name in PART_WORDS) for each in parts]
-    longest_s = max(*ends_s, *(each.view.elapsed_s or 0.0 for each in parts))
+    longest_s = max(*map(_end_s, parts), *(each.view.elapsed_s or 0.0 for each in parts))
     if not labelled:
         return longest_s * 1.03
     letters = max(len(CAUSE_WORDS[each.view.cause]) for each in parts)
