@@ -107,16 +107,7 @@ def size(
     kinds = [kind_of(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
     needs: tuple[Need, ...] = ()
     if busy is not None:
-        if short := [each for each in kinds[1:] if not each.loaded]:
-            raise UsageError(
-                f"{short[0].name} was measured up to N={short[0].measured} only, and all were equal there: what its "
-                f"{plural(short[0].vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
-            )
-        if open_ := [each for each in kinds[1:] if each.leaves_cores_open]:
-            raise UsageError(
-                f"{open_[0].name} was not measured between N={open_[0].fair} and its cores, so what these do at equal "
-                "shares is not known; measure it with --sessions auto"
-            )
+        refuse_unmeasured(kinds[1:])
         demand = _throughput_of(busy, kinds[0], runs[0][2])
         needs = tuple(
             _with_interval(_need(kind, each, demand), each, demand, decisions.get(kind.name))
@@ -137,6 +128,21 @@ def size(
         unknown=_unknown(kinds, busy),
         unit=runs[0][2].unit,
     )
+
+
+def refuse_unmeasured(kinds: Sequence[Kind]) -> None:
+    """Raises UsageError where the levels of one do not say what its CPUs can do."""
+    for each in kinds:
+        if not each.loaded:
+            raise UsageError(
+                f"{each.name} was measured up to N={each.measured} only, and all were equal there: what its "
+                f"{plural(each.vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
+            )
+        if each.leaves_cores_open:
+            raise UsageError(
+                f"{each.name} was not measured between N={each.fair} and its cores, so what these do at equal shares "
+                "is not known; measure it with --sessions auto"
+            )
 
 
 def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:

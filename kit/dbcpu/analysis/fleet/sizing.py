@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
-from dbcpu.analysis.comparison.measured_kind import FAIR, Kind
-from dbcpu.analysis.comparison.sizing import Need, size
+from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
+from dbcpu.analysis.comparison.sizing import Need, refuse_unmeasured, size
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
@@ -34,7 +34,8 @@ class Sized(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """Over all hosts that were sized, on one shape. None where some of them have no rule.
+    """Over all hosts that were sized, on one shape. None where some of them have no rule. ``least_vcpus``: by total
+    throughput where a shape serves few sessions at equal shares, else as many.
 
     ``per_year`` and ``once`` in ``currency``: None where a price lacks.
     """
@@ -42,6 +43,7 @@ class Total(Struct, frozen=True):
     shape: str
     hosts: int
     vcpus: int
+    least_vcpus: int
     licences: int | None
     unit: str
     per_year: float | None
@@ -61,8 +63,12 @@ class FleetSizing(Struct, frozen=True):
 
 
 def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: SizingRules) -> FleetSizing:
-    """Size every member with a whole run on each of the ``shapes``; needs at least one."""
+    """Size every member with a whole run on each of the ``shapes``; needs at least one.
+
+    Raises UsageError for a shape whose levels do not say what it can do.
+    """
     wide = [_as_run(*each) for each in shapes]
+    refuse_unmeasured([kind_of(each, facts_of_run(each), rules, FAIR) for each in wide])
     rows: list[Sized] = []
     left_out: list[tuple[str, str]] = []
     words: dict[str, None] = {}
@@ -120,6 +126,7 @@ def _total(needs: Sequence[Need], shape: str) -> Total:
         shape=shape,
         hosts=len(needs),
         vcpus=sum(each.vcpus for each in needs),
+        least_vcpus=sum(each.total_vcpus if each.kind.few_are_fair else each.vcpus for each in needs),
         licences=None if None in licences else sum(each or 0 for each in licences),
         unit=unit,
         per_year=sum(each.per_year for each in known) if priced else None,

@@ -147,7 +147,7 @@ SMALL = (
 TOTALS = (
     Column("shape", "shape", kind="name"),
     Column("hosts", "hosts", kind="figure"),
-    Column("vcpus", "vCPUs", kind="figure"),
+    Column("vcpus", "vCPUs", kind="figure", value=lambda row: _from_to(row.least_vcpus, row.vcpus)),
     Column("licences", "licences", kind="figure", value=lambda row: _licences(row)),
     Column("once", "once", kind="figure", value=lambda row: _money(row.once, row)),
     Column("per_year", "per year", kind="figure", value=lambda row: _money(row.per_year, row)),
@@ -157,8 +157,8 @@ TOTALS = (
 def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
     """Host and busy cores, then vCPUs and licences on each shape."""
 
-    def vcpus(at: int) -> Callable[[Sized], int]:
-        return lambda row: row.needs[at].vcpus
+    def vcpus(at: int) -> Callable[[Sized], int | str]:
+        return lambda row: _from_to(row.needs[at].least or row.needs[at].vcpus, row.needs[at].vcpus)
 
     def licences(at: int) -> Callable[[Sized], int | None]:
         return lambda row: row.needs[at].licences
@@ -169,6 +169,10 @@ def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
         if total.licences is not None:
             columns.append(Column(f"{total.shape}:licences", "licences", kind="figure", value=licences(at)))
     return tuple(columns)
+
+
+def _from_to(least: int, most: int) -> int | str:
+    return most if least == most else f"{least} to {most}"
 
 
 def left_out(found: FleetSizing) -> Iterator[str]:
