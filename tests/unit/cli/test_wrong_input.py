@@ -290,3 +290,17 @@ def test_a_password_in_the_address_of_a_store_is_warned_of(
     said = capsys.readouterr().err
     assert ("the password in --store is visible in the process list" in said) is warned
     assert "hush" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--active", "abc"), "--active 'abc': 'abc' is no number or range"),
+        (("--block-for", "2s"), "--block-for is how long the jobs of --blocking wait; give their number too"),
+    ],
+)
+def test_a_pool_has_options_of_its_own_name(
+    store: str, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
+) -> None:
+    assert main(["pool", "sqlite", *options, "--yes"]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())

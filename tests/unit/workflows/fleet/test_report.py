@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.cli import main
+from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.campaigns import PARTIAL, REFUSED, Item
 from dbcpu.store.database import open_store
 from support.builders.campaigns import keep_campaign
@@ -135,6 +137,27 @@ def test_the_inventory_is_sized_on_a_new_shape(store: str) -> None:
     assert total["vcpus"] == sum(each["needs"][0]["vcpus"] for each in sizing["rows"])
     assert (total["licences"], total["per_year"]) == (None, None)  # no rule was given
     assert all(each["assumed"] for each in sizing["rows"])
+
+
+def test_a_shape_says_what_its_levels_know(store: str) -> None:
+    shape = SimulatedHost(cores=8, threads=2, smt_yield=0.3)
+    stolen = replace(shape, steal=0.3)
+    runs = {
+        "ends": simulate(shape, (1, 16), repeats=3, seed=2),
+        "stolen": simulate(stolen, (1, 4, 8, 9, 12, 16), repeats=6, seed=6),
+    }
+    ids = {}
+    with open_store(store) as opened:
+        for name, run in runs.items():
+            ids[name] = f"shape-{name}"
+            opened.save(replace(run, header=replace(run.header, run_id=ids[name])))
+    refused = _report(store, "three", "--size-on", f"ends={ids['ends']}")
+    assert (refused.exit_code, "ends was not measured between N=1 and its cores" in refused.output) == (2, True)
+    (total,) = _data(store, "three", "--size-on", f"stolen={ids['stolen']}")["sizing"]["totals"]
+    assert total["least_vcpus"] < total["vcpus"] / 2
+    shown = " ".join(_report(store, "three", "--size-on", f"stolen={ids['stolen']}").output.split())
+    assert f"{total['least_vcpus']} to {total['vcpus']}" in shown
+    assert "stolen: shares are equal only up to 1 session on its 16 vCPUs" in shown
 
 
 @pytest.mark.parametrize("name,said", (("nothing", "nothing"), ("small", "small-1")))
