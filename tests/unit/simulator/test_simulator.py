@@ -364,7 +364,7 @@ def test_a_run_of_now_has_a_name_of_its_own() -> None:
      {"cores": 10_000}, {"nodes": 9}, {"mrows_per_s": 0.0}, {"name": "two words"}, {"smt_yield": float("nan")}],
 )  # fmt: skip
 def test_an_impossible_host_is_refused_in_words(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="cannot be"):
+    with pytest.raises(UsageError, match="no host can be simulated so"):
         SimulatedHost(**wrong)
 
 

@@ -1,5 +1,6 @@
 """What is known, what is undecided, and what would decide it: does every session get the same CPU?"""
 
+import math
 from collections.abc import Sequence
 from itertools import takewhile
 
@@ -37,7 +38,6 @@ STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
 MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
-WITHOUT_VCPUS = "Measure again without `--vcpus`, or keep the sessions on as many CPUs by `--cpus`."
 UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 LIKE_SIBLINGS = (1.25, 2.05)
@@ -110,11 +110,12 @@ class _Words:
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
         if (fast := unreliable(together, self.vcpus)) > UNRELIABLE:
-            if given := self._fewer_given():
-                return f"{given}: the throughput is up to {times(fast)} of what so many can do. {WITHOUT_VCPUS}"
+            helps = self._fewer_counted() or (
+                "Measure again on a quieter host, with longer executions (`--size long`)."
+            )
             return (
                 f"The baseline is not reliable: the throughput is up to {times(fast)} of what single sessions would "
-                "reach. Measure again on a quieter host, with longer executions (`--size long`)."
+                f"reach. {helps}"
             )
         known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         single = found.alone_undecided and self.reference.noise_range is not None
@@ -123,13 +124,17 @@ class _Words:
         sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
         return " ".join(each for each in sentences if each)
 
-    def _fewer_given(self) -> str:
-        """That the run was given fewer vCPUs than its sessions may use; '' otherwise."""
-        host, given = self.record.header.host, self.record.header.plan.vcpus
-        usable = len(set(host.limits.allowed_cpus)) if host else 0
-        if not given or given >= usable:
+    def _fewer_counted(self) -> str:
+        """Where the run counts on fewer vCPUs than its sessions may use, and what helps then; '' otherwise."""
+        host, counted = self.record.header.host, self.record.header.plan.vcpus
+        if host is None or not counted:
             return ""
-        return f"{plural(given, 'vCPU')} {'was' if given == 1 else 'were'} given (`--vcpus`), and sessions used more"
+        quota = host.limits.quota_cpus
+        usable = min(len(set(host.limits.allowed_cpus)), math.inf if quota is None else max(1, math.ceil(quota)))
+        if counted >= usable:
+            return ""
+        count_on = f"This run counts on {plural(counted, 'vCPU')}, and its sessions may use {plural(usable, 'CPU')}"
+        return f"{count_on}: measure again without `--vcpus`, or keep them on as many by `--cpus`."
 
     def _of_totals(self, found: Outcome) -> str:
         fast, first = fast_levels(found), found.first
