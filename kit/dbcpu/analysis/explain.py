@@ -73,7 +73,8 @@ def _explained(
 
 def _of_run(analysis: Analysis, header: Header, done: int) -> Analysis:
     """How far the run came begins the verdict, and remedies have the options of the command that measured it."""
-    begun = begin(header, done) if any(each.sessions for each in analysis.levels) else ""
+    nothing = header.plan.experiment == "sweep" and not any(each.sessions for each in analysis.levels)
+    begun = "" if nothing else begin(header, done)
     findings = tuple(replace(each, remedy=as_typed(each.remedy, header)) for each in analysis.findings)
     return replace(analysis, verdict=begun + as_typed(analysis.verdict, header), findings=findings)
 

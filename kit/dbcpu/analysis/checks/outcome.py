@@ -9,7 +9,7 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
-from dbcpu.analysis.levels.rounds_apart import apart_words, most_apart
+from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -253,7 +253,8 @@ def inconclusive(given: CheckInput) -> Finding | None:
         )
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = given.more_rounds
-    apart, noisy = most_apart(undecided), [each for each in undecided if each.rounds_apart is None]
+    apart = level_with_most_slow_rounds(undecided)
+    noisy = [each for each in undecided if each.rounds_apart is None]
     limits = [each.detectable for each in noisy if each.detectable is not None]
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []

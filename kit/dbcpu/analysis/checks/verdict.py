@@ -1,6 +1,5 @@
 """What is known, what is undecided, and what would decide it: does every session get the same CPU?"""
 
-import math
 from collections.abc import Sequence
 from itertools import takewhile
 
@@ -18,11 +17,11 @@ from dbcpu.analysis.levels.outcome import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_apart import apart_words, most_apart
+from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
-from dbcpu.analysis.placement.regimes import vcpu_words
+from dbcpu.analysis.placement.regimes import bounding_quota, usable_cores, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -110,9 +109,8 @@ class _Words:
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
         if (fast := unreliable(together, self.vcpus)) > UNRELIABLE:
-            helps = self._fewer_counted() or (
-                "Measure again on a quieter host, with longer executions (`--size long`)."
-            )
+            quieter = "Measure again on a quieter host, with longer executions (`--size long`)."
+            helps = self._fewer_counted() or quieter
             return (
                 f"The baseline is not reliable: the throughput is up to {times(fast)} of what single sessions would "
                 f"reach. {helps}"
@@ -126,12 +124,8 @@ class _Words:
 
     def _fewer_counted(self) -> str:
         """Where the run counts on fewer vCPUs than its sessions may use, and what helps then; '' otherwise."""
-        host, counted = self.record.header.host, self.record.header.plan.vcpus
-        if host is None or not counted:
-            return ""
-        quota = host.limits.quota_cpus
-        usable = min(len(set(host.limits.allowed_cpus)), math.inf if quota is None else max(1, math.ceil(quota)))
-        if counted >= usable:
+        counted, usable = self.record.header.plan.vcpus, len(usable_cores(self.record))
+        if not counted or counted >= usable or bounding_quota(self.record) is not None:
             return ""
         count_on = f"This run counts on {plural(counted, 'vCPU')}, and its sessions may use {plural(usable, 'CPU')}"
         return f"{count_on}: measure again without `--vcpus`, or keep them on as many by `--cpus`."
@@ -185,7 +179,8 @@ class _Words:
         if not found.undecided:
             return ""
         where = f"N={short_ranges(each.level for each in found.undecided)}"
-        apart, noisy = most_apart(found.undecided), [each for each in found.undecided if each.rounds_apart is None]
+        apart = level_with_most_slow_rounds(found.undecided)
+        noisy = [each for each in found.undecided if each.rounds_apart is None]
         limits = [each.detectable for each in noisy if each.detectable is not None]
         why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:

@@ -25,7 +25,7 @@ class Kind(Struct, frozen=True):
     ``shown``: the largest N up to which shares are shown to be fair, no more than ``fair``, and ``shown_throughput``.
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
     levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
-    ``only_totals``: ``fair`` rests on levels of which only total rates are known. ``most_throughput``: of any level up
+    ``only_totals``: ``fair`` rests on levels of which only total rates are known. ``peak_throughput``: of any level up
     to the vCPUs, whatever the shares. ``like_cores``: where the host scales like fewer cores than it shows.
     ``cores``: as shown by the host, as given, or by the curve or the sessions; ``cores_from`` says which in words, ''
     where the host shows them. None where nothing gives them.
@@ -45,7 +45,7 @@ class Kind(Struct, frozen=True):
     undecided: tuple[int, ...] = ()
     only_totals: bool = False
     unfair: int | None = None
-    most_throughput: float = 0.0
+    peak_throughput: float = 0.0
     like_cores: int | None = None
     licence: Licence | None = None
     price: Price | None = None
@@ -139,8 +139,8 @@ def facts_of_run(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
 def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
     name, record, analysis = run
     levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
-    # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
     cores, cores_from = cores_behind(record, analysis)
+    # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
     fair, unfair = fair_level(levels, ratio, analysis.vcpus or 0, cores)
     if not analysis.vcpus:
         raise UsageError(f"{name}: its vCPUs are not known, so sizing is not possible; give --vcpus {name}=N")
@@ -170,7 +170,7 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         shown_throughput=shown.throughput or 0.0,
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
         unfair=unfair.level if unfair else None,
-        most_throughput=max(each.throughput or 0.0 for each in within),
+        peak_throughput=max(each.throughput or 0.0 for each in within),
         like_cores=_like_cores(analysis),
         only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
         licence=licence if isinstance(licence, Licence) else None,

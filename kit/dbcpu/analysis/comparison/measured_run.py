@@ -12,7 +12,7 @@ from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
-from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
@@ -44,7 +44,8 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     Of a pool throughput is of whole rounds, as on its own page.
     """
     whole, record = record, one_variant(record, variant)
-    apart = levels_apart(record, timed(record))
+    pooled = timed(record) if record.header.plan.experiment == "pool" else ()
+    apart = levels_apart(record, pooled)
     rounds = tuple(
         replace(each, throughput=each.makespan) if each.level in apart else each for each in figures_by_round(record)
     )
@@ -53,15 +54,14 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
     if not any(each.witness for each in kept.rounds):
-        return Measured(name, record, _explained(kept, whole), rounds)
+        return Measured(name, record, _explained(kept, whole, pooled), rounds)
     without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
-    return Measured(name, record, _explained(without, whole), rounds, *_at_full_pace(kept))
+    return Measured(name, record, _explained(without, whole, pooled), rounds, *_at_full_pace(kept))
 
 
-def _explained(part: RunRecord, whole: RunRecord) -> Analysis:
-    found = explain_variant(part)
-    if part.header.plan.experiment == "pool":
-        found = by_whole_rounds(found, part, timed(part))
+def _explained(part: RunRecord, whole: RunRecord, pooled: Sequence[Timed]) -> Analysis:
+    """``pooled``: the sessions of a pool."""
+    found = by_whole_rounds(explain_variant(part), part, pooled)
     return of_whole_run(found, whole.header, len(whole.rounds))
 
 

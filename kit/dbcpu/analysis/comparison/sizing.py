@@ -191,7 +191,7 @@ def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
     whole, in_total = (
         max(1, math.ceil(demand / (throughput / kind.vcpus) / threads * 0.99))
-        for throughput in (kind.fair_throughput, kind.most_throughput)
+        for throughput in (kind.fair_throughput, kind.peak_throughput)
     )
     vcpus, cores = math.ceil(whole * threads), whole if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))

@@ -78,9 +78,7 @@ def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Ti
 
 
 def levels_apart(record: RunRecord, sessions: Sequence[Timed]) -> frozenset[int]:
-    """The levels of a pool whose sessions did not compute all at once; none of another run."""
-    if record.header.plan.experiment != "pool":
-        return frozenset()
+    """The levels of a pool whose sessions did not compute all at once."""
     return frozenset(
         each.level
         for each, members in by_round(sessions)

@@ -34,7 +34,7 @@ class Sized(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """Over all hosts that were sized, on one shape. None where some of them have no rule. ``least_vcpus``: by total
+    """Over all hosts that were sized, on one shape. None where some of them have no rule. ``min_vcpus``: by total
     throughput where a shape serves few sessions at equal shares, else as many.
 
     ``per_year`` and ``once`` in ``currency``: None where a price lacks.
@@ -43,7 +43,7 @@ class Total(Struct, frozen=True):
     shape: str
     hosts: int
     vcpus: int
-    least_vcpus: int
+    min_vcpus: int
     licences: int | None
     unit: str
     per_year: float | None
@@ -99,7 +99,7 @@ def _of_few(kind: Kind) -> str:
     return (
         f"{kind.name}: shares are equal only up to {plural(kind.fair, 'session')} on its {plural(kind.vcpus, 'vCPU')}, "
         f"and sizes rest on its throughput there; all sessions together, whatever the shares, reach "
-        f"{times(kind.most_throughput / kind.fair_throughput)} of it."
+        f"{times(kind.peak_throughput / kind.fair_throughput)} of it."
     )
 
 
@@ -126,7 +126,7 @@ def _total(needs: Sequence[Need], shape: str) -> Total:
         shape=shape,
         hosts=len(needs),
         vcpus=sum(each.vcpus for each in needs),
-        least_vcpus=sum(each.total_vcpus if each.kind.few_are_fair else each.vcpus for each in needs),
+        min_vcpus=sum(each.least or each.vcpus for each in needs),
         licences=None if None in licences else sum(each or 0 for each in licences),
         unit=unit,
         per_year=sum(each.per_year for each in known) if priced else None,

@@ -26,7 +26,7 @@ def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) ->
     return RoundsApart(len(slow), median_low(map(len, slow)), median([one for each in slow for one in each]))
 
 
-def most_apart(levels: Sequence[LevelView]) -> LevelView | None:
+def level_with_most_slow_rounds(levels: Sequence[LevelView]) -> LevelView | None:
     """The level of which most rounds have slow sessions; None where rounds of none are apart."""
     apart = [(each.rounds_apart.rounds, each) for each in levels if each.rounds_apart is not None]
     return max(apart, key=itemgetter(0))[1] if apart else None

@@ -147,7 +147,7 @@ SMALL = (
 TOTALS = (
     Column("shape", "shape", kind="name"),
     Column("hosts", "hosts", kind="figure"),
-    Column("vcpus", "vCPUs", kind="figure", value=lambda row: _from_to(row.least_vcpus, row.vcpus)),
+    Column("vcpus", "vCPUs", kind="figure", value=lambda row: _from_to(row.min_vcpus, row.vcpus)),
     Column("licences", "licences", kind="figure", value=lambda row: _licences(row)),
     Column("once", "once", kind="figure", value=lambda row: _money(row.once, row)),
     Column("per_year", "per year", kind="figure", value=lambda row: _money(row.per_year, row)),

@@ -26,12 +26,11 @@ def sections(sizing: Sizing) -> tuple[Section, ...]:
 def _needs(sizing: Sizing) -> tuple[Section, ...]:
     if not sizing.needs:
         return ()
-    open_ = [need.kind.name for need in sizing.needs if not need.is_decided and not need.kind.few_are_fair]
-    few = [need.kind.name for need in sizing.needs if need.kind.few_are_fair]
+    ranges = tuple(_ranges(sizing))
     columns = (
         HOST,
         Column("vcpus", "vCPUs", kind="figure"),
-        *([_WITHIN] if open_ or few else []),
+        *([_WITHIN] if ranges else []),
         Column("cores", "cores", kind="figure"),
         Column("licences", "licences", kind="figure"),
         Column("price", "price", kind="figure", value=money),
@@ -45,8 +44,7 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
             columns,
             sizing.needs,
             SAME_KIND,
-            *_open(open_),
-            *_few(few),
+            *ranges,
             *_cost_words(sizing),
             *_cores(sizing),
             *_rules(sizing),
@@ -54,22 +52,21 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
     )
 
 
-def _open(names: list[str]) -> tuple[str, ...]:
-    if not names:
-        return ()
-    return (
-        f"The throughput of {listed(names)} is undecided: vCPUs, cores, licences and prices in its row are of the "
-        "ratio as it was measured, and the interval says how many vCPUs it may be.",
-    )
-
-
-def _few(names: list[str]) -> tuple[str, ...]:
-    if not names:
-        return ()
-    return (
-        f"Few sessions of {listed(names)} are served at equal shares: vCPUs, cores, licences and prices in its row are "
-        "at equal shares, and the interval begins with the vCPUs by total throughput.",
-    )
+def _ranges(sizing: Sizing) -> Iterator[str]:
+    """What the row of a host holds whose vCPUs are no one number."""
+    few = [need.kind.name for need in sizing.needs if need.kind.few_are_fair]
+    undecided = [need.kind.name for need in sizing.needs if not need.is_decided and not need.kind.few_are_fair]
+    row = "vCPUs, cores, licences and prices in its row are"
+    if undecided:
+        yield (
+            f"The throughput of {listed(undecided)} is undecided: {row} of the ratio as it was measured, and the "
+            "interval says how many vCPUs it may be."
+        )
+    if few:
+        yield (
+            f"Few sessions of {listed(few)} are served at equal shares: {row} at equal shares, and the interval begins "
+            "with the vCPUs by total throughput."
+        )
 
 
 def _costs(sizing: Sizing) -> tuple[Column, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.rounds_apart import most_apart, rounds_apart
+from dbcpu.analysis.levels.rounds_apart import level_with_most_slow_rounds, rounds_apart
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, RoundsApart
 from dbcpu.simulator import SimulatedHost, simulate
@@ -89,7 +89,7 @@ def test_verdict_and_finding_name_the_level_with_the_most_slow_rounds() -> None:
         for at, many in enumerate(each)
     ]
     found = explain(record([*solos(6), *rounds], measured_host=host(8), vcpus=8))
-    assert most_apart(found.levels) is found.levels[1]
+    assert level_with_most_slow_rounds(found.levels) is found.levels[1]
     [finding] = [each for each in found.findings if each.code == "inconclusive"]
     assert "rounds differ (at 2 sessions, in 2 of 6 rounds" in found.verdict
     assert "rounds at N=2 differ: in 2 of 6 rounds" in finding.seen

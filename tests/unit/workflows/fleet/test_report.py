@@ -154,9 +154,9 @@ def test_a_shape_says_what_its_levels_know(store: str) -> None:
     refused = _report(store, "three", "--size-on", f"ends={ids['ends']}")
     assert (refused.exit_code, "ends was not measured between N=1 and its cores" in refused.output) == (2, True)
     (total,) = _data(store, "three", "--size-on", f"stolen={ids['stolen']}")["sizing"]["totals"]
-    assert total["least_vcpus"] < total["vcpus"] / 2
+    assert total["min_vcpus"] < total["vcpus"] / 2
     shown = " ".join(_report(store, "three", "--size-on", f"stolen={ids['stolen']}").output.split())
-    assert f"{total['least_vcpus']} to {total['vcpus']}" in shown
+    assert f"{total['min_vcpus']} to {total['vcpus']}" in shown
     assert "stolen: shares are equal only up to 1 session on its 16 vCPUs" in shown
 
 
