@@ -76,7 +76,7 @@ def workers(scheduler: str | None, at_once: int) -> Iterator[Workers]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise not_installed() from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    _quiet()
     if scheduler is None:
         with (
             dask.config.set(_ALONE),
@@ -100,7 +100,7 @@ def connected(scheduler: str) -> Iterator["Client"]:
         from distributed import Client
     except ImportError:
         raise not_installed() from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    _quiet()
     if not scheduler.startswith("tls://") and not _LOOPBACK.fullmatch(scheduler):
         raise UsageError(
             f"--scheduler {scheduler!r} would send work to another machine without TLS, and whoever reaches its port "
@@ -115,6 +115,12 @@ def connected(scheduler: str) -> Iterator["Client"]:
         ) from None
     with client:
         yield client
+
+
+def _quiet() -> None:
+    """What befalls workers, their outcomes say; a loop that ends late on a busy machine logs what it gave up."""
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def not_installed() -> UsageError:
