@@ -227,7 +227,7 @@ def test_connections_that_run_out_at_the_gate_are_counted(
     assert code == 3
     # Server processes of the round before may still count, and sessions may connect before the limit is there.
     assert re.search(r"\b[0-4] of 5 sessions connected: ", err), err
-    assert "lower --sessions or raise its CONNECTION LIMIT" in err
+    assert "use fewer sessions or raise its CONNECTION LIMIT" in err
     record = drive.last()
     assert record.header.status == "failed"
     assert record.rounds, "the rounds before are kept"

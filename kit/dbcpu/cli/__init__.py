@@ -143,7 +143,7 @@ def _report(error: BaseException) -> int:
                 FAILED,
             )
         case MemoryError():
-            return _say("out of memory; lower --sessions or free some", FAILED)
+            return _say("out of memory; use fewer sessions or free some", FAILED)
     return _say(_unexpected(error), FAILED)
 
 

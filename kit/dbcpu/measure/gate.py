@@ -330,4 +330,4 @@ def _remedy(reason: str) -> str:
     if not any(text in reason for text in full):
         return ""
     of_role = "connections for role" in reason or "connections for database" in reason
-    return f"; lower --sessions or raise {'its CONNECTION LIMIT' if of_role else 'max_connections'}"
+    return f"; use fewer sessions or raise {'its CONNECTION LIMIT' if of_role else 'max_connections'}"

@@ -107,6 +107,6 @@ def make_room_for_files(sessions: int) -> None:
     if needed > hard != resource.RLIM_INFINITY:
         raise UsageError(
             f"{plural(sessions, 'session')} need {needed} open files and the limit is {hard}; "
-            "raise the limit (ulimit -n) or lower --sessions"
+            "raise the limit (ulimit -n) or use fewer sessions"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))

@@ -225,7 +225,7 @@ class ShellTarget:
         try:
             session = ShellSession(ordinal, self._shell, self._script, timeout_s, self._uptime_s)
         except OSError as error:
-            raise ConnectError(f"no process for session {ordinal}: {error.strerror}; lower --sessions") from None
+            raise ConnectError(f"no process for session {ordinal}: {error.strerror}; use fewer sessions") from None
         self._guard.end_later(session.pid)
         self._sessions.append(session)
         return session

@@ -63,7 +63,7 @@ def fail_with(failing: pytest.MonkeyPatch, error: BaseException) -> int:
             3,
             "dbcpu: the server said: ]0;x no root: fine\n",
         ),
-        (MemoryError(), 3, "dbcpu: out of memory; lower --sessions or free some\n"),
+        (MemoryError(), 3, "dbcpu: out of memory; use fewer sessions or free some\n"),
         (
             PermissionError(errno.EACCES, "Permission denied", "/srv/closed/x"),
             3,

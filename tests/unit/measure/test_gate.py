@@ -146,7 +146,7 @@ def test_missing_session_releases_none_and_is_counted() -> None:
         pytest.raises(
             GateError,
             match=r"^5 of 32 sessions connected: FATAL: sorry, too many clients already; "
-            r"lower --sessions or raise max_connections$",
+            r"use fewer sessions or raise max_connections$",
         ),
         Gate(target, None, TICKS, batch=1) as gate,
     ):

@@ -168,6 +168,7 @@ def _side(
         decisions=decisions,
         other_work=other_work(base.first.record.header, header),
         shared_levels=tuple(shared_levels(base, each, loads)) if decisions and loads else (),
+        pools=tuple(run.analysis.pool for run in each.runs if run.analysis.pool),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.experiments import thinned
-from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart
+from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
@@ -54,14 +54,16 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
     if not any(each.witness for each in kept.rounds):
-        return Measured(name, record, _explained(kept, whole, pooled), rounds)
+        return Measured(name, record, _explained(kept, whole, record, pooled), rounds)
     without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
-    return Measured(name, record, _explained(without, whole, pooled), rounds, *_at_full_pace(kept))
+    return Measured(name, record, _explained(without, whole, record, pooled), rounds, *_at_full_pace(kept))
 
 
-def _explained(part: RunRecord, whole: RunRecord, pooled: Sequence[Timed]) -> Analysis:
-    """``pooled``: the sessions of a pool."""
+def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]) -> Analysis:
+    """``pooled``: the sessions of ``record``, a pool; () of any other run."""
     found = by_whole_rounds(explain_variant(part), part, pooled)
+    if pooled:
+        found = replace(found, pool=pool(record, pooled))
     return of_whole_run(found, whole.header, len(whole.rounds))
 
 

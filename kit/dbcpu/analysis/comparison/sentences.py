@@ -1,5 +1,7 @@
 """A comparison in sentences. It never says "the same": only what was shown, or what was detectable."""
 
+from collections.abc import Sequence
+
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     HISTORY,
@@ -17,8 +19,9 @@ from dbcpu.analysis.results.comparison import (
     Figure,
     Side,
 )
+from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from dbcpu.formatting import number, percent, plural, ranges, rate, seconds, times
+from dbcpu.formatting import listed, number, percent, plural, ranges, rate, seconds, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
@@ -130,7 +133,11 @@ def state_words(decision: Decision) -> str:
 
 def unshown_words(decision: Decision) -> str:
     """Of a decision that shows no difference, by its interval."""
-    return f"a difference is likely, not shown at the {percent(ALPHA)} level" if decision.likely else UNSHOWN
+    if not decision.likely:
+        return UNSHOWN
+    small = abs((decision.ratio or 1.0) - 1) < (decision.floor or 0.0)
+    what = f"a difference below the noise floor of {percent(decision.floor)}" if small else "a difference"
+    return f"{what} is likely, not shown at the {percent(ALPHA)} level"
 
 
 UNSHOWN = "no difference shown"
@@ -161,6 +168,18 @@ def _basis(decision: Decision) -> str:
 def _rounds(decision: Decision) -> str:
     base, own = decision.rounds
     return f"{plural(own, 'round')} against {base}"
+
+
+def pool_words(sides: Sequence[Side]) -> str:
+    """How many active sessions are enough on each side, as its own runs answer it; '' where none is a pool."""
+    known = [(f"{side.name}: {listed([_enough_words(each) for each in side.pools])}") for side in sides if side.pools]
+    return f"Active sessions that are enough: {'; '.join(known)}." if known else ""
+
+
+def _enough_words(pool: Pool) -> str:
+    if pool.enough is None:
+        return "inconclusive"
+    return f"{pool.enough} ({plural(pool.pieces, 'job')} take {seconds(pool.size(pool.enough).total_s)})"
 
 
 def left_out_words(side: Side) -> str:

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from dbcpu.analysis.results.experiments import Pool
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
 
@@ -146,7 +147,8 @@ class Side(Struct, frozen=True):
     ``findings`` are those of its runs from a warning on, each code once. ``mixed``: facts in which its runs differ.
     ``run_id``, ``label``, ``started_at``, ``host`` and ``database`` are those of its first run. ``other_work``: how its
     work differs from the baseline's, '' if it does not; then speed is not compared, evenness and scaling are.
-    ``shared_levels``: (N of the baseline, N of the side) of the same load; () on hosts of the same size.
+    ``shared_levels``: (N of the baseline, N of the side) of the same load; () on hosts of the same size. ``pools``: of
+    those of its runs that shared jobs among active sessions.
     """
 
     name: str
@@ -168,6 +170,7 @@ class Side(Struct, frozen=True):
     decisions: tuple[Decision, ...] = ()
     other_work: str = ""
     shared_levels: tuple[tuple[int, int], ...] = ()
+    pools: tuple[Pool, ...] = ()
 
     def figure(self, metric: str) -> Figure:
         return next(each for each in self.figures if each.metric == metric)

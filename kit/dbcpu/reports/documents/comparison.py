@@ -12,6 +12,7 @@ from dbcpu.analysis.comparison.sentences import (
     interval_words,
     left_out_words,
     metric_words,
+    pool_words,
     value_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
@@ -25,6 +26,7 @@ from dbcpu.analysis.results.comparison import (
     Side,
     SideRun,
 )
+from dbcpu.analysis.results.experiments import Pool, PoolSize
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import decimal_s, listed, number, percent, plural, rate, times
 from dbcpu.record import UNNAMED_WORK
@@ -32,6 +34,7 @@ from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.comparison_levels import by_load, charts_of, speedup
+from dbcpu.reports.documents.experiments import POOL
 from dbcpu.reports.documents.lines import Line, comparing, titled_table
 from dbcpu.reports.plain_data import plain_data
 
@@ -52,19 +55,21 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
     names = [side.name for side in comparison.sides]
     differences = _differences(comparison)
     sizes = of_sizing.sections(sizing) if sizing else ()
+    pools = filter(None, [pool_words(comparison.sides)])
     sections = (
         _runs(comparison),
         _hosts(comparison),
         _figures(comparison),
         _levels(comparison),
         *by_load(comparison),
+        *_pools(comparison),
         *differences,
         *sizes,
     )
     notes, charts, found = _notes(comparison), charts_of(comparison), merged_findings(comparison.sides)
     made = comparing(
         title=f"{listed(names[1:])} compared with {names[0]}: {comparison.workload}",
-        verdict=(*comparison.verdict, *([sizing.sentence] if sizing and sizing.sentence else [])),
+        verdict=(*comparison.verdict, *pools, *([sizing.sentence] if sizing and sizing.sentence else [])),
         sections=sections,
         lines=_lines(comparison),
         notes=notes,
@@ -224,6 +229,31 @@ def _levels(comparison: Comparison) -> Section:
             of_field("max_over_min"),
         ]
     return titled_table("levels", "Levels", (Column("level", "N", value=level), name, *shown), rows)
+
+
+def _pools(comparison: Comparison) -> tuple[Section, ...]:
+    """The sizes of pools beside each other; () where no side is one."""
+    rows = sorted(
+        ((side, pool, size) for side in comparison.sides for pool in side.pools for size in pool.sizes),
+        key=lambda row: row[2].active,
+    )
+    if not rows:
+        return ()
+    active, *others = (replace(each, value=_of_size(each.key)) for each in POOL if each.key in _OF_POOLS)
+    columns = (
+        active,
+        Column("name", "name", kind="name", value=lambda row: row[0].name),
+        Column("pieces", "jobs", value=lambda row: row[1].pieces),
+        *others,
+    )
+    return (titled_table("pools", "Pools of active sessions", columns, rows),)
+
+
+_OF_POOLS = ("active", "enough", "total_s", "piece_s", "pieces_per_s")
+
+
+def _of_size(key: str) -> Callable[[tuple[Side, Pool, PoolSize]], Any]:
+    return lambda row: getattr(row[2], key)
 
 
 def _differences(comparison: Comparison) -> tuple[Section, ...]:

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.comparison.second_threads import of_sides
-from dbcpu.analysis.comparison.sentences import LEFT_OUT, detectable_words, left_out_words, state_words, unshown_words
+from dbcpu.analysis.comparison.sentences import (
+    LEFT_OUT,
+    detectable_words,
+    left_out_words,
+    pool_words,
+    state_words,
+    unshown_words,
+)
 from dbcpu.analysis.comparison.sizing import Need, Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
@@ -80,6 +87,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
             heading,
             _headline(comparison),
             _tone(comparison),
+            sentences=tuple(filter(None, [pool_words(comparison.sides)])),
             tiles=tuple(_side_tile(side, comparison) for side in comparison.sides[:MAX_TILES]),
             caveats=(ONLY_CPU, *unsure),
         )
@@ -122,7 +130,7 @@ def page_sections(
         *(by_name[name] for name in ("sizing", "ranking", "differences") if name in by_name),
         *(() if charts[0].name == "bars" else (by_name["figures"],)),
         *pictures[1:],
-        *([by_name["loads"]] if "loads" in by_name else []),
+        *(by_name[name] for name in ("loads", "pools") if name in by_name),
         by_name["runs"],
         by_name["hosts"],
         Section("decided", "Decisions and method", notes=(*comparison.verdict, *notes)),

@@ -73,7 +73,7 @@ _SIZE = (
         value=lambda size: size.second.ratio if size.second else None,
     ),
 )  # fmt: skip
-_POOL = (
+POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
     Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done; like all times median over rounds"),
@@ -89,7 +89,7 @@ _POOL = (
     Column("pieces_per_s", "jobs/s", lambda value: number(value, 1), meaning="throughput"),
 )  # fmt: skip
 _SERVER = (
-    _POOL[0],
+    POOL[0],
     Column("rss_bytes", "RSS MB", _megabytes, unit="bytes",
            meaning="memory of the server's processes, shared memory in each"),
     Column("pss_bytes", "PSS MB", _megabytes, unit="bytes", meaning="the same with shared memory counted once"),
@@ -163,7 +163,7 @@ def _pool(pool: Pool) -> list[Table]:
     jobs = plural(pool.pieces, "job")
     if pool.blocking:
         jobs += f", of which {pool.blocking} only wait ({seconds(pool.block_s)} each),"
-    columns = tuple(each for each in _POOL if pool.blocking or each.key not in ("done_s", "late_s"))
+    columns = tuple(each for each in POOL if pool.blocking or each.key not in ("done_s", "late_s"))
     if pool.connections:
         called = over_connections(pool.connections, one_at_a_time=pool.one_at_a_time)
         jobs += f" called {called}" + ("," if pool.one_at_a_time else "")

@@ -14,10 +14,10 @@ REMEDIES: dict[str, str] = {
     "ORA-12541": "no listener answers: check host and port, and on the server: lsnrctl status",
     "ORA-12514": "the listener does not know this service: see lsnrctl services, or register it: alter system register",
     "ORA-12505": "the listener does not know this SID; a service is written ?service_name=NAME, a SID after the last /",
-    "ORA-12516": "no server process is available: lower --sessions, or raise the parameter processes and "
+    "ORA-12516": "no server process is available: use fewer sessions, or raise the parameter processes and "
     "wait a minute until the listener is updated",
-    "ORA-12519": "no server process is available: lower --sessions, or raise the parameter processes",
-    "ORA-12520": "no dedicated server is available: lower --sessions or raise the parameter processes; a service "
+    "ORA-12519": "no server process is available: use fewer sessions, or raise the parameter processes",
+    "ORA-12520": "no dedicated server is available: use fewer sessions or raise the parameter processes; a service "
     "with shared servers only cannot be measured",
     "ORA-12521": "the service has no such instance: leave out instance_name, or name a running one",
     "ORA-12526": "the instances admit users with RESTRICTED SESSION only: alter system disable restricted session",
@@ -35,17 +35,17 @@ REMEDIES: dict[str, str] = {
     "ORA-00604": "a logon trigger may refuse this user: see dba_triggers (triggering_event LOGON), and the message",
     "ORA-01109": "the database, or this pluggable database, is not open: alter pluggable database ... open",
     "ORA-04031": "the shared pool has no memory left: measure at a quieter time, or have the DBA look at it",
-    "ORA-04036": "the instance uses more than PGA_AGGREGATE_LIMIT: lower --sessions, or measure at a quieter time",
+    "ORA-04036": "the instance uses more than PGA_AGGREGATE_LIMIT: use fewer sessions, or measure at a quieter time",
     "ORA-28030": "the directory of enterprise users does not answer: use a user of the database itself",
     "ORA-47605": "SQL Firewall has no such statement on this user's allow-list: have the DBA add those of sql/oracle, "
     "or measure as a user without one",
     "ORA-65162": "the password of the common user has expired: give it a new one in the root",
-    "ORA-00018": "lower --sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter group, "
-    "on Autonomous Database by more ECPUs)",
-    "ORA-00020": "lower --sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
+    "ORA-00018": "use fewer sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter "
+    "group, on Autonomous Database by more ECPUs)",
+    "ORA-00020": "use fewer sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
     "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
-    "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or lower --sessions",
+    "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or use fewer sessions",
     "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",
     "ORA-02393": "the user's profile limits CPU_PER_CALL: raise it, or choose a smaller --size",
     "ORA-02394": "the user's profile limits LOGICAL_READS_PER_SESSION: raise it",

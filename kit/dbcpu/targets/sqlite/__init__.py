@@ -232,7 +232,7 @@ class SqliteTarget:
         try:
             session = SqliteSession(ordinal, self._uri, timeout_s)
         except OSError as error:
-            raise ConnectError(f"no process for session {ordinal}: {error.strerror}; lower --sessions") from None
+            raise ConnectError(f"no process for session {ordinal}: {error.strerror}; use fewer sessions") from None
         self._sessions.append(session)
         return session
 

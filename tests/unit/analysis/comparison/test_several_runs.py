@@ -163,7 +163,7 @@ def test_variants_of_one_run_took_turns_and_need_no_spread_between_runs() -> Non
 
 def test_an_interval_that_leaves_out_one_is_not_called_no_difference() -> None:
     """At p between 0.5 % and 5 % the difference is likely, and not shown."""
-    likely = 0
+    likely = small = 0
     firsts = [side("a", noisy_run(seed)) for seed in range(6)]
     seconds = [side("b", noisy_run(100 + seed, speed=1.014)) for seed in range(7)]
     for first, second in product(firsts, seconds):
@@ -173,10 +173,14 @@ def test_an_interval_that_leaves_out_one_is_not_called_no_difference() -> None:
         assert leaves_out_one == (decision.p < 0.05)
         words = found.verdict[0].split("; max/min")[0]
         if decision.outcome == NOT_SHOWN:
-            assert ("a difference is likely, not shown at the 0.5 % level" in words) == leaves_out_one
+            below = abs(decision.ratio - 1) < decision.floor if decision.ratio and decision.floor else False
+            likely_words = f"a difference{' below the noise floor of ' if below else ' is likely, not shown'}"
+            assert (likely_words in words) == leaves_out_one
             assert ("no difference shown" in words) != leaves_out_one
             likely += leaves_out_one
+            small += leaves_out_one and below
     assert likely >= 3
+    assert 0 < small < likely
 
 
 @pytest.mark.parametrize("speed", [0.8, 1.01, 1.3])

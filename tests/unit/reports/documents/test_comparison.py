@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from dbcpu.workflows.compare import _runs, comparison_document, published_document
 from support.builders.comparison import aa_run, noisy_run
+from support.builders.experiments import pool
 from support.page_reader import without_pictures
 from support.paths import ROOT
 
@@ -51,6 +53,18 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Document:
         names.append(str(folder / f"{at}.json"))
         write_record(names[-1], run)
     return comparison_document(names, busy=4)
+
+
+def test_pools_are_compared_by_how_many_active_sessions_are_enough() -> None:
+    """A side that shows none says so, and its sizes are beside those of the other side."""
+    first, second = pool({1: 10.0, 2: 5.0, 4: 5.0}), pool({2: 4.0, 4: 2.0}, noise=0.5)
+    found = of_runs.document(compare([Candidate("old", first), Candidate("new", second)]))
+    said = "Active sessions that are enough: old: 2 (20 jobs take 5.00 s); new: inconclusive."
+    assert said in found.verdict
+    assert found.front is not None and said in found.front.sentences
+    words = " ".join(text("table", found).split("Pools of active sessions")[1].split())
+    assert re.search(r" 2 old 20 yes 5\.00 s .* 2 new 20 undecided 4\.00 s .* 4 old 20 yes 5\.00 s ", words), words
+    assert "Pools of active sessions" in text("html", found)
 
 
 def text(form: str, compared: Document) -> str:

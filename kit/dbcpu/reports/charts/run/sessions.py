@@ -45,7 +45,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         handles += _bars(axes, stacked, labelled)
         references_s = [each.view.reference_s or 0.0 for each in stacked]
         if max(references_s) < 1.01 * min(references_s):  # sessions of a pool have different numbers of jobs
-            axes.axvline(references_s[0], color="black", lw=0.9, ls="--")
+            line = axes.axvline(
+                references_s[0], color="black", lw=0.9, ls="--", label="elapsed time of a single session"
+            )
+            handles.append(line)
         axes.set_ylim(len(stacked) - 0.4, -0.6)
         axes.grid(axis="x")
         if labelled:
