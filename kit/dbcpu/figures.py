@@ -48,6 +48,7 @@ METRICS = (
     Metric("rounds", RUN, "rounds of the run"),
     Metric("vcpus", RUN, "vCPUs that the sessions may use"),
     Metric("cores", RUN, "cores that they may use, as the kernel shows them"),
+    Metric("scales_like_cores", RUN, "cores that the throughput is like; text: how they agree with those shown"),
     Metric("solo_s", RUN, "elapsed time of one execution of a single session"),
     Metric("solo_mrows_per_s", RUN, "throughput of a single session"),
     Metric("noise_share", RUN, "what chance does to a session: relative standard deviation, with its interval"),

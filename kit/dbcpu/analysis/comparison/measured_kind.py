@@ -7,7 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of
 from dbcpu.config.rules import Licence, Price, SizingRules
@@ -26,7 +29,10 @@ class Kind(Struct, frozen=True):
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
     levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
     ``only_totals``: ``fair`` rests on levels of which only total rates are known. ``peak_throughput``: of any level up
-    to the vCPUs, whatever the shares. ``like_cores``: where the host scales like fewer cores than it shows.
+    to the vCPUs (``peak_level``), whatever the shares. ``like_cores``: where the host scales like fewer cores than it
+    shows. ``may_share``: its CPUs may share cores unseen, two each, for all sessions are slow when every vCPU is busy,
+    nothing explains it, and no level was measured that would show it. ``core_throughput``: of one session on each of
+    these cores, None for other hosts. ``quota``: in CPUs, where it bounds the vCPUs.
     ``cores``: as shown by the host, as given, or by the curve or the sessions; ``cores_from`` says which in words, ''
     where the host shows them. None where nothing gives them.
     """
@@ -46,7 +52,11 @@ class Kind(Struct, frozen=True):
     only_totals: bool = False
     unfair: int | None = None
     peak_throughput: float = 0.0
+    peak_level: int = 0
     like_cores: int | None = None
+    may_share: bool = False
+    core_throughput: float | None = None
+    quota: float | None = None
     licence: Licence | None = None
     price: Price | None = None
 
@@ -67,18 +77,38 @@ class Kind(Struct, frozen=True):
 
     @property
     def few_are_fair(self) -> bool:
-        """Whether shares are known to be equal only while at most half of the cores are busy."""
+        """Whether shares are known to be equal only while at most half of the cores are busy, for no core is shared."""
         cores = self._cores
-        return 2 * self.fair <= cores and self.unfair is not None and self.unfair <= cores
+        known = self.unfair is not None and self.unfair <= cores
+        return 2 * self.fair <= cores and known and self.core_throughput is None
 
     @property
     def leaves_cores_open(self) -> bool:
         """Whether nothing is known of the shares while more than half of the cores are busy."""
-        return 2 * self.fair <= self._cores and not self.few_are_fair and not self.only_totals
+        known = self.few_are_fair or self.only_totals or self.core_throughput is not None
+        return 2 * self.fair <= self._cores and not known
 
     @property
     def _cores(self) -> float:
-        return self.like_cores or self.cores or self.vcpus / 2
+        return self.cores or self.vcpus / 2
+
+    @property
+    def cpu_throughput(self) -> float:
+        """Of one vCPU, or of one CPU of the quota: by the largest fair level, by one session on each core that is
+        shared unseen, or by all sessions together where few are served fairly.
+        """
+        if self.core_throughput is not None:
+            return self.core_throughput / self.vcpus
+        # Up to a quota each session has a whole CPU, and leaves the rest of the quota.
+        return self.total_cpu_throughput if self.few_are_fair else self.fair_throughput / self._counted(self.fair)
+
+    @property
+    def total_cpu_throughput(self) -> float:
+        """The same by all sessions together, whatever the shares."""
+        return self.peak_throughput / self._counted(self.peak_level)
+
+    def _counted(self, sessions: int) -> float:
+        return self.vcpus if self.quota is None else min(float(sessions), self.quota)
 
     @property
     def threads(self) -> float | None:
@@ -92,7 +122,8 @@ def fair_level(
     """The largest level up to ``most`` that is fair, as is every smaller one, and the first that is not; or None.
 
     Where only total rates are known, nothing says that a level is unfair. With ``cores`` below ``most`` sessions are
-    even again at ``most``, where two share each core: without a level between, this shows no fair shares.
+    even again at ``most``, where two share each core and all are slower: without a level between, this shows no fair
+    shares.
     """
     found = None
     for each in sorted(levels, key=lambda view: view.level):
@@ -100,10 +131,18 @@ def fair_level(
             continue
         if each.shares_known and not _is_fair(each, ratio):
             return found, each
-        if each.shares_known and each.level == most and found and found.level <= (cores or most) < most - 1:
+        untested = found is not None and found.level <= (cores or most) < most - 1
+        if each.shares_known and each.level == most and untested and not _as_fast(each, found):
             break
         found = each
     return found, None
+
+
+def _as_fast(level: LevelView, than: LevelView | None) -> bool:
+    """Whether each session gets as much done as at another level."""
+    if than is None or not than.throughput or not level.throughput:
+        return False
+    return EQUAL * level.throughput / level.level >= than.throughput / than.level
 
 
 def _is_fair(level: LevelView, ratio: float) -> bool:
@@ -156,6 +195,10 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         key=lambda each: each.level,
         default=fair,
     )
+    peak = max(within, key=lambda each: each.throughput or 0.0)
+    like_cores, may_share = _like_cores(analysis), _may_share(analysis, within, cores)
+    alone = next((each.throughput for each in within if each.level == 1), None)
+    behind = like_cores or (analysis.vcpus / 2 if may_share else None)
     return Kind(
         name=name,
         target=record.header.plan.target,
@@ -170,8 +213,12 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         shown_throughput=shown.throughput or 0.0,
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
         unfair=unfair.level if unfair else None,
-        peak_throughput=max(each.throughput or 0.0 for each in within),
-        like_cores=_like_cores(analysis),
+        peak_throughput=peak.throughput or 0.0,
+        peak_level=peak.level,
+        like_cores=like_cores if alone else None,
+        may_share=may_share and alone is not None,
+        core_throughput=min(alone * behind, peak.throughput or 0.0) if alone and behind else None,
+        quota=bounding_quota(record),
         only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
         licence=licence if isinstance(licence, Licence) else None,
         price=price if isinstance(price, Price) else None,
@@ -183,3 +230,19 @@ def _like_cores(analysis: Analysis) -> int | None:
     if check is None or check.verdict != "fewer_cores" or not check.cores_told:
         return None
     return max(1, round(check.cores_told))
+
+
+def _may_share(analysis: Analysis, levels: Sequence[LevelView], cores: int | None) -> bool:
+    """Whether two vCPUs may share each core, which neither the host nor a level shows: none is between."""
+    vcpus, check = analysis.vcpus or 0, analysis.topology
+    alone, full = (next((each for each in levels if each.level == at), None) for at in (1, vcpus))
+    if alone is None or full is None or cores not in (None, vcpus) or (check is not None and check.cores_told):
+        return False
+    unmeasured = vcpus == 2 or hidden_cores_possible([each.level for each in levels], vcpus, cores)
+    cause = Cause(full.main_cause)
+    return (
+        unmeasured
+        and (not cause.is_known or cause is Cause.SLOWER_CPU)
+        and full.even is not Answer.NO
+        and not _as_fast(full, alone)
+    )

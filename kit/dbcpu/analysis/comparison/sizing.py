@@ -3,7 +3,8 @@
 The work of ``busy`` cores of the old host is what ``busy`` sessions got done there together (beyond what was
 measured: in proportion to its cores). On the new host only levels count at which nobody loses: the largest fair N
 (``fair_level``). Its throughput over the vCPUs of the host is what one vCPU of this kind is worth, and a larger host
-of the same kind is taken to be worth as much per vCPU.
+of the same kind is taken to be worth as much per vCPU. Where vCPUs share cores unseen, chance decides who shares one
+at any N: there one session on each of these cores counts, as if they were shown.
 """
 
 import math
@@ -29,7 +30,8 @@ class Need(Struct, frozen=True):
 
     ``decision``: on the throughput of both hosts, where it shows no difference of which the number may be. ``least``
     and ``most``: vCPUs by its 95 % interval, None where that is not known. ``total_vcpus``: by the throughput of all
-    sessions together, whatever the shares.
+    sessions together, whatever the shares; where few are served fairly the rest is of that, too, with no ``most``, and
+    where vCPUs share cores unseen ``least`` begins with it.
     """
 
     kind: Kind
@@ -44,17 +46,26 @@ class Need(Struct, frozen=True):
 
     @property
     def is_decided(self) -> bool:
-        """Whether the number of vCPUs is the same whatever the throughput of the interval is, and many are fair."""
+        """Whether the number of vCPUs is the same whatever the throughput of the interval is, at equal shares."""
         if self.kind.few_are_fair:
             return False
-        return self.decision is None or (self.least is not None and self.least == self.most)
+        return (self.decision is None and self.least is None) or self.least == self.most is not None
+
+    @property
+    def range_words(self) -> str:
+        """``24``; where it is not decided ``20 to 30``, ``at least 15``, or ``an unknown number of``."""
+        if self.is_decided:
+            return str(self.vcpus)
+        if self.least is None:
+            return "an unknown number of"
+        return f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
 
     @property
     def vcpus_words(self) -> str:
-        """``24 vCPUs``; of an undecided ratio ``20 to 30 vCPUs``, or that it is not known."""
-        if self.is_decided:
-            return plural(self.vcpus, "vCPU")
-        return f"{self.least} to {self.most} vCPUs" if self.most is not None else "an unknown number of vCPUs"
+        """With the unit: ``24 vCPUs``, or CPUs of a quota."""
+        unit = "vCPU" if self.kind.quota is None else "CPU"
+        one = self.vcpus == 1 and self.is_decided
+        return f"{self.range_words} {unit}{'' if one else 's'}{'' if self.kind.quota is None else ' of quota'}"
 
 
 class Ranked(Struct, frozen=True):
@@ -188,10 +199,8 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
 
 def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     threads = kind.threads or 1.0
-    # Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred.
     whole, in_total = (
-        max(1, math.ceil(demand / (throughput / kind.vcpus) / threads * 0.99))
-        for throughput in (kind.fair_throughput, kind.peak_throughput)
+        _whole(demand / per_cpu / threads) for per_cpu in (kind.cpu_throughput, kind.total_cpu_throughput)
     )
     vcpus, cores = math.ceil(whole * threads), whole if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
@@ -199,19 +208,27 @@ def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     return Need(kind, vcpus, cores, total, _licences(kind, needed), _price(kind, needed))
 
 
-def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
-    """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured.
+def _whole(cores: float) -> int:
+    """Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred."""
+    down = math.floor(cores)
+    return max(1, down if cores - down <= min(0.01 * cores, 0.25) else down + 1)
 
-    Where few sessions are fair it begins with what all together, whatever their shares, take.
+
+def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
+    """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured, few
+    sessions are served fairly, or vCPUs share cores unseen.
     """
-    if decision is None or decision.shown:
-        few = need.kind.few_are_fair
-        return replace(need, least=need.total_vcpus, most=need.vcpus) if few else need
-    if not decision.ratio or not decision.low or not decision.high:
-        return replace(need, decision=decision)
-    best, worst = (_need(need.kind, facts, demand * decision.ratio / of) for of in (decision.high, decision.low))
-    least = best.total_vcpus if need.kind.few_are_fair else best.vcpus
-    return replace(need, decision=decision, least=least, most=worst.vcpus)
+    kind, ratios = need.kind, (1.0, 1.0)
+    if decision is not None and not decision.shown:
+        need = replace(need, decision=decision)
+        if not decision.ratio or not decision.low or not decision.high:
+            return need
+        ratios = (decision.ratio / decision.high, decision.ratio / decision.low)
+    elif not kind.few_are_fair and kind.core_throughput is None:
+        return need
+    best, worst = (_need(kind, facts, demand * ratio) for ratio in ratios)
+    least = best.vcpus if kind.core_throughput is None else min(best.total_vcpus, best.vcpus)
+    return replace(need, least=least, most=None if kind.few_are_fair else worst.vcpus)
 
 
 def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
@@ -256,32 +273,53 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
         return ""
     parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
     cores = f"{plural(busy, 'busy core')} of {old.name}"
-    totals = [each.kind.name for each in needs if each.kind.only_totals]
-    fair = f"at max/min <= {ratio:g}" if len(totals) < len(needs) else ""
+    at_shares = [each.kind for each in needs if not each.kind.few_are_fair and each.kind.core_throughput is None]
+    totals = [kind.name for kind in at_shares if kind.only_totals]
+    fair = f"at max/min <= {ratio:g}" if len(totals) < len(at_shares) else ""
     assumed = f"if sessions of {listed(totals)} get equal shares, which total rates do not show" if totals else ""
-    kinds = [each.kind for each in needs if each.kind.undecided and not each.kind.only_totals]
-    open_ = [f"{kind.name} at N={short_ranges(kind.undecided)}" for kind in kinds]
+    open_ = [
+        f"{kind.name} at N={short_ranges(kind.undecided)}"
+        for kind in at_shares
+        if kind.undecided and not kind.only_totals
+    ]
     measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
     words = listed(parts).replace(" and ", " or ")
     said = ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed, measured))) + "."
-    if all(each.most is None and not each.is_decided for each in needs):
+    if all(each.least is None and not each.is_decided for each in needs):
         names = listed([each.kind.name for each in needs])
         return (
             f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
             f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
         )
     begun = "" if all(each.is_decided for each in needs) else "Inconclusive: "
-    return " ".join((begun + said, *(_in_total(each) for each in needs if each.kind.few_are_fair)))
+    return " ".join((begun + said, *filter(None, map(_basis, needs))))
 
 
-def _in_total(need: Need) -> str:
-    """What a size rests on whose host serves few sessions fairly, and what it is if shares do not matter."""
+def _basis(need: Need) -> str:
+    """What a size rests on where few sessions are served fairly, or vCPUs share cores unseen; '' for other hosts."""
     kind = need.kind
-    return (
-        f"Shares of {kind.name} are equal only up to {plural(kind.fair, 'session')} on its "
-        f"{plural(kind.vcpus, 'vCPU')}: by total throughput, whatever the shares, it takes "
-        f"{plural(need.total_vcpus, 'vCPU')}, at equal shares {need.vcpus}."
+    each_core = (
+        f"with one session on each of these cores the work takes {plural(need.vcpus, 'vCPU')}, by total throughput, "
+        f"whatever the shares, {need.total_vcpus}"
     )
+    if kind.few_are_fair:
+        return (
+            f"Shares of {kind.name} are equal only up to {plural(kind.fair, 'session')} on its "
+            f"{plural(kind.vcpus, 'vCPU')}: the number is by total throughput, whatever the shares, and how many serve "
+            "this work at equal shares is not known."
+        )
+    if kind.like_cores:
+        return (
+            f"{kind.name} scales like {kind.like_cores} of the {plural(kind.cores or kind.vcpus, 'core')} that it "
+            f"shows: {each_core}; which sessions share a core is left to chance."
+        )
+    if kind.may_share:
+        shows = f" Measure {kind.name} with `--sessions auto`, which shows it." if kind.vcpus > 2 else ""
+        return (
+            f"All sessions of {kind.name} are slow at N={kind.vcpus}, and its vCPUs may share "
+            f"{plural(kind.vcpus // 2, 'core')} unseen: {each_core}.{shows}"
+        )
+    return ""
 
 
 def _with(need: Need) -> str:
@@ -290,10 +328,12 @@ def _with(need: Need) -> str:
         words = ["threads per core unknown"]
     else:
         threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"
-        threads += f" by what it shows, scales like {kind.like_cores} of {kind.cores} cores" if kind.like_cores else ""
+        threads += " by what it shows" if kind.like_cores else ""
         words = [f"{threads} {kind.cores_from}".rstrip()]
+    if kind.quota is not None:
+        words.append(f"measured with a quota of {kind.quota:g} CPUs")
     if need.decision is not None:
-        within = f"{need.decision.low:.2f}x to {need.decision.high:.2f}x" if need.most is not None else "unknown"
+        within = f"{need.decision.low:.2f}x to {need.decision.high:.2f}x" if need.least is not None else "unknown"
         where = f" at {need.decision.levels}" if need.decision.levels else ""
         words.append(f"by the 95 % interval of throughput{where}, {within}")
     if not need.is_decided:

@@ -77,6 +77,8 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
             "others_share": typical_foreign_share(record.rounds, analysis.vcpus),
         }
     )
+    if (check := analysis.topology) is not None:
+        yield Figure("scales_like_cores", value=check.cores_told, text=check.verdict)
     if ref is not None:
         yield Figure("noise_share", value=ref.spread, low=ref.noise_low, high=ref.noise_high)
     if room is not None and room.usable_cores is not None:

@@ -12,12 +12,13 @@ from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, ki
 from dbcpu.analysis.comparison.sizing import Need, refuse_unmeasured, size
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.figures import RunFigures
-from dbcpu.formatting import plural, times
+from dbcpu.formatting import plural
 from dbcpu.record import Header, RunRecord
 
 Measured = tuple[str, Header, RunFigures]
@@ -35,7 +36,8 @@ class Sized(Struct, frozen=True):
 
 class Total(Struct, frozen=True):
     """Over all hosts that were sized, on one shape. None where some of them have no rule. ``min_vcpus``: by total
-    throughput where a shape serves few sessions at equal shares, else as many.
+    throughput where vCPUs of a shape share cores unseen, else as many. ``at_least``: it serves few sessions at equal
+    shares, and all is by total throughput.
 
     ``per_year`` and ``once`` in ``currency``: None where a price lacks.
     """
@@ -44,6 +46,7 @@ class Total(Struct, frozen=True):
     hosts: int
     vcpus: int
     min_vcpus: int
+    at_least: bool
     licences: int | None
     unit: str
     per_year: float | None
@@ -87,7 +90,7 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
         rows.append(Sized(each.name, busy, assumed, found.needs))
         words |= dict.fromkeys(found.rules)
         unknown |= dict.fromkeys(said for said in found.unknown if any(said.startswith(name) for name, *_ in shapes))
-        unknown |= dict.fromkeys(_of_few(need.kind) for need in found.needs if need.kind.few_are_fair)
+        unknown |= dict.fromkeys(filter(None, (_basis(need.kind) for need in found.needs)))
         disclaimer = found.disclaimer or disclaimer
     totals = (
         tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(shapes)) if rows else ()
@@ -95,12 +98,21 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
     return FleetSizing(tuple(rows), totals, tuple(left_out), tuple(words), disclaimer, tuple(unknown))
 
 
-def _of_few(kind: Kind) -> str:
-    return (
-        f"{kind.name}: shares are equal only up to {plural(kind.fair, 'session')} on its {plural(kind.vcpus, 'vCPU')}, "
-        f"and sizes rest on its throughput there; all sessions together, whatever the shares, reach "
-        f"{times(kind.peak_throughput / kind.fair_throughput)} of it."
-    )
+def _basis(kind: Kind) -> str:
+    """What sizes on it rest on where few sessions are served fairly, or vCPUs share cores unseen; '' otherwise."""
+    if kind.few_are_fair:
+        return (
+            f"{kind.name}: shares are equal only up to {plural(kind.fair, 'session')} on its "
+            f"{plural(kind.vcpus, 'vCPU')}; sizes are by total throughput, whatever the shares, and equal shares take "
+            "more."
+        )
+    if kind.core_throughput is not None:
+        cores = f"scales like {kind.like_cores} cores" if kind.like_cores else f"may have {kind.vcpus // 2} cores"
+        return (
+            f"{kind.name} {cores} behind its {plural(kind.vcpus, 'vCPU')}: sizes are from total throughput to one "
+            "session on each of these cores."
+        )
+    return ""
 
 
 def _busy(member: Member, figures: RunFigures) -> tuple[int, bool]:
@@ -127,6 +139,7 @@ def _total(needs: Sequence[Need], shape: str) -> Total:
         hosts=len(needs),
         vcpus=sum(each.vcpus for each in needs),
         min_vcpus=sum(each.least or each.vcpus for each in needs),
+        at_least=any(each.kind.few_are_fair for each in needs),
         licences=None if None in licences else sum(each or 0 for each in licences),
         unit=unit,
         per_year=sum(each.per_year for each in known) if priced else None,
@@ -142,7 +155,12 @@ def _as_run(name: str, header: Header, figures: RunFigures) -> tuple[str, RunRec
     if not levels:
         raise UsageError(f"{name}: no level was measured; sizing needs a complete run")
     vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
-    analysis = Analysis(header.run_id, "", None, levels, (), Scaling((), None, None), (), vcpus=vcpus, cores=cores)
+    like = figures.value("scales_like_cores")
+    agrees = figures.text("scales_like_cores")
+    check = TopologyCheck(agrees, cores, vcpus, like, "") if vcpus and agrees else None
+    analysis = Analysis(
+        header.run_id, "", None, levels, (), Scaling((), None, None), (), vcpus=vcpus, cores=cores, topology=check
+    )
     return name, RunRecord(header, ()), analysis
 
 
@@ -157,6 +175,7 @@ def _view(figures: RunFigures, level: int, variant: str) -> LevelView:
         throughput=figures.value("throughput_mrows_per_s", level, variant),
         even=Answer(even) if even in set(Answer) else Answer.UNDECIDED,
         shares_known=uneven is not None or level == 1,
+        main_cause=figures.text("main_cause", level, variant) or Cause.NONE,
         slowdown_median=None, slowdown_max=None, cv=None, slow=None, gap_ratio=None, makespan_throughput=None,
         ideal_throughput=None, mrows_per_s=None, connect_median_s=None, connect_max_s=None, skew_s=None,
         server_start_spread_s=None,

@@ -196,7 +196,17 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
     # Sessions that share cores by chance bend a curve of few levels, too: it has to go on well beyond its last knee.
     if vcpus is not None and fitted.knees and measured.levels[-1] < min(vcpus, BEYOND * fitted.knees[-1]):
         return None
+    if not _end_shown(fitted, measured.levels):
+        return None
     return _Curve(fitted, replace(measured, noise=errors), _early(fitted, cores))
+
+
+def _end_shown(fitted: Hinge, levels: Sequence[int]) -> bool:
+    """Whether levels show where a flat end begins: one near it, or two beyond it; with a single one it may rise."""
+    if not fitted.form.flat or not fitted.knees:
+        return True
+    last = fitted.knees[-1]
+    return any(abs(level / last - 1) <= NEAR for level in levels) or sum(level > last for level in levels) > 1
 
 
 def _early(fitted: Hinge, cores: int | None) -> bool:

@@ -161,7 +161,11 @@ def _need_tile(need: Need) -> Fact:
 
 
 def _why_open(need: Need) -> str:
-    return "from total throughput to equal shares" if need.kind.few_are_fair else "throughput is undecided"
+    if need.kind.few_are_fair:
+        return "by total throughput: shares are unequal"
+    if need.kind.core_throughput is not None:
+        return "by total throughput, to one session on each core that vCPUs share unseen"
+    return "throughput is undecided"
 
 
 def _side_tile(side: Side, comparison: Comparison) -> Fact:

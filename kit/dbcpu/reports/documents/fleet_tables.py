@@ -147,7 +147,7 @@ SMALL = (
 TOTALS = (
     Column("shape", "shape", kind="name"),
     Column("hosts", "hosts", kind="figure"),
-    Column("vcpus", "vCPUs", kind="figure", value=lambda row: _from_to(row.min_vcpus, row.vcpus)),
+    Column("vcpus", "vCPUs", kind="figure", value=lambda row: _from_to(row)),
     Column("licences", "licences", kind="figure", value=lambda row: _licences(row)),
     Column("once", "once", kind="figure", value=lambda row: _money(row.once, row)),
     Column("per_year", "per year", kind="figure", value=lambda row: _money(row.per_year, row)),
@@ -157,8 +157,8 @@ TOTALS = (
 def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
     """Host and busy cores, then vCPUs and licences on each shape."""
 
-    def vcpus(at: int) -> Callable[[Sized], int | str]:
-        return lambda row: _from_to(row.needs[at].least or row.needs[at].vcpus, row.needs[at].vcpus)
+    def vcpus(at: int) -> Callable[[Sized], str]:
+        return lambda row: row.needs[at].range_words
 
     def licences(at: int) -> Callable[[Sized], int | None]:
         return lambda row: row.needs[at].licences
@@ -171,8 +171,10 @@ def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _from_to(least: int, most: int) -> int | str:
-    return most if least == most else f"{least} to {most}"
+def _from_to(total: Total) -> int | str:
+    if total.at_least:
+        return f"at least {total.min_vcpus}"
+    return total.vcpus if total.min_vcpus == total.vcpus else f"{total.min_vcpus} to {total.vcpus}"
 
 
 def left_out(found: FleetSizing) -> Iterator[str]:

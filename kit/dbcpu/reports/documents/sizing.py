@@ -14,7 +14,7 @@ SAME_KIND = "A larger host of the same kind is assumed to have the same throughp
 HOST = Column("host", "host", kind="name", value=lambda row: row.kind.name)
 _WITHIN = Column(
     "within", "interval",
-    value=lambda need: f"{need.least} to {need.most}" if need.most is not None else UNKNOWN,
+    value=lambda need: need.range_words if need.least is not None else UNKNOWN,
 )  # fmt: skip
 
 
@@ -55,7 +55,12 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
 def _ranges(sizing: Sizing) -> Iterator[str]:
     """What the row of a host holds whose vCPUs are no one number."""
     few = [need.kind.name for need in sizing.needs if need.kind.few_are_fair]
-    undecided = [need.kind.name for need in sizing.needs if not need.is_decided and not need.kind.few_are_fair]
+    shared = [need.kind.name for need in sizing.needs if need.kind.core_throughput is not None]
+    undecided = [
+        need.kind.name
+        for need in sizing.needs
+        if not need.is_decided and need.kind.name not in few and need.kind.name not in shared
+    ]
     row = "vCPUs, cores, licences and prices in its row are"
     if undecided:
         yield (
@@ -64,8 +69,13 @@ def _ranges(sizing: Sizing) -> Iterator[str]:
         )
     if few:
         yield (
-            f"Few sessions of {listed(few)} are served at equal shares: {row} at equal shares, and the interval begins "
-            "with the vCPUs by total throughput."
+            f"Few sessions of {listed(few)} are served at equal shares: {row} by total throughput, whatever the "
+            "shares, and equal shares take more."
+        )
+    if shared:
+        yield (
+            f"vCPUs of {listed(shared)} share cores that are not shown, or may: {row} those of one session on each of "
+            "these cores, and the interval begins with the vCPUs by total throughput."
         )
 
 

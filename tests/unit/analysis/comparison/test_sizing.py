@@ -1,5 +1,6 @@
 """So many busy cores there are so many vCPUs here, with licences and price by dated rules."""
 
+from collections.abc import Sequence
 from datetime import date
 
 import pytest
@@ -7,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.measured_kind import cores_behind, fair_level
-from dbcpu.analysis.comparison.sizing import Sizing, size
+from dbcpu.analysis.comparison.sizing import Need, Sizing, size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import LESS, NOT_MEASURED, NOT_SHOWN, THROUGHPUT, TOO_FEW, Decision
@@ -55,15 +56,70 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
     )
 
 
-def test_where_few_sessions_are_served_fairly_the_total_stands_beside_the_size() -> None:
-    hidden = simulate(SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3), tuple(range(1, 9)), repeats=6, seed=3)
-    found = sized(("old", old_box()), ("new", hidden), rules=SizingRules((), ()))
+HIDDEN = SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3)
+
+
+def simulated_box() -> RunRecord:
+    return simulate(SimulatedHost(cores=12, threads=1), (1, 4, 8, 12), repeats=6, seed=11)
+
+
+def range_of(host: SimulatedHost, levels: Sequence[int], seed: int) -> Need:
+    (need,) = sized(("old", simulated_box()), ("new", simulate(host, tuple(levels), repeats=6, seed=seed))).needs
+    return need
+
+
+@pytest.mark.parametrize("seed", [3, 21, 22])
+@pytest.mark.parametrize("levels", [range(1, 9), range(1, 17), (1, 8), (1, 4, 8), (1, 2, 3, 8)])
+def test_cores_that_are_shared_unseen_give_one_range_whatever_was_measured(levels: Sequence[int], seed: int) -> None:
+    """From total throughput to one session on each core: 24 vCPUs, as on the same host with its siblings shown."""
+    need = range_of(HIDDEN, levels, seed)
+    assert (need.least, need.most, need.is_decided) == (pytest.approx(18, abs=1), 24, False)
+    shown = range_of(SimulatedHost(cores=4, threads=2, smt_yield=0.3), range(1, 9), seed)
+    assert (shown.vcpus, shown.least) == (24, None)
+
+
+def test_a_range_says_whether_shared_cores_are_seen_or_possible() -> None:
+    def sentence(levels: Sequence[int]) -> str:
+        hidden = simulate(HIDDEN, tuple(levels), repeats=6, seed=3)
+        return sized(("old", simulated_box()), ("new", hidden), rules=SizingRules((), ())).sentence
+
+    seen, possible = sentence(range(1, 9)), sentence((1, 8))
+    assert seen.startswith("Inconclusive: 12 busy cores of old are 19 to 24 vCPUs of new (one thread per core by what")
+    assert "new scales like 4 of the 8 cores that it shows: with one session on each of these cores" in seen
+    assert "All sessions of new are slow at N=8, and its vCPUs may share 4 cores unseen" in possible
+    assert possible.endswith("Measure new with `--sessions auto`, which shows it.")
+
+
+def test_turbo_that_every_level_shows_is_no_shared_core() -> None:
+    need = range_of(SimulatedHost(cores=8, threads=1, turbo_slope=0.2), range(1, 9), 5)
+    assert need.is_decided and need.vcpus == 15
+
+
+def test_where_few_sessions_are_served_fairly_the_answer_is_at_least_the_total() -> None:
+    stolen = simulate(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), repeats=6, seed=3)
+    found = sized(("old", simulated_box()), ("new", stolen), rules=SizingRules((), ()))
     (need,) = found.needs
-    assert need.kind.fair <= 2 and need.kind.like_cores == 4
-    assert need.vcpus > 2 * need.total_vcpus
-    assert "one thread per core by what it shows, scales like 4 of 8 cores" in found.sentence
-    assert found.sentence.startswith(f"Inconclusive: 12 busy cores of old are {need.total_vcpus} to {need.vcpus} vCPUs")
-    assert f"whatever the shares, it takes {need.total_vcpus} vCPUs, at equal shares {need.vcpus}." in found.sentence
+    assert need.kind.few_are_fair and need.most is None and not need.is_decided
+    assert need.vcpus == need.total_vcpus
+    assert found.sentence.startswith(f"Inconclusive: 12 busy cores of old are at least {need.least} vCPUs of new")
+    assert "the number is by total throughput, whatever the shares, and how many serve this work" in found.sentence
+
+
+def test_threads_that_are_as_fast_as_cores_count_also_without_a_level_between() -> None:
+    host = SimulatedHost(cores=4, threads=2, smt_yield=1.0)
+    assert range_of(host, (1, 4, 8), 44).vcpus == range_of(host, range(1, 9), 44).vcpus == 12
+
+
+def test_a_quota_that_is_not_whole_is_counted_as_it_is() -> None:
+    need = range_of(SimulatedHost(cores=8, threads=1, quota_cpus=3.5), (1, 2, 3, 4, 8), 31)
+    assert need.vcpus_words == "12 CPUs of quota"
+
+
+def test_many_cores_are_not_rounded_down_by_a_part_in_a_hundred() -> None:
+    host = SimulatedHost(cores=4, threads=2)
+    runs = [(name, simulate(host, (1, 2, 4, 5, 8), repeats=6, seed=seed)) for name, seed in (("a", 51), ("b", 52))]
+    (need,) = sized(*runs, busy=1000).needs
+    assert abs(need.vcpus / 2000 - 1) < 0.006
 
 
 def test_even_again_with_two_on_every_core_is_not_fair_whatever_was_left_out() -> None:
