@@ -23,6 +23,7 @@ TAIL_S = 0.1
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
 MORE_ROUNDS = "more rounds, which show how often sessions are slow, or a quieter host"
+REPEATS = "more rounds"
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
 HIDDEN = 4.0
@@ -273,7 +274,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
     steadier = MORE_ROUNDS if apart else LONGER if shared else QUIETER
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
-    remedy = steadier if more is None else f"more rounds (`--repeats {rounds}`), {steadier}"
+    remedy = steadier if more is None else f"{REPEATS} (`--repeats {rounds}`), {steadier.removeprefix(f'{REPEATS}, ')}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)

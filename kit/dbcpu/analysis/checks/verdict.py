@@ -306,7 +306,7 @@ class _Words:
     def _slower_cpu(self, level: LevelView) -> str:
         check = self.topology
         if like_one_core(level, self.vcpus, self.cores):
-            return "as on two hardware threads of one core, though the host reports 2 cores"
+            return "as on two hardware threads of one core, though the host reports 2 cores, or at a lower frequency"
         if check is not None and check.verdict == "fewer_cores" and check.cores_told:
             return f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
         if check is not None and check.grouped:

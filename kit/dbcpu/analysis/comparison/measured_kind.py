@@ -196,7 +196,8 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         default=fair,
     )
     peak = max(within, key=lambda each: each.throughput or 0.0)
-    like_cores, may_share = _like_cores(analysis), _may_share(analysis, within, cores)
+    like_cores = analysis.topology.like_cores if analysis.topology else None
+    may_share = _may_share(analysis, within, cores)
     alone = next((each.throughput for each in within if each.level == 1), None)
     behind = like_cores or (analysis.vcpus / 2 if may_share else None)
     return Kind(
@@ -223,13 +224,6 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         licence=licence if isinstance(licence, Licence) else None,
         price=price if isinstance(price, Price) else None,
     )
-
-
-def _like_cores(analysis: Analysis) -> int | None:
-    check = analysis.topology
-    if check is None or check.verdict != "fewer_cores" or not check.cores_told:
-        return None
-    return max(1, round(check.cores_told))
 
 
 def _may_share(analysis: Analysis, levels: Sequence[LevelView], cores: int | None) -> bool:

@@ -120,6 +120,12 @@ class MeasuredSide(Struct, frozen=True):
         return self.first.analysis.cores
 
     @property
+    def cores_shared_from(self) -> int | None:
+        """The cores from which on sessions share some: those that it scales like, where it shows more; else all."""
+        check = self.first.analysis.topology
+        return (check.like_cores if check else None) or self.cores or self.vcpus
+
+    @property
     def variant(self) -> str:
         return self.first.record.header.plan.variants[0]
 

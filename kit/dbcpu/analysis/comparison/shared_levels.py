@@ -66,11 +66,11 @@ def unit_of_size(sides: Sequence[MeasuredSide]) -> str:
 def spread_levels(one: MeasuredSide, other: MeasuredSide, unit: str = PER_SESSION) -> SpreadLevels:
     """The shared levels from where sessions begin to share cores until all vCPUs of a side are used.
 
-    From the fewer cores to the fewer vCPUs, counted in ``unit``; without a topology every N beyond 1. Variants of one
-    run keep what is left out of others: they change how the same sessions share the same host.
+    From the fewer cores, shown or not, to the fewer vCPUs, counted in ``unit``; without a topology every N beyond 1.
+    Variants of one run keep what is left out of others: they change how the same sessions share the same host.
     """
     both = [(own, its) for own, its in shared_levels(one, other, unit) if own > 1 and its > 1]
-    cores = [load for each in (one, other) if (load := _load_of(each, unit, each.cores or each.vcpus))]
+    cores = [load for each in (one, other) if (load := _load_of(each, unit, each.cores_shared_from))]
     vcpus = [load for each in (one, other) if (load := _load_of(each, unit, each.vcpus))]
     if not cores or not vcpus:
         return SpreadLevels(tuple(both))

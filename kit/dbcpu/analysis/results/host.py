@@ -29,6 +29,11 @@ class TopologyCheck(Struct, frozen=True):
     two_kinds: bool = False
     grouped: bool = False
 
+    @property
+    def like_cores(self) -> int | None:
+        """So many cores it scales like, where these are fewer than it shows and their number is known; else None."""
+        return max(1, round(self.cores_told)) if self.verdict == "fewer_cores" and self.cores_told else None
+
 
 class LicenceNeed(Struct, frozen=True):
     """What one rule asks for this host. ``unit`` says what is counted, ``how`` the sum in words; see ``licences``."""

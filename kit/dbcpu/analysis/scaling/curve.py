@@ -196,17 +196,14 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
     # Sessions that share cores by chance bend a curve of few levels, too: it has to go on well beyond its last knee.
     if vcpus is not None and fitted.knees and measured.levels[-1] < min(vcpus, BEYOND * fitted.knees[-1]):
         return None
-    if not _end_shown(fitted, measured.levels):
+    if not _shown(fitted.knees, measured.levels):
         return None
     return _Curve(fitted, replace(measured, noise=errors), _early(fitted, cores))
 
 
-def _end_shown(fitted: Hinge, levels: Sequence[int]) -> bool:
-    """Whether levels show where a flat end begins: one near it, or two beyond it; with a single one it may rise."""
-    if not fitted.form.flat or not fitted.knees:
-        return True
-    last = fitted.knees[-1]
-    return any(abs(level / last - 1) <= NEAR for level in levels) or sum(level > last for level in levels) > 1
+def _shown(knees: Sequence[float], levels: Sequence[int]) -> bool:
+    """Whether each has a level near it: else two lines cross somewhere between levels that are far from there."""
+    return all(any(abs(level / knee - 1) <= NEAR for level in levels) for knee in knees)
 
 
 def _early(fitted: Hinge, cores: int | None) -> bool:

@@ -29,7 +29,10 @@ _HINTS = {
     "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
 }
 
-_SEARCH_PATH = b"select pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)"
+_SEARCH_PATH = b"""select server.pid, case when server.pid operator(pg_catalog.=) $1::pg_catalog.int4
+            then pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false) end
+  from pg_catalog.pg_backend_pid() server(pid)"""
+"""Sets nothing behind a pooler: there it would stay for others, who share the server process."""
 GRANTED_SINCE = 150000
 """The first version, as server_version_num has it, in which single parameters are granted."""
 OK = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
@@ -51,10 +54,11 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
 
     Names are looked up in pg_catalog alone from then on: a function that another user of the database has put into
     a schema of the search path must not run with this user's rights. Source: PostgreSQL documentation, "Schemas",
-    section Usage Patterns; CVE-2018-1058.
+    section Usage Patterns; CVE-2018-1058. A pooler shows by its key to cancel (BackendKeyData), which is not the
+    server process' number. Source: PostgreSQL documentation, "Message Formats".
 
     Raises:
-        ConnectError: refused, or no answer in time; the text is the server's, without any password.
+        ConnectError: refused, no answer in time, or a pooler; the text is the server's, without any password.
     """
     connection = pq.PGconn.connect_start(conninfo.encode())
     timeout_s = min(timeout_s, _connect_timeout_s(connection))
@@ -75,16 +79,27 @@ def dial(conninfo: str, timeout_s: float) -> pq.abc.PGconn:
 def _trust_only_the_catalog(connection: pq.abc.PGconn, deadline_s: float) -> bool:
     """Whether the server has set the search path in time. Raises ConnectError where it refuses."""
     try:
-        connection.send_query_params(_SEARCH_PATH, [])
+        connection.send_query_params(_SEARCH_PATH, [str(connection.backend_pid).encode()])
         while connection.is_busy():
             if not _ready(connection, pq.PollingStatus.READING, deadline_s):
                 return False
             connection.consume_input()
-        _result(connection)
+        answer = _rows(connection)
     except (ServerError, psycopg.Error) as error:
         connection.finish()
         raise ConnectError(f"the server ended the session at its first statement: {one_line(str(error))}") from None
+    if answer and answer[0][0] != str(connection.backend_pid):
+        raise _pooled(connection, str(answer[0][0]))
     return True
+
+
+def _pooled(connection: pq.abc.PGconn, pid: str) -> ConnectError:
+    where = f"{connection.host.decode()}:{connection.port.decode()}"
+    connection.finish()
+    return ConnectError(
+        f"{where} is a connection pooler or proxy (PgBouncer and the like), and the server process behind it is {pid}: "
+        "sessions there may share server processes, and settings would stay for others; give the address of the server"
+    )
 
 
 def _no_session(connection: pq.abc.PGconn, timeout_s: float) -> ConnectError:

@@ -29,6 +29,7 @@ from dbcpu.record import RunRecord
 from dbcpu.reports.document import Panels
 from dbcpu.reports.documents.comparison import document
 from dbcpu.reports.formats import table
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import aa_run, noisy_run, with_variants
 from support.builders.record import PLAN
 
@@ -262,6 +263,17 @@ def test_sessions_that_all_have_a_core_are_compared_where_no_more_were_measured(
     spread = found.sides[1].decisions[1]
     assert (spread.levels, spread.outcome) == ("N=2", NOT_SHOWN)
     assert found.sides[1].figure("spread").ratio == pytest.approx(spread.ratio, rel=0.01)
+
+
+def test_evenness_is_compared_from_the_cores_on_that_a_host_does_not_show() -> None:
+    """At N=8, as many as it shows, two sessions are on every core and all are alike."""
+    plain, hidden = (
+        simulate(host, tuple(range(1, 9)), repeats=6, seed=21)
+        for host in (SimulatedHost(cores=8, threads=1), SimulatedHost(cores=4, hidden_smt=True))
+    )
+    found = compare([Candidate("plain", plain), Candidate("hidden", hidden)])
+    spread = next(each for each in found.sides[1].decisions if each.summary == SPREAD)
+    assert (spread.outcome, spread.levels) == (MORE, "N=4-8 (5 levels)")
 
 
 def test_levels_are_shared_per_core_or_by_n_as_wanted() -> None:

@@ -73,7 +73,8 @@ def range_of(host: SimulatedHost, levels: Sequence[int], seed: int) -> Need:
 def test_cores_that_are_shared_unseen_give_one_range_whatever_was_measured(levels: Sequence[int], seed: int) -> None:
     """From total throughput to one session on each core: 24 vCPUs, as on the same host with its siblings shown."""
     need = range_of(HIDDEN, levels, seed)
-    assert (need.least, need.most, need.is_decided) == (pytest.approx(18, abs=1), 24, False)
+    assert need.least in (18, 19)
+    assert (need.most, need.is_decided) == (24, False)
     shown = range_of(SimulatedHost(cores=4, threads=2, smt_yield=0.3), range(1, 9), seed)
     assert (shown.vcpus, shown.least) == (24, None)
 

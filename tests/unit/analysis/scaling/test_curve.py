@@ -166,3 +166,20 @@ def test_a_yield_by_the_cores_that_two_groups_of_times_show_has_no_interval_of_a
     assert shown.smt_yield is not None
     assert shown.smt_yield_interval is not None
     assert shown.smt_yield_interval.low <= shown.smt_yield <= shown.smt_yield_interval.high
+
+
+@pytest.mark.parametrize(
+    ("host", "levels"),
+    [
+        (SimulatedHost(cores=8, hidden_smt=True, noise=0.01), (1, 2, 3, 16)),
+        (SimulatedHost(cores=2, hidden_smt=True), (1, 2, 4, 8)),
+        (SimulatedHost(cores=12, hidden_smt=True), (1, 2, 24, 48)),
+        (SimulatedHost(cores=8, threads=1, turbo_steps=((2, 3.5), (4, 3.1), (8, 2.6))), (1, 2, 8, 16)),
+    ],
+)
+def test_lines_that_cross_far_from_any_level_are_no_knee(host: SimulatedHost, levels: tuple[int, ...]) -> None:
+    """Where they cross is the cores and what the second threads add, or the turbo's loss, in one number."""
+    found = explain(simulate(host, levels, repeats=6, seed=7))
+    assert found.scaling.knees == ()
+    # Two groups of sessions may show the cores: then they are those that there are.
+    assert found.topology is None or found.topology.like_cores in (None, host.cores)
