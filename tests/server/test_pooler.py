@@ -4,8 +4,10 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -16,16 +18,16 @@ from support.servers.postgresql import USER, DebianServer, free_port, unprivileg
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 MODES = ("transaction", "session")
-TRIES_S = 30
+END_LIMIT_S = 30.0
 
 
 @pytest.fixture(scope="module")
-def pooler(debian_server: DebianServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def pooler(debian_server: DebianServer) -> Iterator[int]:
     """Its port; a database of it is called like its mode."""
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         pytest.skip("the package pgbouncer is not installed")
-    folder, port = tmp_path_factory.mktemp("pooler"), free_port()
+    folder, port = Path(tempfile.mkdtemp(prefix="pooler-")), free_port()
     server = f"host=127.0.0.1 port={debian_server.port} dbname=postgres"
     databases = "\n".join(f"{mode} = {server} pool_mode={mode}" for mode in MODES)
     (folder / "users").write_text(f'"{USER}" "{debian_server.password}"\n')
@@ -34,8 +36,6 @@ def pooler(debian_server: DebianServer, tmp_path_factory: pytest.TempPathFactory
         f"unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = users\n"
     )
     identity = unprivileged(folder)
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(parent.stat().st_mode | 0o011)
     process = subprocess.Popen(
         [program, "ini"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True, **identity,
@@ -46,7 +46,8 @@ def pooler(debian_server: DebianServer, tmp_path_factory: pytest.TempPathFactory
         yield port
     finally:
         process.terminate()
-        process.communicate(timeout=TRIES_S)
+        process.communicate(timeout=END_LIMIT_S)
+        shutil.rmtree(folder)
 
 
 def _listens(port: int) -> bool:

@@ -22,8 +22,8 @@ from dbcpu.record import ANONYMOUS
 TAIL_S = 0.1
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
-MORE_ROUNDS = "more rounds, which show how often sessions are slow, or a quieter host"
-REPEATS = "more rounds"
+HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
+"""What more rounds are for where rounds differ."""
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
 HIDDEN = 4.0
@@ -272,9 +272,10 @@ def inconclusive(given: CheckInput) -> Finding | None:
     if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
         return found
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
-    steadier = MORE_ROUNDS if apart else LONGER if shared else QUIETER
+    steadier = HOW_OFTEN if apart else LONGER if shared else QUIETER
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
-    remedy = steadier if more is None else f"{REPEATS} (`--repeats {rounds}`), {steadier.removeprefix(f'{REPEATS}, ')}"
+    repeats = "more rounds" if more is None else f"more rounds (`--repeats {rounds}`)"
+    remedy = steadier if more is None and not apart else f"{repeats}, {steadier}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)

@@ -307,8 +307,8 @@ class _Words:
         check = self.topology
         if like_one_core(level, self.vcpus, self.cores):
             return "as on two hardware threads of one core, though the host reports 2 cores, or at a lower frequency"
-        if check is not None and check.verdict == "fewer_cores" and check.cores_told:
-            return f"the host reports {check.cores} cores and scales like {number(check.cores_told, 0)}"
+        if check is not None and check.like_cores:
+            return f"the host reports {check.cores} cores and scales like {check.like_cores}"
         if check is not None and check.grouped:
             return "as on two hardware threads of one core, of which the host shows nothing"
         if (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:

@@ -49,7 +49,9 @@ class Need(Struct, frozen=True):
         """Whether the number of vCPUs is the same whatever the throughput of the interval is, at equal shares."""
         if self.kind.few_are_fair:
             return False
-        return (self.decision is None and self.least is None) or self.least == self.most is not None
+        if self.least is None:
+            return self.decision is None
+        return self.least == self.most
 
     @property
     def range_words(self) -> str:
@@ -58,7 +60,7 @@ class Need(Struct, frozen=True):
             return str(self.vcpus)
         if self.least is None:
             return "an unknown number of"
-        return f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
+        return between(self.least, self.most)
 
     @property
     def vcpus_words(self) -> str:
@@ -66,6 +68,13 @@ class Need(Struct, frozen=True):
         unit = "vCPU" if self.kind.quota is None else "CPU"
         one = self.vcpus == 1 and self.is_decided
         return f"{self.range_words} {unit}{'' if one else 's'}{'' if self.kind.quota is None else ' of quota'}"
+
+
+def between(least: int, most: int | None) -> str:
+    """``24``, ``20 to 30``, or ``at least 15`` where the most is not known."""
+    if most is None:
+        return f"at least {least}"
+    return str(least) if least == most else f"{least} to {most}"
 
 
 class Ranked(Struct, frozen=True):

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from dbcpu.analysis.comparison.sizing import between
 from dbcpu.analysis.fleet.hosts import ALONE, Host
 from dbcpu.analysis.fleet.ranking import Group, Ranked
 from dbcpu.analysis.fleet.report import FleetReport
@@ -147,7 +148,9 @@ SMALL = (
 TOTALS = (
     Column("shape", "shape", kind="name"),
     Column("hosts", "hosts", kind="figure"),
-    Column("vcpus", "vCPUs", kind="figure", value=lambda row: _from_to(row)),
+    Column(
+        "vcpus", "vCPUs", kind="figure", value=lambda row: between(row.min_vcpus, None if row.at_least else row.vcpus)
+    ),
     Column("licences", "licences", kind="figure", value=lambda row: _licences(row)),
     Column("once", "once", kind="figure", value=lambda row: _money(row.once, row)),
     Column("per_year", "per year", kind="figure", value=lambda row: _money(row.per_year, row)),
@@ -169,12 +172,6 @@ def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
         if total.licences is not None:
             columns.append(Column(f"{total.shape}:licences", "licences", kind="figure", value=licences(at)))
     return tuple(columns)
-
-
-def _from_to(total: Total) -> int | str:
-    if total.at_least:
-        return f"at least {total.min_vcpus}"
-    return total.vcpus if total.min_vcpus == total.vcpus else f"{total.min_vcpus} to {total.vcpus}"
 
 
 def left_out(found: FleetSizing) -> Iterator[str]:

@@ -94,7 +94,7 @@ def _trust_only_the_catalog(connection: pq.abc.PGconn, deadline_s: float) -> boo
 
 
 def _pooled(connection: pq.abc.PGconn, pid: str) -> ConnectError:
-    where = f"{connection.host.decode()}:{connection.port.decode()}"
+    where = _address(connection)
     connection.finish()
     return ConnectError(
         f"{where} is a connection pooler or proxy (PgBouncer and the like), and the server process behind it is {pid}: "
@@ -103,9 +103,13 @@ def _pooled(connection: pq.abc.PGconn, pid: str) -> ConnectError:
 
 
 def _no_session(connection: pq.abc.PGconn, timeout_s: float) -> ConnectError:
-    where = f"{connection.host.decode()}:{connection.port.decode()}" if connection.host else "the server"
+    where = _address(connection)
     connection.finish()
     return ConnectError(f"{where} accepted no session within {timeout_s:g} s; is it reachable and not paused?")
+
+
+def _address(connection: pq.abc.PGconn) -> str:
+    return f"{connection.host.decode()}:{connection.port.decode()}" if connection.host else "the server"
 
 
 def cancel(connection: pq.abc.PGconn, timeout_s: float) -> None:
