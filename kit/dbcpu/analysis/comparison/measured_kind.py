@@ -83,10 +83,14 @@ class Kind(Struct, frozen=True):
         return 2 * self.fair <= cores and known and self.core_throughput is None
 
     @property
+    def at_equal_shares(self) -> bool:
+        """Whether its size is that at which shares are equal, and neither by totals nor by cores that are not shown."""
+        return not self.few_are_fair and self.core_throughput is None
+
+    @property
     def leaves_cores_open(self) -> bool:
         """Whether nothing is known of the shares while more than half of the cores are busy."""
-        known = self.few_are_fair or self.only_totals or self.core_throughput is not None
-        return 2 * self.fair <= self._cores and not known
+        return 2 * self.fair <= self._cores and self.at_equal_shares and not self.only_totals
 
     @property
     def _cores(self) -> float:

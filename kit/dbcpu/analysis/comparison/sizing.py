@@ -233,7 +233,7 @@ def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Dec
         if not decision.ratio or not decision.low or not decision.high:
             return need
         ratios = (decision.ratio / decision.high, decision.ratio / decision.low)
-    elif not kind.few_are_fair and kind.core_throughput is None:
+    elif kind.at_equal_shares:
         return need
     best, worst = (_need(kind, facts, demand * ratio) for ratio in ratios)
     least = best.vcpus if kind.core_throughput is None else min(best.total_vcpus, best.vcpus)
@@ -282,7 +282,7 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
         return ""
     parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
     cores = f"{plural(busy, 'busy core')} of {old.name}"
-    at_shares = [each.kind for each in needs if not each.kind.few_are_fair and each.kind.core_throughput is None]
+    at_shares = [each.kind for each in needs if each.kind.at_equal_shares]
     totals = [kind.name for kind in at_shares if kind.only_totals]
     fair = f"at max/min <= {ratio:g}" if len(totals) < len(at_shares) else ""
     assumed = f"if sessions of {listed(totals)} get equal shares, which total rates do not show" if totals else ""

@@ -97,7 +97,9 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
     if len(others) > MAX_NAMED:
         others = ("How each host differs is below, under Decisions and method.",)
     counted = (
-        f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest."
+        f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest. "
+        if any(need.kind.at_equal_shares for need in sizing.needs)
+        else ""
     )
     return Front(
         "How many vCPUs of another host does this work need?",
@@ -105,7 +107,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}",
         sentences=(sizing.sentence, *smt_off_words(sizing), *others),
         tiles=tuple(map(_need_tile, sorted(sizing.needs, key=lambda need: not in_all(need))[:MAX_TILES])),
-        caveats=(f"{SAME_KIND} {counted} {ONLY_CPU}", *_licences(sizing), *unsure),
+        caveats=(f"{SAME_KIND} {counted}{ONLY_CPU}", *_licences(sizing), *unsure),
     )
 
 

@@ -56,11 +56,7 @@ def _ranges(sizing: Sizing) -> Iterator[str]:
     """What the row of a host holds whose vCPUs are no one number."""
     few = [need.kind.name for need in sizing.needs if need.kind.few_are_fair]
     shared = [need.kind.name for need in sizing.needs if need.kind.core_throughput is not None]
-    undecided = [
-        need.kind.name
-        for need in sizing.needs
-        if not need.is_decided and need.kind.name not in few and need.kind.name not in shared
-    ]
+    undecided = [need.kind.name for need in sizing.needs if not need.is_decided and need.kind.at_equal_shares]
     row = "vCPUs, cores, licences and prices in its row are"
     if undecided:
         yield (
