@@ -88,7 +88,10 @@ def _trust_only_the_catalog(connection: pq.abc.PGconn, deadline_s: float) -> boo
     except (ServerError, psycopg.Error) as error:
         connection.finish()
         raise ConnectError(f"the server ended the session at its first statement: {one_line(str(error))}") from None
-    if answer and answer[0][0] != str(connection.backend_pid):
+    if len(answer) != 1 or len(answer[0]) != 2:
+        connection.finish()
+        raise ConnectError(_odd(_SEARCH_PATH.decode(), "no row of two columns"))
+    if answer[0][0] != str(connection.backend_pid):
         raise _pooled(connection, str(answer[0][0]))
     return True
 
