@@ -64,7 +64,7 @@ class UnknownName(UsageError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        listed = ", ".join(known) or "none"
+        listed = ", ".join(repr(each) if "," in each else each for each in known) or "none"
         super().__init__(f"no {what} is called {name!r}{did_you_mean(name, known)}; there are: {listed}")
         self._given = (what, name, known)
 

@@ -245,6 +245,8 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
+        if level.usual_is_between:
+            return f"even a single session is not always fast: {apart_words(level)} ({lost_to(level).words})"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)
             return f"even a single session has a median slowdown of {slow} ({lost_to(level).words})"

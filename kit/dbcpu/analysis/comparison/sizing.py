@@ -121,17 +121,20 @@ def size(
     where every host has a rule for it, else vcpu. ``decisions``: by name, on the throughput against the first.
 
     Raises:
-        UsageError: vCPUs or throughput of a run are unknown, so that nothing can be said per vCPU.
+        UsageError: vCPUs or throughput of a run are unknown, so that nothing can be said per vCPU; or none of the
+            others was measured up to where its CPUs are busy. Where only some were not, ``sentence`` names them.
     """
     facts = [facts_of_run(run) for run in runs]
     kinds = [kind_of(run, each, rules, ratio) for run, each in zip(runs, facts, strict=True)]
     needs: tuple[Need, ...] = ()
+    not_sized: dict[str, str] = {}
     if busy is not None:
-        refuse_unmeasured(kinds[1:])
+        not_sized = unmeasured(kinds[1:])
         demand = _throughput_of(busy, kinds[0], runs[0][2])
         needs = tuple(
             _with_interval(_need(kind, each, demand), each, demand, decisions.get(kind.name))
             for kind, each in zip(kinds[1:], facts[1:], strict=True)
+            if kind.name not in not_sized
         )
     used = [rule for kind in kinds for rule in (kind.licence, kind.price) if rule]
     idle = [rule for rule in (*rules.licences, *rules.prices) if rule.chosen and rule not in used]
@@ -140,7 +143,7 @@ def size(
         old=kinds[0],
         needs=needs,
         ranking=_ranking([_ranked(kind, each) for kind, each in zip(kinds, facts, strict=True)], rank_by),
-        sentence=_sentence(busy, kinds[0], needs, ratio),
+        sentence=" ".join(filter(None, (_sentence(busy, kinds[0], needs, ratio), *not_sized.values()))),
         rules=tuple(dict.fromkeys(rule_words(rule) for rule in used)),
         disclaimer=DISCLAIMER if used else "",
         ratio=ratio,
@@ -150,19 +153,29 @@ def size(
     )
 
 
-def refuse_unmeasured(kinds: Sequence[Kind]) -> None:
-    """Raises UsageError where the levels of one do not say what its CPUs can do."""
-    for each in kinds:
-        if not each.loaded:
-            raise UsageError(
-                f"{each.name} was measured up to N={each.measured} only, and all were equal there: what its "
-                f"{plural(each.vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
-            )
-        if each.leaves_cores_open:
-            raise UsageError(
-                f"{each.name} was not measured between N={each.fair} and its cores, so what these do at equal shares "
-                "is not known; measure it with --sessions auto"
-            )
+def unmeasured(kinds: Sequence[Kind]) -> dict[str, str]:
+    """By name, a sentence for each whose levels do not say what its CPUs can do.
+
+    Raises UsageError where they say it of none.
+    """
+    found = {each.name: why for each in kinds if (why := _unmeasured(each))}
+    if found and len(found) == len(kinds):
+        raise UsageError("; ".join(found.values()))
+    return {name: f"Not sized: {why}." for name, why in found.items()}
+
+
+def _unmeasured(kind: Kind) -> str:
+    if not kind.loaded:
+        return (
+            f"{kind.name} was measured up to N={kind.measured} only, and all were equal there: what its "
+            f"{plural(kind.vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
+        )
+    if kind.leaves_cores_open:
+        return (
+            f"{kind.name} was not measured between N={kind.fair} and its cores, so what these do at equal shares is "
+            "not known; measure it with --sessions auto"
+        )
+    return ""
 
 
 def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:

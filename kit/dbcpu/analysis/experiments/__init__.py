@@ -194,6 +194,14 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
         )
     enough, most = found.size(found.enough), found.sizes[-1]
     cpus = f" on {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
+    if maybe and most.active == enough.active:
+        return (
+            f"Inconclusive how few active sessions are enough{cpus}: the most measured, {enough.active}, are "
+            f"({plural(found.pieces, 'job')} take {seconds(enough.total_s)}), and whether "
+            f"{listed([str(each) for each in maybe])} would be is undecided: {limit}"
+            f"{_impossible(found, analysis)}.{_waiting(found)}"
+        )
     first = (
         f"{plural(enough.active, 'active session')} {'is' if enough.active == 1 else 'are'} enough{cpus}: "
         f"{plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
@@ -205,7 +213,6 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
     less = max((each.active for each in found.sizes if each.active < enough.active), default=enough.active)
     if enough.active - less > 1:
         said += f"; sizes between {less} and {enough.active} were not measured"
-    maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe:
         said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
     return f"{said}{_impossible(found, analysis)}.{_waiting(found)}"

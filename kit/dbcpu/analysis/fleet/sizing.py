@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
-from dbcpu.analysis.comparison.sizing import Need, refuse_unmeasured, size
+from dbcpu.analysis.comparison.sizing import Need, unmeasured, size
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -68,14 +68,15 @@ class FleetSizing(Struct, frozen=True):
 def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: SizingRules) -> FleetSizing:
     """Size every member with a whole run on each of the ``shapes``; needs at least one.
 
-    Raises UsageError for a shape whose levels do not say what it can do.
+    Raises UsageError where the levels of no shape say what it can do; where some do not, ``unknown`` names these.
     """
     wide = [_as_run(*each) for each in shapes]
-    refuse_unmeasured([kind_of(each, facts_of_run(each), rules, FAIR) for each in wide])
+    not_sized = unmeasured([kind_of(each, facts_of_run(each), rules, FAIR) for each in wide])
+    wide = [each for each in wide if each[0] not in not_sized]
     rows: list[Sized] = []
     left_out: list[tuple[str, str]] = []
     words: dict[str, None] = {}
-    unknown: dict[str, None] = {}
+    unknown: dict[str, None] = dict.fromkeys(not_sized.values())
     disclaimer = ""
     for each in members:
         if not each.runs:
@@ -89,11 +90,11 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
             continue
         rows.append(Sized(each.name, busy, assumed, found.needs))
         words |= dict.fromkeys(found.rules)
-        unknown |= dict.fromkeys(said for said in found.unknown if any(said.startswith(name) for name, *_ in shapes))
+        unknown |= dict.fromkeys(said for said in found.unknown if any(said.startswith(name) for name, *_ in wide))
         unknown |= dict.fromkeys(filter(None, (_basis(need.kind) for need in found.needs)))
         disclaimer = found.disclaimer or disclaimer
     totals = (
-        tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(shapes)) if rows else ()
+        tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(wide)) if rows else ()
     )
     return FleetSizing(tuple(rows), totals, tuple(left_out), tuple(words), disclaimer, tuple(unknown))
 

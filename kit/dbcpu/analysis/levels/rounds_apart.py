@@ -37,7 +37,8 @@ def apart_words(level: LevelView) -> str:
     found = level.rounds_apart
     if found is None:
         return ""
-    who = "all" if found.sessions == level.level else f"{found.sessions} of {level.level}"
+    every = "all" if level.level > 1 else "it"
+    who = every if found.sessions == level.level else f"{found.sessions} of {level.level}"
     has = "has" if found.sessions == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
     return f"{slow}, in the others none"

@@ -15,7 +15,7 @@ from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
 from dbcpu.reports.documents.run_sessions import session_rows
-from dbcpu.reports.documents.run_summary import head
+from dbcpu.reports.documents.run_summary import head, of_first
 from dbcpu.reports.plain_data import plain_data
 
 WIDTH = 120
@@ -38,7 +38,8 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     """
     header, summary = record.header, headline(analysis)
     said, tone = summary.headline, summary.kind
-    sentences: tuple[str, ...] = (analysis.verdict,)
+    answer = of_first(analysis, analysis.verdict)
+    sentences: tuple[str, ...] = (answer,)
     if analysis.variants is not None and not refusal(analysis):
         from dbcpu.analysis.comparison.variant_sentences import (
             variant_sentences,
@@ -46,7 +47,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
         )  # few runs have them
 
         said, tone = variants_headline(analysis.variants), ""
-        sentences = (*variant_sentences(analysis.variants), f"{analysis.variants.first.name}: {analysis.verdict}")
+        sentences = (*variant_sentences(analysis.variants), answer)
     name = plain(header.label or header.run_id)
     simulated = header.database.kind == SIMULATED
     if simulated:
@@ -54,7 +55,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     return Document(
         title=f"CPU consistency: {name}",
         name="report",
-        verdict=(*([against.sentence] if against else []), analysis.verdict),
+        verdict=(*([against.sentence] if against else []), answer),
         sections=(*_experiment(analysis), *levels_section(record, analysis), *slowed_section(analysis)),
         data=lambda: _data(record, analysis, against),
         records=lambda: session_rows(record, analysis),

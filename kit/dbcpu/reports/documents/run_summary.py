@@ -127,8 +127,8 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("contention", _contention(analysis)),
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
-        ("capacity", _capacity(analysis)),
-        ("to quote", quotable(record, analysis)),
+        ("capacity", of_first(analysis, _capacity(analysis))),
+        ("to quote", of_first(analysis, quotable(record, analysis))),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
@@ -208,6 +208,11 @@ def _contention(analysis: Analysis) -> str:
             most = max(shares[level] for level in levels)
             parts.append(f"{words} at N={short_ranges(levels)} (up to {percent(most)} of the time)")
     return "; ".join(parts)
+
+
+def of_first(analysis: Analysis, said: str) -> str:
+    """What is said of one variant alone, with its name where the run has several."""
+    return f"{analysis.variants.first.name}: {said}" if said and analysis.variants is not None else said
 
 
 def _capacity(analysis: Analysis) -> str:

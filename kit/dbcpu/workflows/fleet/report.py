@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.fleet.hosts import FIGURES, Failure, Member
 from dbcpu.analysis.fleet.report import fleet_report
 from dbcpu.analysis.fleet.sizing import Measured
+from dbcpu.config.given_file import is_file
 from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
@@ -100,6 +101,8 @@ def _failure(item: Item) -> Failure:
 
 def _shape(opened: Store, text: str) -> Measured:
     name, _, run = text.rpartition("=")
+    if is_file(run):
+        raise UsageError(f"--size-on takes a run of the store, and {run} is a file; `dbcpu import {run}` stores it")
     header = opened.header(run)
     return name or run, header, KeptFigures(opened).of_one(header.run_id)
 

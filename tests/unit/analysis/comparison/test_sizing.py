@@ -413,3 +413,11 @@ def test_a_host_of_which_only_totals_are_known_is_sized_by_them_and_no_evenness_
     )
     assert any(each.startswith("same: only total rates are known; fair N takes shares for equal at N=2,4") for each in
                found.unknown)  # fmt: skip
+
+
+def test_one_host_that_cannot_be_sized_loses_no_other() -> None:
+    part = noisy_run(4, levels=(1, 2), cores=8, threads=1, noise=0.001)
+    found = sized(("old", old_box()), ("part", part), ("no smt", without_smt()))
+    assert [each.kind.name for each in found.needs] == ["no smt"]
+    assert found.sentence.startswith("12 busy cores of old are 12 vCPUs of no smt (")
+    assert "Not sized: part was measured up to N=2 only, and all were equal there" in found.sentence

@@ -259,3 +259,12 @@ def test_where_callers_wait_for_their_answers_it_is_said_and_waiting_for_a_call_
         "20 jobs called over 2 TCP connections, one call at a time on each, through pools of active sessions"
         in captions
     )
+
+
+def test_the_largest_pool_is_no_answer_where_a_smaller_one_may_be_enough() -> None:
+    analysis = explain(build.pool({2: 5.0, 4: 4.7}, noise=0.03))
+    assert analysis.pool is not None
+    assert analysis.pool.enough == 4
+    assert analysis.verdict.startswith("Inconclusive how few active sessions are enough")
+    assert "the most measured, 4, are (" in analysis.verdict
+    assert "and whether 2 would be is undecided: differences below 1.0" in analysis.verdict

@@ -93,3 +93,16 @@ def test_verdict_and_finding_name_the_level_with_the_most_slow_rounds() -> None:
     [finding] = [each for each in found.findings if each.code == "inconclusive"]
     assert "rounds differ (at 2 sessions, in 2 of 6 rounds" in found.verdict
     assert "rounds at N=2 differ: in 2 of 6 rounds" in finding.seen
+
+
+def test_a_single_session_that_is_slow_in_some_rounds_has_no_median_slowdown() -> None:
+    """Half of its rounds ran on another node than the memory."""
+    far = SimulatedHost(sockets=2, cores=4, threads=1, nodes=2, remote_slowdown=0.6, memory_node=0)
+    for seed in range(1, 20):
+        found = explain(simulate(far, (1, 4), repeats=6, seed=seed))
+        apart = found.levels[0].rounds_apart
+        if apart is not None and apart.rounds == 3:
+            break
+    assert found.levels[0].usual_is_between
+    assert "even a single session is not always fast: in 3 of 6 rounds it has a slowdown of " in found.verdict.lower()
+    assert "median slowdown" not in found.verdict

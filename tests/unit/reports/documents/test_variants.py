@@ -23,8 +23,10 @@ from dbcpu.reports import charts
 from dbcpu.reports.charts.style import STYLE, narrow
 from dbcpu.reports.document import Document, Panel, Panels
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import csv, html, markdown, table
 from dbcpu.reports.formats import json as json_form
+from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.record_file import write_record
 from dbcpu.workflows import compare
 from support.builders.comparison import noisy_run, with_variants
@@ -200,3 +202,13 @@ def test_a_variant_that_was_left_out_is_named_wherever_the_run_is_shown() -> Non
     compared = table.render(compare.variants_document(noted, explain(noted)))
     assert "Variant one_per_core is left out: no core has two CPUs that may be used." in " ".join(compared.split())
     assert "left out" not in table.render(compare.variants_document(run, explain(run)))
+
+
+def test_what_is_said_of_the_first_variant_alone_has_its_name() -> None:
+    run = simulate(SimulatedHost(cores=4, threads=2), (1, 4, 8), repeats=3, variants=("baseline", "smt_off"))
+    found = explain(run)
+    lines = dict(summary(run, found))
+    assert document(run, found).verdict[-1].startswith("baseline: ")
+    assert all(lines[each].startswith("baseline: ") for each in ("capacity", "to quote"))
+    alone = one_variant(run, "baseline")
+    assert "baseline: " not in dict(summary(alone, explain(alone)))["capacity"]

@@ -154,6 +154,9 @@ def test_a_shape_says_what_its_levels_know(store: str) -> None:
             opened.save(replace(run, header=replace(run.header, run_id=ids[name])))
     refused = _report(store, "three", "--size-on", f"ends={ids['ends']}")
     assert (refused.exit_code, "ends was not measured between N=1 and its cores" in refused.output) == (2, True)
+    both = [f"--size-on={each}={ids[each]}" for each in ("ends", "hidden")]
+    assert [each["shape"] for each in _data(store, "three", *both)["sizing"]["totals"]] == ["hidden"]
+    assert "Not sized: ends was not measured between" in " ".join(_report(store, "three", *both).output.split())
     (total,) = _data(store, "three", "--size-on", f"stolen={ids['stolen']}")["sizing"]["totals"]
     assert total["at_least"]
     shown = " ".join(_report(store, "three", "--size-on", f"stolen={ids['stolen']}").output.split())
@@ -164,6 +167,14 @@ def test_a_shape_says_what_its_levels_know(store: str) -> None:
     assert 1.2 * total["min_vcpus"] < total["vcpus"] < 1.5 * total["min_vcpus"]
     assert f"{total['min_vcpus']} to {total['vcpus']}" in shown
     assert "hidden scales like 8 cores behind its 16 vCPUs" in shown
+
+
+def test_a_shape_in_a_file_is_refused_with_what_to_do(store: str, tmp_path: Path) -> None:
+    file = tmp_path / "new.json.gz"
+    file.write_bytes(b"")
+    refused = _report(store, "three", "--size-on", f"new={file}")
+    assert refused.exit_code == 2
+    assert f"`dbcpu import {file}` stores it" in refused.output
 
 
 @pytest.mark.parametrize("name,said", (("nothing", "nothing"), ("small", "small-1")))
