@@ -119,6 +119,13 @@ def test_the_virtual_environment_can_be_elsewhere(clone: Clone, tmp_path: Path) 
     assert not clone.venv.exists()
 
 
+def test_a_log_of_the_user_beside_it_is_left_alone(clone: Clone, tmp_path: Path) -> None:
+    log = tmp_path / "venv.log"
+    log.write_text("mine\n")
+    assert clone.run(DBCPU_VENV="venv")[0] == 0
+    assert log.read_text() == "mine\n"
+
+
 def test_a_changed_pyproject_installs_again_into_the_same_environment(clone: Clone) -> None:
     clone.run()
     (clone.venv / "kept").touch()
@@ -182,7 +189,7 @@ def test_two_first_starts_at_once_install_once(clone: Clone, tmp_path: Path, wit
 
 def test_the_lock_of_a_killed_start_does_not_hold(clone: Clone) -> None:
     (clone.bin / "flock").unlink()
-    held = Path(f"{clone.venv}.lock.d")
+    held = Path(f"{clone.venv}.dbcpu-lock.d")
     held.mkdir()
     gone = subprocess.Popen(["true"])
     gone.wait()
