@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import oracledb
 import pytest
 
+from dbcpu.targets.oracle.driver import Connection
 from support.doubles.oracle.double import OracleDouble
 
-Connect = Callable[..., oracledb.Connection]
+Connect = Callable[..., Connection]
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +21,11 @@ def oracle_double() -> Iterator[OracleDouble]:
 @pytest.fixture
 def oracle_connect() -> Iterator[Connect]:
     """``connect(double, **options)``: connections that are closed after the test, if the test did not do it."""
-    opened: list[oracledb.Connection] = []
+    opened: list[Connection] = []
 
-    def connect(double: OracleDouble, **options: Any) -> oracledb.Connection:
+    def connect(double: OracleDouble, **options: Any) -> Connection:
         given = {"user": double.user, "password": double.password, "dsn": double.dsn, **options}
-        connection = oracledb.connect(**given)
+        connection = Connection(**given)
         opened.append(connection)
         return connection
 

@@ -156,6 +156,22 @@ def test_ctrl_c_cancels_on_the_server(drive: Drive, double: OracleDouble, number
     assert drive.runs()[0].status == "interrupted"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_baseline_that_heeds_no_break_is_ended_and_the_driver_survives_it(
+    drive: Drive, number: signal.Signals
+) -> None:
+    """Its session is killed while a thread waits for its answer: the driver must not be closing it meanwhile."""
+    with OracleDouble(password=PASSWORD, faults=Faults(endless=True, ignores_break=True)) as double:
+        driver = drive("run", double.url, *LONG).said("measuring the single-session baseline")
+        until(lambda: any(each["index"] is not None and each["status"] == "ACTIVE" for each in double.sessions()),
+              "the warm-up is under way")  # fmt: skip
+        driver.send(number)
+        code, _, err = driver.finish()
+        until(lambda: not double.sessions(), "no session is left")
+    assert code == 130 if number == signal.SIGINT else code in (130, 143), err
+    assert "interrupted before the first round" in err
+
+
 def test_ctrl_c_names_the_session_that_goes_on(drive: Drive) -> None:
     """It heeds no break, and this user may not end it: nobody else would say so."""
     deaf = Faults(endless=True, least_n=200, ignores_break=True, ungranted=("alter system",))

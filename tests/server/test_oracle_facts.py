@@ -1,6 +1,5 @@
 """What is read of an Oracle database before a run, from the double by the real driver."""
 
-import oracledb
 import pytest
 from msgspec.structs import replace
 
@@ -10,7 +9,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.targets.base import Target, load_target
 from dbcpu.targets.oracle import privileges
-from dbcpu.targets.oracle.driver import Views
+from dbcpu.targets.oracle.driver import Connection, Views
 from dbcpu.targets.oracle.facts import Facts, _least_cpus, read_facts
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
@@ -26,7 +25,7 @@ def open_target(double: OracleDouble) -> Target:
 def facts_of(instance: Instance, profile: str = "19c", *ungranted: str, missing: tuple[str, ...] = ()) -> Facts:
     faults = Faults(ungranted=ungranted, missing_columns=missing)
     with OracleDouble(profile, instance=instance, faults=faults) as double:
-        connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
+        connection = Connection(user=double.user, password=double.password, dsn=double.dsn)
         try:
             return read_facts(connection, Views())
         finally:

@@ -5,7 +5,7 @@ from typing import Any
 import oracledb
 import pytest
 
-from dbcpu.targets.oracle.driver import Views
+from dbcpu.targets.oracle.driver import Connection, Views
 from dbcpu.targets.oracle.identity import claim, server_process
 from dbcpu.targets.oracle.session import BREAKS, OracleSession
 from support.doubles.oracle.double import OracleDouble
@@ -52,7 +52,7 @@ class Control:
 @pytest.mark.parametrize("lacking", [(), ("v$process.stid", "v$process.execution_type")], ids=["12.1 on", "before"])
 def test_the_serial_number_comes_from_the_server(lacking: tuple[str, ...]) -> None:
     with OracleDouble(faults=Faults(missing_columns=lacking)) as double:
-        connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
+        connection = Connection(user=double.user, password=double.password, dsn=double.dsn)
         thick, views = ThickConnection(connection), Views()
         row = server_process(thick, views)  # type: ignore[arg-type]
         found, numbers = claim(thick, views, "here", row, 0.0)  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ def test_the_serial_number_comes_from_the_server(lacking: tuple[str, ...]) -> No
 @pytest.mark.parametrize("granted", [True, False])
 def test_a_session_is_cancelled_by_the_control_session_only_where_its_key_is_known(granted: bool) -> None:
     with OracleDouble(faults=Faults(ungranted=() if granted else ("v$session",))) as double:
-        connection = oracledb.connect(user=double.user, password=double.password, dsn=double.dsn)
+        connection = Connection(user=double.user, password=double.password, dsn=double.dsn)
         thick, control = ThickConnection(connection), Control()
         session = OracleSession(0, thick, Views(), lambda: 0.0, "here", elsewhere=control)  # type: ignore[arg-type]
         session.identify()

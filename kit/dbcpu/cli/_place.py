@@ -14,12 +14,14 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/", re.IGNORECASE)
 class Place(click.Path):
     """As ``click.Path``; refused before anything is measured: nothing at all (the current folder, by its path), a URL,
     a way on which another user could change what is written (UntrustedFile), and where nothing can be written.
-    ``-`` is standard output.
+    ``-`` is standard output, and no folder.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not str(value):
             self.fail("it is empty; give a path, such as ./dbcpu-out", param, ctx)
+        if str(value) == "-" and not self.file_okay:
+            self.fail("a folder was expected, and - is standard output; give a folder, such as ./dbcpu-out", param, ctx)
         # A path has its double slashes in one; what follows may be a password, and is not repeated.
         if found := _URL.match(str(value)):
             self.fail(f"a place on this machine was expected, and not {found[1]}://***", param, ctx)

@@ -64,7 +64,9 @@ def export(
         if wanted_round is not None:
             raise UsageError("--round chooses what a trace shows; tables hold every round, so leave it out")
         if bool(names) == bool(selection) or (names and selection.limit):
-            raise UsageError("give either RUNs or --all, --target or --host with --parquet and --csv")
+            raise UsageError(
+                "give either RUNs, or --all, --target or --host (--limit: the newest of them), with --parquet or --csv"
+            )
         found = _runs(names, selection, store)
         _export_tables(found, folders, force=force, anonymised=anonymised, leave_out=bool(selection))
         return

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
-from dbcpu.analysis.comparison.sizing import Need, unmeasured, size
+from dbcpu.analysis.comparison.sizing import Need, size, unmeasured
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -93,9 +93,7 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
         unknown |= dict.fromkeys(said for said in found.unknown if any(said.startswith(name) for name, *_ in wide))
         unknown |= dict.fromkeys(filter(None, (_basis(need.kind) for need in found.needs)))
         disclaimer = found.disclaimer or disclaimer
-    totals = (
-        tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(wide)) if rows else ()
-    )
+    totals = tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(wide)) if rows else ()
     return FleetSizing(tuple(rows), totals, tuple(left_out), tuple(words), disclaimer, tuple(unknown))
 
 

@@ -39,8 +39,17 @@ _LOST = (oracledb.Error, OSError, AttributeError)
 # Of a connection that is reset before the logon the driver drops the socket, which Python then closes at once.
 warnings.filterwarnings("ignore", "unclosed <s", ResourceWarning, r"oracledb\.")
 
-Connection = oracledb.Connection
 Row = tuple[Any, ...]
+
+
+class Connection(oracledb.Connection):
+    """``in_use``: held during each call. The driver dies (SIGSEGV, thin mode of python-oracledb 26.1) where one thread
+    closes a connection which the call of another thread is just finding dead.
+    """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        self.in_use = threading.Lock()
+        super().__init__(*given, **options)
 
 
 def version() -> str:
@@ -118,7 +127,7 @@ class Dialer:
         try:
             # In thick mode the client libraries get the descriptor that was made of the alias here.
             dsn = None if oracledb.is_thin_mode() or self._local else params.get_connect_string()
-            return oracledb.connect(dsn=dsn, params=params)
+            return Connection(dsn=dsn, params=params)
         except oracledb.Error as error:
             raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
         except OSError as error:
@@ -154,7 +163,7 @@ class Views:
 def query(connection: Connection, sql: str, binds: Mapping[str, Any] | None = None) -> list[Row]:
     """Run one statement and take all its rows; none for a statement that has no rows. Raises ServerError."""
     try:
-        with connection.cursor() as cursor:
+        with connection.in_use, connection.cursor() as cursor:
             cursor.prefetchrows, cursor.arraysize = 100, 100
             cursor.execute(sql, dict(binds or {}))
             return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
@@ -169,10 +178,21 @@ def query(connection: Connection, sql: str, binds: Mapping[str, Any] | None = No
 def parse(connection: Connection, sql: str) -> None:
     """Parse a query without executing it. Raises ServerError."""
     try:
-        with connection.cursor() as cursor:
+        with connection.in_use, connection.cursor() as cursor:
             cursor.parse(sql)
     except oracledb.Error as error:
         raise ServerError(one_line(str(error))) from None
+
+
+def commit(connection: Connection) -> None:
+    """Raises ServerError."""
+    try:
+        with connection.in_use:
+            connection.commit()
+    except oracledb.Error as error:
+        raise ServerError(one_line(str(error))) from None
+    except _LOST:
+        raise ServerError("the connection to the server was lost during a commit") from None
 
 
 class Block:
@@ -182,7 +202,7 @@ class Block:
     """
 
     def __init__(self, connection: Connection, name: str, binds: Mapping[str, tuple[type, int]]) -> None:
-        self._cursor = connection.cursor()
+        self._cursor, self._in_use = connection.cursor(), connection.in_use
         self._sql = statements.text(name)
         kinds = {str: oracledb.DB_TYPE_VARCHAR, int: oracledb.DB_TYPE_NUMBER, float: oracledb.DB_TYPE_NUMBER}
         self._binds = {key: self._cursor.var(kinds[kind], size) for key, (kind, size) in binds.items()}
@@ -192,7 +212,8 @@ class Block:
         for key, value in values.items():
             self._binds[key].setvalue(0, value)
         try:
-            self._cursor.execute(self._sql, self._binds)
+            with self._in_use:
+                self._cursor.execute(self._sql, self._binds)
         except oracledb.Error as error:
             raise ServerError(explained(str(error))) from None
         except _LOST:
@@ -221,7 +242,7 @@ def close(connection: Connection, timeout_s: float = LOG_OFF_S) -> None:
     """Log off; a server that does not answer is left to itself."""
 
     def log_off() -> None:
-        with contextlib.suppress(*_LOST):
+        with connection.in_use, contextlib.suppress(*_LOST):
             connection.close()
 
     _within(timeout_s, log_off, lambda _: None)

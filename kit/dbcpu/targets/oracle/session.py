@@ -130,7 +130,7 @@ class OracleSession:
                 if _EXISTS not in codes(str(error)):
                     raise ServerError(f"the setup of workload {work.name} failed: {explained(str(error))}") from None
         if work.setup:
-            self._connection.commit()
+            driver.commit(self._connection)
         number, text = (float, 0), (str, 32767)
         binds = {
             **dict.fromkeys(("is_query", "most", "until_s", "batch_s"), number),

@@ -74,7 +74,7 @@ class Answering:
     """A connection whose cursor fails as the driver does when it cannot read an answer, or has lost its transport."""
 
     def __init__(self, error: Exception) -> None:
-        self._error = error
+        self._error, self.in_use = error, threading.Lock()
 
     def cursor(self) -> "Answering":
         raise self._error
