@@ -18,7 +18,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dbcpu.config.rules import PER, PLACES, WHEN, Licence, Price, Rule
+from dbcpu.config.rules import PER, PERIODS, PLACES, WHEN, Licence, Price, Rule
 from dbcpu.config.toml_checks import day, number_above_0, one_of, only, text, texts, whole_number
 from dbcpu.errors import UnknownName, UsageError
 
@@ -100,12 +100,15 @@ def _price_of_one(table: Mapping[str, Any], where: str) -> dict[str, Any]:
 def price(name: str, table: Mapping[str, Any], where: str) -> Price:
     """One checked price rule. Raises UsageError."""
     values = _common(table, Price, ("amount", "currency"), where)
+    period = text(table["period"], "period", where) if "period" in table else ""
+    if period and period not in PERIODS:
+        raise UsageError(f"{where}: period {period!r} is none of {', '.join(PERIODS)}; a price paid once has none")
     return Price(
         name,
         **values,
         amount=number_above_0(table["amount"], f"{where}: amount"),
         currency=text(table["currency"], "currency", where),
-        period=text(table["period"], "period", where) if "period" in table else "",
+        period=period,
     )
 
 

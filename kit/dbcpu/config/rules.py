@@ -89,8 +89,12 @@ class Licence(Rule, frozen=True):
     support: float = 0.0
 
 
+PERIODS = {"hour": 8760.0, "day": 365.0, "month": 12.0, "year": 1.0}
+"""How often each period of a price is in a year."""
+
+
 class Price(Rule, frozen=True):
-    """``amount`` of ``currency`` per counted thing and ``period``."""
+    """``amount`` of ``currency`` per counted thing and ``period``, one of ``PERIODS``; '': once."""
 
     amount: float = 0.0
     currency: str = ""

@@ -296,7 +296,7 @@ def test_six_repeats_unless_said_otherwise() -> None:
         (["--cores", "4", "--efficiency-cores", "4:0.5"], "efficiency cores 4 is not 0 to 3"),
         (["--cores", "4", "--efficiency-cores", "2:5"], "efficiency speed 5.0 is not 0.1 to 1"),
         (["--scheduler", "lottery"], "scheduler lottery is not one of frozen"),
-        (["--run-effect", "3"], "3.0 is not in the range 0.0<=x<=0.5"),
+        (["--run-effect", "3"], "run effect 3 is not 0 to 0.5"),
         (["c5"], "there are: 2x20x2"),
     ],
 )

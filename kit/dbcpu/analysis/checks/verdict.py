@@ -165,7 +165,9 @@ class _Words:
             return ""
         uneven = [each for each in lost if each.even is Answer.NO]
         if uneven:
-            return f"above the {vcpu_words(self.record)} shares are unequal: {self._at(uneven[0])}"
+            some = len(uneven) < len([each for each in found.beyond if each.even is not Answer.UNDECIDED])
+            where = f" at N={short_ranges(each.level for each in uneven)}" if some else ""
+            return f"above the {vcpu_words(self.record)} shares are unequal{where}: {self._at(uneven[0])}"
         last = lost[-1]
         if (cause := lost_to(last)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
             return f"above the {vcpu_words(self.record)}: {self._at(last)}"
@@ -226,6 +228,10 @@ class _Words:
         if level.even is Answer.NO:
             many = level.slow if round(level.slow or 0.0) >= 1 else level.slower
             many = many or 0.0
+            fastest = (level.slowdown_max or 1.0) / (level.max_over_min or 1.0)
+            if exceeds(fastest):
+                group = f", {round(many)} of {level.level} in a slow group" if 1 <= round(many) < level.level else ""
+                return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
             if 1 <= round(many) < level.level:
                 same = level.slower is not None and round(level.slower) == round(many)
                 has = "has" if round(many) == 1 else "have"
@@ -245,7 +251,7 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        if level.usual_is_between:
+        if level.usual_is_between and not is_counted_only(level):
             return f"even a single session is not always fast: {apart_words(level)} ({lost_to(level).words})"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)

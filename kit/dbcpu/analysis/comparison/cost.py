@@ -6,9 +6,7 @@ An hour is 1/8760 of a year, a month 1/12 of one.
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.sizing import Need
-
-PER_YEAR = {"hour": 8760.0, "day": 365.0, "month": 12.0, "year": 1.0}
-"""How often each period of a price is in a year."""
+from dbcpu.config.rules import PERIODS
 
 
 class Cost(Struct, frozen=True):
@@ -28,7 +26,7 @@ class Cost(Struct, frozen=True):
 
 
 def cost(need: Need) -> Cost | None:
-    """None where no rule has a price, where prices are in several currencies, or a period is none of ``PER_YEAR``."""
+    """None where no rule has a price, where prices are in several currencies, or a price has no period."""
     price, licence = need.kind.price, need.kind.licence
     currencies, once, per_year, without = set(), 0.0, 0.0, []
     if need.price is not None and price is not None:
@@ -71,6 +69,6 @@ def break_even(one: Need, other: Need) -> BreakEven | None:
 
 def _host_per_year(need: Need) -> float | None:
     price = need.kind.price
-    if need.price is None or price is None or price.period not in PER_YEAR:
+    if need.price is None or price is None or price.period not in PERIODS:
         return None
-    return need.price * PER_YEAR[price.period]
+    return need.price * PERIODS[price.period]

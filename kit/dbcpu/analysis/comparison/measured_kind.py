@@ -20,11 +20,15 @@ from dbcpu.record import RunRecord
 FAIR = EQUAL
 """Largest max/min at which a level counts for sizing, if the user gives no other."""
 
+DISTURBING = (Cause.COMPETITOR, Cause.STEAL)
+"""Causes that another day, or another neighbour, does not have."""
+
 
 class Kind(Struct, frozen=True):
     """A kind of host, as measured. ``fair`` is the largest fair N, ``fair_throughput`` (Mrows/s) what it got done.
 
-    ``unfair``: the smallest measured N whose shares are not, None if there is none.
+    ``unfair``: the smallest measured N whose shares are not, None if there is none; ``disturbed_by``: the cause there
+    where it is no part of this host's CPUs.
     ``shown``: the largest N up to which shares are shown to be fair, no more than ``fair``, and ``shown_throughput``.
     ``measured``: the largest level up to the vCPUs, which bounds ``fair`` where nothing else does. ``undecided``:
     levels up to the vCPUs of which it is undecided whether shares are equal; ``fair`` goes by what was measured there.
@@ -51,6 +55,7 @@ class Kind(Struct, frozen=True):
     undecided: tuple[int, ...] = ()
     only_totals: bool = False
     unfair: int | None = None
+    disturbed_by: Cause = Cause.NONE
     peak_throughput: float = 0.0
     peak_level: int = 0
     like_cores: int | None = None
@@ -116,8 +121,8 @@ class Kind(Struct, frozen=True):
 
     @property
     def threads(self) -> float | None:
-        """Per core."""
-        return self.vcpus / self.cores if self.cores else None
+        """Per core; None also for a quota, which is time on any of the host's CPUs."""
+        return self.vcpus / self.cores if self.cores and self.quota is None else None
 
 
 def fair_level(
@@ -218,6 +223,7 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         shown_throughput=shown.throughput or 0.0,
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
         unfair=unfair.level if unfair else None,
+        disturbed_by=Cause(unfair.main_cause) if unfair and unfair.main_cause in DISTURBING else Cause.NONE,
         peak_throughput=peak.throughput or 0.0,
         peak_level=peak.level,
         like_cores=like_cores if alone else None,

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Decision
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.licences import LicenceFacts, licence_count, price_of, rule_words
@@ -22,6 +23,8 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural, short_ranges
 from dbcpu.record import ROWS_UNIT, RunRecord
 
+MUCH_LESS = 0.95
+"""A size by total throughput is named beside that at equal shares where it is so many times that, or less."""
 RANKS = ("vcpu", "core", "licence", "money")
 
 
@@ -186,6 +189,12 @@ def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
         if not each.loaded
     ]
     found += [_undecided(each) for each in kinds if each.undecided]
+    found += [
+        f"{each.name} has a CPU quota, which is time on any of its host's CPUs: nothing is counted per core, and its "
+        "licences go by the CPUs of that host."
+        for each in kinds
+        if each.quota is not None
+    ]
     names = [each.name for each in kinds if each.cores is None]
     if not names:
         return tuple(found)
@@ -254,7 +263,8 @@ def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Dec
 
 
 def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
-    return None if kind.licence is None else licence_count(kind.licence, facts)
+    """None for a quota, too: licences go by the host that has it, and how large that is, a quota does not say."""
+    return None if kind.licence is None or kind.quota is not None else licence_count(kind.licence, facts)
 
 
 def _price(kind: Kind, facts: LicenceFacts) -> float | None:
@@ -266,7 +276,7 @@ def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
     return Ranked(
         kind,
         per_vcpu=kind.shown / kind.vcpus,
-        per_core=kind.shown / kind.cores if kind.cores else None,
+        per_core=kind.shown / kind.cores if kind.cores and kind.threads else None,
         per_licence=kind.shown / licences if licences else None,
         per_money=kind.shown / price if price else None,
     )
@@ -325,16 +335,25 @@ def _basis(need: Need) -> str:
         f"whatever the shares, {need.total_vcpus}"
     )
     if kind.few_are_fair:
+        why = "" if kind.disturbed_by is Cause.NONE else f" ({kind.disturbed_by.words})"
         return (
             f"Shares of {kind.name} are equal only up to {plural(kind.fair, 'session')} on its "
-            f"{plural(kind.vcpus, 'vCPU')}: the number is by total throughput, whatever the shares, and how many serve "
-            "this work at equal shares is not known."
+            f"{plural(kind.vcpus, 'vCPU')}{why}: the number is by total throughput, whatever the shares, and how many "
+            "serve this work at equal shares is not known."
         )
     if kind.like_cores:
         return (
             f"{kind.name} scales like {kind.like_cores} of the {plural(kind.cores or kind.vcpus, 'core')} that it "
             f"shows: {each_core}; which sessions share a core is left to chance."
         )
+    if kind.at_equal_shares and kind.disturbed_by is not Cause.NONE:
+        return (
+            f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
+            f"({kind.disturbed_by.words}), and its size counts that: by total throughput, whatever the shares, "
+            f"{need.total_vcpus} vCPUs do this work; measure it without what disturbs it."
+        )
+    if kind.at_equal_shares and need.total_vcpus < MUCH_LESS * need.vcpus:
+        return f"By the total throughput of {kind.name}, whatever the shares, {need.total_vcpus} vCPUs do this work."
     if kind.may_share:
         shows = f" Measure {kind.name} with `--sessions auto`, which shows it." if kind.vcpus > 2 else ""
         return (
@@ -346,7 +365,9 @@ def _basis(need: Need) -> str:
 
 def _with(need: Need) -> str:
     kind = need.kind
-    if kind.threads is None:
+    if kind.quota is not None:
+        words = []
+    elif kind.threads is None:
         words = ["threads per core unknown"]
     else:
         threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from dbcpu.analysis.placement.regimes import bounding_quota, usable_cores
 from dbcpu.analysis.results.host import LicenceNeed
 from dbcpu.config.rules import OCPU_ACCOUNTS, OCPU_SIZES, Licence, OcpuSize, Price, Rule
 from dbcpu.formatting import number, percent, plural
@@ -22,6 +23,7 @@ class LicenceFacts(Struct, frozen=True):
 
     ``edition`` is the database's full name, ``place`` one of ``rules.PLACES``; '' where they are not known.
     ``sockets`` are those of one host; ``names`` are the target, host name and label that a rule may be meant for.
+    ``whole_host``: a CPU quota bounds the sessions, and all that the host shows is counted.
     """
 
     vcpus: int | None
@@ -34,6 +36,7 @@ class LicenceFacts(Struct, frozen=True):
     hosts: int = 1
     edition: str = ""
     place: str = ""
+    whole_host: bool = False
 
     @property
     def ocpu_size(self) -> OcpuSize | None:
@@ -54,6 +57,9 @@ class LicenceFacts(Struct, frozen=True):
 def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str = "") -> LicenceFacts:
     """The facts of a record's host; cores and sockets are those the sessions may use, as the kernel shows them.
 
+    A CPU quota is time on any of them: it makes neither vCPUs nor cores fewer.
+    Source: Oracle Partitioning Policy (a resource manager is soft partitioning, and limits no licence).
+
     ``name`` is what the run is called beside its target, host name and label.
     """
     header, host = record.header, record.header.host
@@ -63,6 +69,10 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
         kind, threads = header.database.kind, math.ceil(vcpus / cores) if vcpus and cores else None
         return LicenceFacts(vcpus, cores, None, threads, "", kind, names, edition=edition, place=place)
     usable = [each for each in host.topology.cpus if each.online and each.cpu in host.limits.allowed_cpus]
+    quota = bounding_quota(record) is not None
+    if quota:
+        whole = usable_cores(record)
+        vcpus, cores = len(whole) or vcpus, len(set(whole.values())) or cores
     return LicenceFacts(
         vcpus=vcpus,
         cores=cores,
@@ -73,6 +83,7 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
         names=names,
         edition=edition,
         place=place,
+        whole_host=quota,
     )
 
 
@@ -150,6 +161,7 @@ def choice(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
 
 def _asked(rule: Licence, count: int, facts: LicenceFacts) -> LicenceNeed:
     how = f"{plural(_counted(rule, facts) or 0, rule.per)} x {number(_factor(rule, facts))}"
+    how += " of the whole host, whatever the quota" if facts.whole_host else ""
     return LicenceNeed(
         rule.name, float(count), rule.unit, how, rule.applies or "as configured", rule.dated.isoformat(), rule.source
     )

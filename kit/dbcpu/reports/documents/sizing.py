@@ -81,7 +81,14 @@ def _costs(sizing: Sizing) -> tuple[Column, ...]:
         return ()
 
     def of(field: str) -> Callable[[Need], str | None]:
-        return lambda need: f"{getattr(found, field):,.0f} {found.currency}" if (found := cost(need)) else None
+        def shown(need: Need) -> str | None:
+            found = cost(need)
+            # What is paid once are licences alone: without their price it is not known, and not nothing.
+            if found is None or (field == "once" and "licences" in found.without):
+                return None
+            return f"{getattr(found, field):,.0f} {found.currency}"
+
+        return shown
 
     return tuple(
         Column(field, heading, kind="figure", value=of(field))
@@ -199,4 +206,5 @@ def money(need: Need) -> str | None:
 def _per_money(ranked: Ranked) -> str | None:
     if ranked.per_money is None or ranked.kind.price is None:
         return None
-    return f"{ranked.per_money:.3g} per {ranked.kind.price.currency}"
+    price = ranked.kind.price
+    return f"{ranked.per_money:.3g} per {price.currency}{f' and {price.period}' if price.period else ''}"

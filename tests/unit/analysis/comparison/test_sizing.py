@@ -52,8 +52,10 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
     assert smt.price == pytest.approx(24 * 0.05)
     assert found.sentence == (
         "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
-        "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1."
+        "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1. "
+        f"By the total throughput of smt, whatever the shares, {smt.total_vcpus} vCPUs do this work."
     )
+    assert 16 <= smt.total_vcpus <= 23
 
 
 HIDDEN = SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3)
@@ -413,6 +415,26 @@ def test_a_host_of_which_only_totals_are_known_is_sized_by_them_and_no_evenness_
     )
     assert any(each.startswith("same: only total rates are known; fair N takes shares for equal at N=2,4") for each in
                found.unknown)  # fmt: skip
+
+
+def test_cpus_of_a_quota_are_no_cores_and_no_licences() -> None:
+    held = simulate(SimulatedHost(cores=8, threads=2, quota_cpus=4.0), (1, 2, 4, 6, 8, 16), repeats=6, seed=3)
+    found = sized(("old", simulated_box()), ("held", held))
+    (need,) = found.needs
+    assert (need.vcpus, need.cores, need.licences) == (12, None, None)
+    assert "12 CPUs of quota of held (measured with a quota of 4 CPUs, 0.60 EUR per hour)" in found.sentence
+    assert [each for each in found.unknown if each.startswith("held has a CPU quota")]
+    assert next(each for each in found.ranking if each.kind.name == "held").per_core is None
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [(3, "on its 16 vCPUs (other processes): "), (6, "are unequal from 8 sessions on (other processes)")],
+)
+def test_a_size_that_counts_a_neighbour_says_so(seed: int, said: str) -> None:
+    levels = (1, 2, 4, 6, 8, 9, 12, 16)
+    beside = simulate(SimulatedHost(cores=8, threads=2, noisy_neighbour=1.0), levels, repeats=6, seed=seed)
+    assert said in sized(("old", simulated_box()), ("beside", beside)).sentence
 
 
 def test_one_host_that_cannot_be_sized_loses_no_other() -> None:
