@@ -554,8 +554,8 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "leftovers": Entry(WARNING, "sessions of a killed run that are still executing",
         "this takes CPU from the measured sessions until the call returns",
         "end these sessions: `{statements}`"),
-    "other-run": Entry(WARNING, "another dbcpu that measures the same database",
-        "the two runs take CPU from each other",
+    "other-run": Entry(WARNING, "another dbcpu that is connected to the same database",
+        "if it measures, the two runs take CPU from each other; `dbcpu doctor` has one session and measures nothing",
         "wait until the other run has finished, or stop it by `kill` without -9, which also ends its sessions"),
 })  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import click
 from msgspec import Struct
 
-from dbcpu.cli._options import Duration, Function, together
+from dbcpu.cli._options import Duration, Function, Number, together
 from dbcpu.cli._text import Label
 from dbcpu.errors import did_you_mean
 
@@ -113,7 +113,7 @@ _RUN_OPTIONS = (
     click.option("--repeats", type=click.IntRange(1, 1000), default=6, show_default=True, metavar="N",
                  help="Rounds per level; compare needs at least 6 a side."),
     click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Random seed."),
-    click.option("--run-effect", type=float, default=0.0, metavar="SD",
+    click.option("--run-effect", type=Number(0.0), default=0.0, metavar="SD",
                  help="Relative standard deviation of the speed of whole runs, 0 to 0.5; the seed draws it."),
     click.option("--label", type=Label(), default="", metavar="TEXT",
                  help="Label stored with the run.  [default: what the host is]"),

@@ -75,6 +75,10 @@ def locate(text: str | None) -> Location:
         if not url.database or ":memory:" in url.database:
             raise StoreError("a SQLite store in memory would keep nothing; give a file")
         return _file(Path(url.database), named=True)
+    if (kind := url.get_backend_name()) != "postgresql":
+        raise StoreError(
+            f"a store is a file, or postgresql://user@host/database, and {kind}:// is none; give one of these"
+        )
     place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database or ''}"
     user = f"{url.username}@" if url.username else ""
     return Location(url, None, f"{url.get_backend_name()}://{user}{place}", named=True)

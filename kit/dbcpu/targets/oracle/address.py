@@ -119,7 +119,7 @@ def from_url(
 
 def _number(key: str, value: str) -> int:
     if not value.isdecimal():
-        raise UsageError(f"{key}={value} in the Oracle URL is not a whole number")
+        raise UsageError(f"{key}={value} in the Oracle URL is not a whole number of 0 or more")
     return int(value)
 
 

@@ -66,7 +66,8 @@ def set_mode(address: Address) -> None:
         else:
             oracledb.enable_thin_mode()  # type: ignore[no-untyped-call]
     except oracledb.Error as error:
-        raise UsageError(f"the Oracle driver could not be set up: {explained(str(error))}") from None
+        no_user = "" if address.user else "; without a user in the URL it is external authentication, in thick mode"
+        raise UsageError(f"the Oracle driver could not be set up: {explained(str(error))}{no_user}") from None
 
 
 class Dialer:
@@ -96,6 +97,7 @@ class Dialer:
                 self._params.set(expire_time=KEEPALIVE_MIN)
             if not self._local:
                 self._params.set(server_type="dedicated")
+            _check_ports(self._params.port)
         except oracledb.Error as error:
             raise UsageError(f"the Oracle address {address.where} is not understood: {explained(str(error))}") from None
 
@@ -112,8 +114,9 @@ class Dialer:
         connection: Connection | None = _within(timeout_s, lambda: self._open(timeout_s), lambda late: late.close())
         if connection is None:
             raise ConnectError(
-                f"{self._address.where} did not open a session within {timeout_s:g} s: the listener accepts and says "
-                "nothing; is the instance up and the host not overloaded?"
+                f"{self._address.where} did not open a session within {timeout_s:g} s, though something accepts "
+                "connections there: check that it is a listener of Oracle (with TLS only by protocol=tcps), that the "
+                "instance is up and the host not overloaded, and that no logon trigger or directory takes as long"
             )
         connection.module = PROGRAM
         connection.client_identifier = self._client_identifier
@@ -290,6 +293,15 @@ def _refuse_protected(wallet: object) -> None:
             raise UsageError(
                 f"{wallet}/ewallet.pem is protected by a password; give it by wallet_password_env=VARIABLE in the URL"
             )
+
+
+def _check_ports(given: int | list[Any]) -> None:
+    """The driver takes any number, and connects to what it is modulo 65536. Raises UsageError."""
+    for each in given if isinstance(given, list) else [given]:
+        if isinstance(each, list):
+            _check_ports(each)
+        elif each is not None and not 1 <= each <= 65535:
+            raise UsageError(f"the Oracle address has port {each}, and a port is 1 to 65535")
 
 
 def _from_environment(name: str) -> str:

@@ -86,17 +86,36 @@ REMEDIES: dict[str, str] = {
     "LD_LIBRARY_PATH=FOLDER, or ldconfig; lib_dir= alone does on macOS and Windows only. Thin mode needs none: it "
     "takes a user with a password, and no thick=1",
     "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
+    "ORA-28009": "SYS logs on with ?mode=sysdba alone; measure as a user of its own (docs/privileges.md)",
+    "ORA-28365": "the wallet of the encrypted database is not open: administer key management set keystore open",
+    "ORA-03113": "the server process has ended: see the alert log of the instance",
+    "ORA-03114": "the server process has ended: see the alert log of the instance",
+    "ORA-01012": "the session was ended, by a DBA or by its profile",
+    "ORA-12650": "client and server have no algorithm of encryption or checksums in common: compare "
+    "SQLNET.ENCRYPTION_TYPES_SERVER and SQLNET.CRYPTO_CHECKSUM_TYPES_SERVER with those of the client",
+    "ORA-12637": "the authentication was not answered: compare SQLNET.AUTHENTICATION_SERVICES of client and server",
+    "DPY-4017": "check the parentheses of this entry in tnsnames.ora: one that is not closed hides the next ones",
+    "DPY-4021": "thin mode speaks TCP and TCPS: name such an address, or add ?thick=1 with Oracle's client libraries",
 }
 _BY_TEXT = {
     "CERTIFICATE_VERIFY_FAILED": "the server's certificate is not signed by a trusted authority: give "
     "wallet_location=FOLDER, with the authority's certificate in FOLDER/ewallet.pem",
     "WRONG_VERSION_NUMBER": "that port does not speak TLS: leave out protocol=tcps, or name the TCPS port",
+    "NO_CERTIFICATE_OR_CRL_FOUND": "ewallet.pem in the folder of wallet_location= has no certificate: copy it from the "
+    "wallet once more (orapki makes it)",
     "CERTIFICATE_REQUIRED": "the server requires a client certificate: give wallet_location=FOLDER, with key and "
     "certificate in FOLDER/ewallet.pem, and its password by wallet_password_env=VARIABLE",
+    "LDAP URL": "thin mode looks up no name in a directory: give dsn= the descriptor that tnsping NAME shows, or add "
+    "?thick=1 with Oracle's client libraries",
     "component 'SLEEP' must be declared": "workload mixed needs Oracle Database 18c or newer",
     "Connection reset by peer": "a TCPS port needs protocol=tcps; else see the listener's log",
 }
 """Errors recognised by their text: TLS has no codes, PL/SQL has one for everything."""
+_NOT_OPENED, _CLOSED = "DPY-6005", "DPY-4011"
+_NO_LISTENER = (
+    "what answers there may be no listener of Oracle: check host and port, whether it is a TCPS port (protocol=tcps), "
+    "and the listener's log"
+)
 _SAME_AS = {"DPY-6001": "ORA-12514", "DPY-6003": "ORA-12505"}
 _CODE = re.compile(r"\b((?:DPY|DPI)-\d{4}|(?:ORA|TNS)-\d{1,5})\b")
 _REFUSED = re.compile(r"Errno 111|Connection refused|Errno 113|No route to host")
@@ -127,6 +146,8 @@ def explained(text: str) -> str:
         return f"{message}; {REMEDIES['ORA-12541']}"
     # The innermost code says most, and it stands last.
     remedy = next((REMEDIES[code] for code in reversed(found) if code in REMEDIES), "")
+    if not remedy and set(found) == {_NOT_OPENED, _CLOSED}:
+        remedy = _NO_LISTENER
     return f"{message}; {remedy}" if remedy else message
 
 

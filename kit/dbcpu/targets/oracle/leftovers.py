@@ -147,7 +147,8 @@ def findings(leftovers: Iterable[Leftover], *, rds: bool = False) -> tuple[Findi
         made.append(
             noted(
                 "other-run",
-                f"another dbcpu measures this database: {plural(len(running), 'session')} of {running[0].tag}",
+                f"another dbcpu is connected to this database: {plural(len(running), 'session')} of {running[0].tag}, "
+                f"{sum(each.active for each in running)} of them executing",
             )
         )
     return tuple(made)

@@ -56,6 +56,10 @@ def test_thick_mode_connects_without_a_listener() -> None:
         ("oracle://u@h:1521", r"names no service; add \?service_name=SERVICE after h:1521/"),
         ("oracle://u@h/?service_name=s&mode=god", "mode=god is not known"),
         ("oracle://u@h/?service_name=s&sdu=big", "sdu=big in the Oracle URL is not a whole number"),
+        (
+            "oracle://u@h/?service_name=s&expire_time=-5",
+            "expire_time=-5 in the Oracle URL is not a whole number of 0 or more",
+        ),
         ("oracle://u@h/?service_name=s&thick=maybe", "thick=maybe in the Oracle URL is not understood"),
         ("oracle://u@", "names no database"),
         ("oracle://u@h/s?externalauth=1&thick=0", "external authentication .* needs Oracle's client libraries"),

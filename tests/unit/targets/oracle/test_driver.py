@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.errors import ConnectError, ServerError
+from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.targets.oracle.address import Address
 from dbcpu.targets.oracle.driver import Dialer, query
 
@@ -92,3 +92,35 @@ def test_what_the_driver_lets_through_is_a_sentence(error: Exception, sentence: 
     with pytest.raises(ServerError, match=sentence) as caught:
         query(Answering(error), "select 1 from dual")  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        Address("u", None, {"host": "127.0.0.1", "port": 99999, "service_name": "x"}),
+        Address("u", "127.0.0.1:70000/x"),
+        Address("u", "(description=(address_list=(address=(protocol=tcp)(host=h)(port=1521))"
+                "(address=(protocol=tcp)(host=i)(port=65536)))(connect_data=(service_name=x)))"),
+    ],
+)  # fmt: skip
+def test_a_port_that_is_none_is_refused_and_not_taken_modulo(address: Address) -> None:
+    with pytest.raises(UsageError, match=r"has port (99999|70000|65536), and a port is 1 to 65535"):
+        Dialer(address, "p", "test")
+
+
+def test_what_answers_without_being_a_listener_is_named_as_the_reason() -> None:
+    """It closes the connection after its own greeting, as an HTTP server does after a request that it does not know."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        listener = threading.Thread(target=serve, daemon=True)
+        listener.start()
+        where = {"host": "127.0.0.1", "port": server.getsockname()[1], "service_name": "x"}
+        with pytest.raises(ConnectError, match="what answers there may be no listener of Oracle: check host and port"):
+            Dialer(Address("u", None, where), "p", "test").connect(20.0)
+        listener.join()

@@ -19,6 +19,11 @@ from dbcpu.targets.oracle.error_messages import codes, explained, one_line
         ("DPY-3010: connections to this database server version are not supported", "sqlplus-fanout"),
         ("DPY-3001: Native Network Encryption and Data Integrity is only supported in thick mode", "thick=1"),
         ("DPI-1047: Cannot locate a 64-bit Oracle Client library", "export LD_LIBRARY_PATH=FOLDER, or ldconfig"),
+        ("DPY-6005: cannot connect to database.\nDPY-4011: the database closed the connection", "no listener of"),
+        ("To use an LDAP URL in python-oracledb, register an LDAP resolution function", "tnsping NAME shows"),
+        ("DPY-4021: invalid protocol \"ipc\"", "thin mode speaks TCP and TCPS"),
+        ("ORA-28009: connection as SYS should be as SYSDBA or SYSOPER", "?mode=sysdba"),
+        ("[X509: NO_CERTIFICATE_OR_CRL_FOUND] no certificate or crl found (_ssl.c:4154)", "ewallet.pem in the folder"),
         ("DPY-3015: password verifier type 0x939 is not supported by python-oracledb in thin mode", "10G"),
     ],
 )  # fmt: skip
