@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from dbcpu.hosts import driver_process
-from dbcpu.store.campaigns import DONE, PARTIAL, RUNNING
+from dbcpu.store.campaigns import DONE, PARTIAL, PLANNED, RUNNING
 from dbcpu.workflows.fleet.outcome import campaign_folder
 from support.campaigning import HOSTS, LONG, PASSWORD, QUICK, Fleet, started
 from support.driving import Drive, children, until
@@ -105,7 +105,7 @@ def site_cluster(folder: Path) -> Iterator[tuple[str, list["subprocess.Popen[byt
 def test_a_killed_worker_of_a_cluster_costs_no_measurement_and_repeats_none(
     fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its measurement goes on, is taken up, and is stored once; Dask gives its task to the other worker."""
+    """Its measurement goes on, is waited for, and is stored once; Dask gives its task to the other worker."""
     monkeypatch.setenv("DBCPU_STORE", fleet.store)
     monkeypatch.setenv(PASSWORD, make_url(fleet.server_url("x")).password or "")
     monkeypatch.setenv("DBCPU_SETTLE_S", "0")
@@ -115,13 +115,29 @@ def test_a_killed_worker_of_a_cluster_costs_no_measurement_and_repeats_none(
         first = fleet.under_way()[0]
         until(lambda: fleet.opened.campaigns.run_of("q4", first), "its run is kept")
         next(each for each in workers if first.process.pid in children(each.pid)).kill()
-        running.said(f"{first.target}: unknown: it was begun already")
-        running.send(signal.SIGINT).finish()
-    code, _, err = fleet("resume", "q4", "--yes").finish()
+        running.said(f"{first.target}: its station was lost; process {first.pid} goes on, and is waited for")
+        code, _, err = running.finish()
     assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
     assert fleet.complete_runs() == Counter(fleet.databases)
     assert fleet.items()[first.target].pid == first.pid
     assert fleet.leftovers() == 0
+
+
+def test_a_cluster_without_a_worker_is_said_and_one_signal_ends_the_wait(fleet: Fleet, tmp_path: Path) -> None:
+    with site_cluster(tmp_path) as (address, workers):
+        for each in workers:
+            each.kill()
+            each.wait()
+        running = fleet.begin(*QUICK, "--scheduler", address).said("the scheduler has no worker; waiting for one")
+        code, _, err = running.send(signal.SIGTERM).finish()
+    assert (code, {each.state for each in fleet.items().values()}) == (130, {PLANNED}), err
+
+
+@pytest.mark.parametrize("scheduler", ["tcp://127.0.0.1:1", "tls://127.0.0.1:1", "foo"])
+def test_a_scheduler_that_cannot_be_reached_leaves_no_campaign(fleet: Fleet, scheduler: str) -> None:
+    code, _, err = fleet.begin(*QUICK, "--scheduler", scheduler).finish()
+    assert code in (2, 3), err
+    assert fleet.opened.campaigns.names() == ()
 
 
 def test_a_killed_measurement_is_partial_and_is_not_repeated(fleet: Fleet) -> None:

@@ -58,6 +58,18 @@ class Workers:
 
         future.add_done_callback(done)
 
+    @property
+    def missing(self) -> bool:
+        """Whether the cluster has no worker, as far as its scheduler says."""
+        try:
+            return not self._client.scheduler_info()["workers"]
+        except OSError:  # the scheduler is lost, and each outcome will be an error
+            return False
+
+    def withdraw(self) -> None:
+        """Take back what no worker has: its outcome is an error."""
+        self._client.cancel(list(self._alive.values()))
+
     def cancel(self) -> None:
         """Interrupt all measurements of these workers, as Ctrl-C does."""
         self._client.run(cancel_all)

@@ -18,6 +18,7 @@ from dbcpu.formatting import plain, plural
 from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign
+from dbcpu.workflows.fleet.cluster import connected
 from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
 from dbcpu.workflows.fleet.station import STORE
@@ -70,15 +71,24 @@ def begin(
     limits = {"at_once": bounds.at_once, "failures": failures, "window": window}
     made, items, ahead = plan_campaign(campaign, targets, Choices(**choices), options, limits)
     say = _sayer(quiet)
-    for line in described(campaign, items, ahead, bounds.at_once, bounds.window):
-        click.echo(line, err=not dry_run)
+    if dry_run or not quiet:
+        for line in described(campaign, items, ahead, bounds.at_once, bounds.window):
+            click.echo(line, err=not dry_run)
     if dry_run:
         click.echo("nothing was connected to, started or stored")
         return 0
     with _stations_store(store), open_store(store) as opened:
         confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
+        _reach(scheduler)
         opened.campaigns.create(made, items)
         return _finished(opened, campaign, drive(opened, campaign, bounds, scheduler, say), store, fail_on)
+
+
+def _reach(scheduler: str | None) -> None:
+    """Raises as ``cluster.connected``, before a campaign is kept that a corrected command could not make again."""
+    if scheduler is not None:
+        with connected(scheduler):
+            pass
 
 
 def resume(

@@ -103,6 +103,7 @@ class _Driver:
         self._stopped, self._interrupted, self._spooled = "", False, False
         self._renewed_s = time.monotonic()
         self._opened, self._waiting, self._said = False, False, ""
+        self._alone = False
 
     def run(self) -> Tally:
         with self._two_presses():
@@ -111,6 +112,7 @@ class _Driver:
                 if wait_s is None:
                     break
                 self._hear(wait_s)
+                self._look_at_workers()
                 self._look_at_adopted()
                 self._renew()
         if self._spooled:
@@ -187,7 +189,11 @@ class _Driver:
     def _ended(self, target: str, found: Outcome | Exception) -> None:
         if isinstance(found, Exception):
             found = Outcome(UNKNOWN, why=f"its station was lost ({type(found).__name__}: {str(found)[:200]})")
-            self._keep_unknown(target, found.why)
+        if found.state == UNKNOWN and not found.spooled:
+            settled = self._settled(target, found)
+            if settled is None:
+                return
+            found = settled
         if begun_s := self._begun_s.pop(target, None):
             lasted_s = time.monotonic() - begun_s
             self._longest_s = max(self._longest_s, lasted_s) if found.state == DONE else self._longest_s
@@ -195,7 +201,8 @@ class _Driver:
             lasted_s = 0.0
         self._spooled |= found.spooled
         # What is planned again was not begun: a driver takes it up later.
-        state = UNKNOWN if found.state in (RUNNING, PLANNED) else found.state
+        later = (RUNNING,) if self._stopped else (RUNNING, PLANNED)
+        state = UNKNOWN if found.state in later else found.state
         self._items[target] = replace(self._items[target], state=state, run_id=found.run_id, why=found.why)
         self._report(target, lasted_s, found)
 
@@ -209,11 +216,36 @@ class _Driver:
         kept = ", kept on this station until dbcpu fleet sync" if found.spooled else ""
         self._say(f"{target}: {found.state}{took}{why}{kept} ({over} of {len(self._items)}{still})")
 
-    def _keep_unknown(self, target: str, why: str) -> None:
+    def _settled(self, target: str, found: Outcome) -> Outcome | None:
+        """What the store says of a target whose station does not say what became of it; None: it is still measured."""
+        name = self._campaign.name
         try:
-            self._store.campaigns.change(self._campaign.name, target, was=(RUNNING,), state=UNKNOWN, why=why)
+            measuring = take_up(self._store, name, (target,))
+            item = next(each for each in self._store.campaigns.items(name) if each.target == target)
+            if item.state == PLANNED and not self._stopped:
+                self._store.campaigns.change(name, target, was=(PLANNED,), state=UNKNOWN, why=found.why)
+                return found
         except StoreError as error:
             self._say_once(error)
+            return found
+        if target in measuring:
+            self._adopted.add(target)
+            self._begun_s.pop(target, None)
+            self._items[target] = item
+            self._say(f"{target}: its station was lost; process {item.pid} goes on, and is waited for")
+            return None
+        return Outcome(item.state, item.run_id, item.why or ("" if item.state == DONE else found.why))
+
+    def _look_at_workers(self) -> None:
+        """Say once that nobody takes work; where no more is started, take back what nobody has."""
+        if self._begun_s and self._workers.missing:
+            if not self._alone:
+                self._say("the scheduler has no worker; waiting for one")
+            self._alone = True
+            if self._stopped:
+                self._workers.withdraw()
+        else:
+            self._alone = False
 
     def _say_once(self, error: StoreError) -> None:
         """A store that is out of reach is said once, until it fails in another way."""
