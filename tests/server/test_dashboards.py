@@ -132,6 +132,23 @@ def test_the_newest_run_of_a_target_is_shown_with_its_answer(reader_url: str) ->
 
 
 @pytest.mark.postgres
+def test_figures_of_a_newer_analysis_of_one_run_hide_no_other_run(reader_url: str, postgres_url: str) -> None:
+    """A host that was upgraded first writes to the same store."""
+    (query,) = [target["rawSql"] for title, target in QUERIES if title == "The newest run of each target"]
+    asked = filled(query, **variables_of(reader_url))
+    admin = make_url(postgres_url).set(drivername="postgresql", database=make_url(reader_url).database)
+    with psycopg.connect(admin.render_as_string(hide_password=False)) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "insert into figure select run_id, analysis + 1, metric, level, variant, value, low, high, text "
+            "from figure where run_id = %s", [f"old-box-{NIGHTS}"]
+        )  # fmt: skip
+        assert cursor.rowcount > 0
+        cursor.execute(asked.encode())
+        assert {row[0] for row in cursor.fetchall()} == set(TARGETS)
+        connection.rollback()
+
+
+@pytest.mark.postgres
 def test_the_user_of_grafana_may_change_nothing(reader_url: str) -> None:
     with psycopg.connect(reader_url, autocommit=True) as connection:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):

@@ -43,7 +43,7 @@ TERMS = (
 NOTES = (
     "In a trend each block is a run, a higher one a higher value. A sign before it: · a longer pause than usual, | a "
     "change of kernel, database or settings, » a lasting change of the figure (Mann-Whitney, 4 runs or more on either "
-    "side). Usual: the band of `dbcpu check`, since a lasting change.",
+    "side). Usual: where the runs since the last lasting change lie; `dbcpu check` also compares with those before it.",
 )
 
 
