@@ -114,7 +114,7 @@ WORK = Topic("Was the work done?", {
         "and the run does not answer whether sessions get the same CPU",
         "use a workload without an optimizer (`--workload arithmetic`), and switch off what answers without work: "
         "`result_cache_mode = manual` (Oracle), query rewriting by a proxy or a plug-in"),
-    "failed-session": Entry(PROBLEM, "sessions that ended with an error",
+    "failed-session": Entry(PROBLEM, "sessions that ended with an error (a warning where their level has whole rounds)",
         "the remaining sessions had more CPU than this level gives: such a round counts only if the level has no other",
         "read the error in the database's log; `dbcpu doctor TARGET` checks what can prevent a run"),
     "failed-round": Entry(PROBLEM, "rounds in which every session failed",

@@ -23,7 +23,10 @@ FAKE_DBCPU = r"""#!/bin/sh
 echo "$*" >>"$FAKE_NOTES"
 case $1 in
     run | simulate)
-        [ -z "${FAKE_HANG:-}" ] || { : >"$FAKE_HANG.begun"; while [ -e "$FAKE_HANG" ]; do sleep 0.02; done; }
+        [ -z "${FAKE_HANG:-}" ] || {
+            echo $$ >"$FAKE_HANG.pid"; : >"$FAKE_HANG.begun"
+            while [ -e "$FAKE_HANG" ]; do sleep 0.02; done
+        }
         # So often the host is busy.
         if [ "$(grep -cE '^(run|simulate)' "$FAKE_NOTES")" -le "${FAKE_BUSY:-0}" ]; then
             echo "dbcpu: host busy: 93 % (md5sum 98 % of a CPU); nothing was measured" >&2
@@ -269,6 +272,37 @@ def test_a_night_that_waits_ends_with_a_signal(night: Night, tmp_path: Path) -> 
         waiting.terminate()
         assert waiting.wait(DEADLINE_S) == 130
     assert night.run("box")[0] == 0
+
+
+def test_a_signal_ends_the_measurement_as_well(night: Night, tmp_path: Path) -> None:
+    (tmp_path / "hang").touch()
+    with night.start("box", FAKE_HANG=str(tmp_path / "hang")) as first:
+        until(tmp_path / "hang.begun")
+        measuring = Path(f"/proc/{(tmp_path / 'hang.pid').read_text().strip()}")
+        assert measuring.exists()
+        first.terminate()
+        assert first.wait(DEADLINE_S) == 130
+    assert not measuring.exists()
+
+
+def test_without_a_home_the_state_is_where_the_store_is(night: Night) -> None:
+    """As cron may start it: the account's own home, and never the root of the file system."""
+    night.environment.pop("HOME", None)
+    night.environment.pop("XDG_STATE_HOME", None)
+    done = subprocess.run([str(SHELL), "-k", "0"], env=night.environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "-k 0: not a whole number" in done.stderr) == (2, True)
+    empty = {**night.environment, "PATH": str(night.dbcpu.parent / "bin")}
+    (night.dbcpu.parent / "bin").mkdir()
+    for name in ("sh", "id", "cut", "sed", "printf"):
+        (night.dbcpu.parent / "bin" / name).symlink_to(shutil.which(name) or name)
+    done = subprocess.run([str(SHELL), "box"], env=empty, capture_output=True, text=True, check=False)
+    assert (done.returncode, "has no HOME, so name a folder with -s" in done.stderr) == (2, True)
+
+
+def test_what_a_killed_night_left_is_removed(night: Night) -> None:
+    (night.state / "work.99").mkdir(parents=True)
+    assert night.run("box")[0] == 0
+    assert not (night.state / "work.99").exists()
 
 
 @pytest.fixture

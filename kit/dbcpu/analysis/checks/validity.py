@@ -63,9 +63,13 @@ def failed_sessions(given: CheckInput) -> Finding | None:
     if not failed:
         return None
     reasons = dict.fromkeys(plain(each.why) for each in failed)
+    lost = {each.round.order for each in given.sessions if each.why and each.why != ONLY_WAITED}
+    whole = {(each.level, each.variant) for each in given.rounds if each.order not in lost and not each.error}
+    invalid = any((each.round.level, each.round.variant) not in whole for each in failed)
     return noted(
         "failed-session",
         f"{plural(len(failed), 'session')} failed at {places(e.round for e in failed)}: {'; '.join(list(reasons)[:3])}",
+        level=Level.PROBLEM if invalid else Level.WARNING,
     )
 
 

@@ -45,6 +45,8 @@ def usual_order(level: LevelView, views: Iterable[SessionView]) -> int | None:
         counts = each.valid and (each.level, each.variant) == (level.level, level.variant)
         if counts and each.elapsed_s is not None and each.executions:
             elapsed.setdefault(each.order, []).append(each.elapsed_s / each.executions)
+    whole = max(map(len, elapsed.values()), default=0)  # a round that lost a session is no example of the others
+    elapsed = {order: values for order, values in elapsed.items() if len(values) == whole}
     ratios = {order: max(values) / min(values) for order, values in elapsed.items()}
     medians = {order: median(values) for order, values in elapsed.items()}
     wanted, usual_s = level.max_over_min or 1.0, median(medians.values()) if medians else 1.0

@@ -41,6 +41,9 @@ def test_wrong_answers_and_failed_sessions() -> None:
     seen = found(record([*solos(), wrong, failed]))
     assert seen["wrong-answer"].level is Level.PROBLEM
     assert "terminated" in seen["failed-session"].seen
+    assert seen["failed-session"].level is Level.PROBLEM, "no round of the level is whole"
+    beside = found(record([*solos(), pair(), failed]))
+    assert beside["failed-session"].level is Level.WARNING
 
 
 def test_a_failed_round_is_told_once_not_per_session() -> None:

@@ -52,3 +52,10 @@ def test_the_usual_round_is_usual_in_its_median_too() -> None:
     drawn = with_round(found, "2")
     (telling,) = representative_rounds(drawn)
     assert telling.repeat == 1
+
+
+def test_a_round_that_lost_a_session_is_no_example_of_the_others() -> None:
+    """Its one session that is left has no spread, as the equal rounds of the level have nearly none."""
+    killed = round_of([session(0), session(1, error="terminating connection due to administrator command")], order=10)
+    whole = [round_of([session(0), session(1, run_s=1.02)], repeat=at, order=10 + at) for at in (1, 2, 3)]
+    assert drawn(explain(record([*solos(), killed, *whole]))) in [(2, 2), (2, 3), (2, 4)]
