@@ -53,8 +53,12 @@ METRICS = (
     Metric("solo_mrows_per_s", RUN, "throughput of a single session"),
     Metric("noise_share", RUN, "what chance does to a session: relative standard deviation, with its interval"),
     Metric("tolerance_share", RUN, "losses below are not explained"),
-    Metric("peak_mrows_per_s", RUN, "the largest throughput of any level"),
-    Metric("usable_cores", RUN, "the largest throughput in rates of a single session"),
+    Metric(
+        "peak_mrows_per_s",
+        RUN,
+        "the largest throughput of any level; where shares are not shown equal, until its last session has ended",
+    ),
+    Metric("usable_cores", RUN, "the top of the throughput curve in rates of a single session, at most the vCPUs"),
     Metric(
         "evenness", RUN, "fastest / slowest at the least even level up to the vCPUs, with its interval; text: even?"
     ),

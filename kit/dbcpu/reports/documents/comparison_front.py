@@ -61,7 +61,7 @@ TERMS = (
     ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
     ("full load", "as many sessions as there are vCPUs"),
     ("SMT yield", "throughput that the second hardware thread of a core adds, as a share of the first"),
-    ("effective cores", "peak throughput / throughput of a single session"),
+    ("effective cores", "top of the throughput curve, in rates of a single session"),
     ("95 % interval", "confidence interval: the range of ratios that is consistent with these runs"),
     ("p", "how likely noise without any difference would give such a result"),
     ("no difference shown", "no significant difference; that does not mean that the two are the same"),

@@ -115,7 +115,7 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
             (target | {"level": str(view.level), "variant": view.variant}, value(view)) for view in analysis.levels
         )
         yield Gauge(name, meaning, unit, samples)
-    yield Gauge("dbcpu_effective_cores", "Peak throughput / throughput of a single session.", "",
+    yield Gauge("dbcpu_effective_cores", "Top of the throughput curve in rates of a single session.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
     room = analysis.capacity
     even = room.evenness.value if room and room.evenness else None

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.findings import Level
 from dbcpu.record import RunRecord
 from dbcpu.reports.formats import metrics
 from support.builders.example import nine_on_eight, three_on_two
@@ -40,7 +41,11 @@ def test_the_official_parser_reads_every_value_that_the_analysis_has(parser: str
         ratio = found.get(("dbcpu_max_over_min_ratio", *labels))
         assert ratio == (None if each.max_over_min is None else pytest.approx(each.max_over_min))
         assert found["dbcpu_throughput_rows_per_second", *labels] == pytest.approx((each.throughput or 0) * 1e6)
-    assert found["dbcpu_findings", "database=postgresql", "host=db1", "severity=problem", "target=embedded"] == 1
+    where = ("database=postgresql", "host=db1")
+    for severity in (Level.PROBLEM, Level.WARNING):
+        named = f"severity={severity.name.lower()}"
+        count = sum(each.level is severity for each in analysis.findings)
+        assert found["dbcpu_findings", *where, named, "target=embedded"] == count
 
 
 @pytest.mark.parametrize("parser", PARSERS)
