@@ -227,6 +227,13 @@ def test_a_stale_password_is_tried_once(fanout: Fanout, double: OracleDouble) ->
         assert len(other.journal("logon denied")) == 1
 
 
+def test_a_sqlplus_that_does_not_begin_says_why(double: OracleDouble, tmp_path: Path) -> None:
+    missing = "sqlplus: error while loading shared libraries: libsqlplus.so: cannot open shared object file"
+    code, out, err = Fanout(tmp_path, f"echo '{missing}' >&2; exit 127").run(double, "-n", "1", "-r", "1")
+    assert (code, out) == (3, "")
+    assert f"0 of 1 sessions connected: {missing}" in err
+
+
 def test_settings_that_do_not_hold_are_recorded(fanout: Fanout) -> None:
     faults = Faults(refused_settings=("result_cache_mode", "parallel query"), ignored_settings=("cursor_sharing",))
     instance = Instance(parameters={"cursor_sharing": "FORCE", "result_cache_mode": "FORCE"})
