@@ -16,6 +16,7 @@ from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import DONE, Campaign, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet import station
+from dbcpu.workflows.fleet.cluster import workers
 from dbcpu.workflows.fleet.drive import Bounds, drive
 from dbcpu.workflows.fleet.outcome import Outcome
 
@@ -80,7 +81,8 @@ def driven(at_once: int, place: str) -> None:
     with open_store(place) as store:
         store.campaigns.create(campaign, [Item(name) for name in names])
         watch.begin()
-        drive(store, "bench", Bounds(at_once, 1.0), None, lambda _: None)
+        with workers(None, at_once) as found:
+            drive(store, "bench", Bounds(at_once, 1.0), found, lambda _: None)
     print(json.dumps(watch.found))
 
 

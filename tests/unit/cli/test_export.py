@@ -127,6 +127,12 @@ def test_where_none_can_be_read_nothing_is_written(store: Path, capsys: pytest.C
     assert not Path("data").exists()
 
 
+def test_standard_output_is_no_folder(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "last", "--csv", "-"]) == 2
+    assert "a folder was expected, and - is standard output" in capsys.readouterr().err
+    assert not Path("-").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

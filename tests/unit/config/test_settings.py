@@ -55,6 +55,7 @@ def test_rules_and_limits_are_read_beside_targets(write: Path) -> None:
         (f"[licences.x]\n{RULE}factor = 1\nfactr = 2\n", "unknown key 'factr'"),
         (f"[licences.x]\n{RULE.replace('vcpu', 'thread')}factor = 1\n", "per is 'thread'; it is one of vcpu, core"),
         (f'[licences.x]\n{RULE}factor = 1\nwhen = "often"\n', "when is 'often'"),
+        (f'[prices.x]\n{RULE}amount = 1\ncurrency = "EUR"\nperiod = "huor"\n', "period 'huor' is none of hour, day"),
         (f"[licences.x]\n{RULE}factor = -1\n", "factor is not a number above 0"),
         (f"[licences.x]\n{RULE}factor = true\n", "factor is not a number above 0"),
         (f"[licences.x]\n{RULE.replace('2026-01-15', 'x').replace('= x', '= 3')}factor = 1\n", "dated is no date"),

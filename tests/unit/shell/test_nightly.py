@@ -285,18 +285,24 @@ def test_a_signal_ends_the_measurement_as_well(night: Night, tmp_path: Path) -> 
     assert not measuring.exists()
 
 
-def test_without_a_home_the_state_is_where_the_store_is(night: Night) -> None:
-    """As cron may start it: the account's own home, and never the root of the file system."""
-    night.environment.pop("HOME", None)
-    night.environment.pop("XDG_STATE_HOME", None)
-    done = subprocess.run([str(SHELL), "-k", "0"], env=night.environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, "-k 0: not a whole number" in done.stderr) == (2, True)
-    empty = {**night.environment, "PATH": str(night.dbcpu.parent / "bin")}
-    (night.dbcpu.parent / "bin").mkdir()
-    for name in ("sh", "id", "cut", "sed", "printf"):
-        (night.dbcpu.parent / "bin" / name).symlink_to(shutil.which(name) or name)
-    done = subprocess.run([str(SHELL), "box"], env=empty, capture_output=True, text=True, check=False)
-    assert (done.returncode, "has no HOME, so name a folder with -s" in done.stderr) == (2, True)
+@pytest.mark.parametrize("account", [True, False])
+def test_without_a_home_the_state_is_in_the_accounts_own_or_refused(
+    night: Night, tmp_path: Path, account: bool
+) -> None:
+    """As cron may start it: never at the root of the file system."""
+    own, programs = tmp_path / "own", tmp_path / "bin"
+    programs.mkdir()
+    answer = f"echo 'me:x:0:0::{own}:/bin/sh'" if account else "exit 2"
+    (programs / "getent").write_text(f"#!/bin/sh\n{answer}\n")
+    (programs / "getent").chmod(0o755)
+    without = {name: value for name, value in night.environment.items() if name not in ("HOME", "XDG_STATE_HOME")}
+    done = subprocess.run(
+        [str(SHELL), "box"], env={**without, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    log = own / ".local" / "state" / "dbcpu" / "nightly" / "nightly.log"
+    assert (done.returncode, log.exists()) == ((0, True) if account else (2, False)), done.stderr
+    assert ("has no HOME, so name a folder with -s" in done.stderr) is not account
 
 
 def test_what_a_killed_night_left_is_removed(night: Night) -> None:

@@ -346,20 +346,20 @@ def _basis(need: Need) -> str:
             f"{kind.name} scales like {kind.like_cores} of the {plural(kind.cores or kind.vcpus, 'core')} that it "
             f"shows: {each_core}; which sessions share a core is left to chance."
         )
-    if kind.at_equal_shares and kind.disturbed_by is not Cause.NONE:
-        return (
-            f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
-            f"({kind.disturbed_by.words}), and its size counts that: by total throughput, whatever the shares, "
-            f"{need.total_vcpus} vCPUs do this work; measure it without what disturbs it."
-        )
-    if kind.at_equal_shares and need.total_vcpus < MUCH_LESS * need.vcpus:
-        return f"By the total throughput of {kind.name}, whatever the shares, {need.total_vcpus} vCPUs do this work."
     if kind.may_share:
         shows = f" Measure {kind.name} with `--sessions auto`, which shows it." if kind.vcpus > 2 else ""
         return (
             f"All sessions of {kind.name} are slow at N={kind.vcpus}, and its vCPUs may share "
             f"{plural(kind.vcpus // 2, 'core')} unseen: {each_core}.{shows}"
         )
+    if kind.disturbed_by is not Cause.NONE:
+        return (
+            f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
+            f"({kind.disturbed_by.words}), and its size counts that: by total throughput, whatever the shares, "
+            f"{need.total_vcpus} vCPUs do this work; measure it without what disturbs it."
+        )
+    if need.total_vcpus < MUCH_LESS * need.vcpus:
+        return f"By the total throughput of {kind.name}, whatever the shares, {need.total_vcpus} vCPUs do this work."
     return ""
 
 

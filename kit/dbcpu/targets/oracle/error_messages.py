@@ -90,10 +90,11 @@ REMEDIES: dict[str, str] = {
     "ORA-28365": "the wallet of the encrypted database is not open: administer key management set keystore open",
     "ORA-03113": "the server process has ended: see the alert log of the instance",
     "ORA-03114": "the server process has ended: see the alert log of the instance",
-    "ORA-01012": "the session was ended, by a DBA or by its profile",
+    "ORA-01012": "the session is logged on no more: see whether a DBA or its profile has ended it",
     "ORA-12650": "client and server have no algorithm of encryption or checksums in common: compare "
     "SQLNET.ENCRYPTION_TYPES_SERVER and SQLNET.CRYPTO_CHECKSUM_TYPES_SERVER with those of the client",
-    "ORA-12637": "the authentication was not answered: compare SQLNET.AUTHENTICATION_SERVICES of client and server",
+    "ORA-12637": "the other side was lost while both agreed on services: see its sqlnet.log, and "
+    "SQLNET.AUTHENTICATION_SERVICES",
     "DPY-4017": "check the parentheses of this entry in tnsnames.ora: one that is not closed hides the next ones",
     "DPY-4021": "thin mode speaks TCP and TCPS: name such an address, or add ?thick=1 with Oracle's client libraries",
 }

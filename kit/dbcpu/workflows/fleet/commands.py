@@ -18,7 +18,7 @@ from dbcpu.formatting import plain, plural
 from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign
-from dbcpu.workflows.fleet.cluster import connected
+from dbcpu.workflows.fleet.cluster import workers
 from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
 from dbcpu.workflows.fleet.station import STORE
@@ -79,16 +79,11 @@ def begin(
         return 0
     with _stations_store(store), open_store(store) as opened:
         confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
-        _reach(scheduler)
-        opened.campaigns.create(made, items)
-        return _finished(opened, campaign, drive(opened, campaign, bounds, scheduler, say), store, fail_on)
-
-
-def _reach(scheduler: str | None) -> None:
-    """Raises as ``cluster.connected``, before a campaign is kept that a corrected command could not make again."""
-    if scheduler is not None:
-        with connected(scheduler):
-            pass
+        # A campaign that is kept is refused to a corrected command: its stations are there before.
+        with workers(scheduler, bounds.at_once) as found:
+            opened.campaigns.create(made, items)
+            tally = drive(opened, campaign, bounds, found, say)
+        return _finished(opened, campaign, tally, store, fail_on)
 
 
 def resume(
@@ -115,7 +110,8 @@ def resume(
         left = [each for each in opened.campaigns.items(campaign) if each.state in planned]
         if left:
             confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
-        tally = drive(opened, campaign, bounds, scheduler, _sayer(quiet), failed=failed)
+        with workers(scheduler, bounds.at_once) as found:
+            tally = drive(opened, campaign, bounds, found, _sayer(quiet), failed=failed)
         return _finished(opened, campaign, tally, store, fail_on)
 
 

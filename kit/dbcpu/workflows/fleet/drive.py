@@ -18,7 +18,7 @@ from dbcpu.hosts import driver_process
 from dbcpu.store.campaigns import DONE, FAILED, GO_ON, PLANNED, RUNNING, STOP_NOW, UNKNOWN, Item
 from dbcpu.store.database import Store
 from dbcpu.workflows.fleet import lease
-from dbcpu.workflows.fleet.cluster import Workers, workers
+from dbcpu.workflows.fleet.cluster import Workers
 from dbcpu.workflows.fleet.order import Limits, Target, next_step
 from dbcpu.workflows.fleet.outcome import Outcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
@@ -53,15 +53,13 @@ class Tally(Struct, frozen=True):
         return set(self.states) <= {DONE}
 
 
-def drive(
-    store: Store, campaign: str, bounds: Bounds, scheduler: str | None, say: Say, *, failed: bool = False
-) -> Tally:
+def drive(store: Store, campaign: str, bounds: Bounds, found: Workers, say: Say, *, failed: bool = False) -> Tally:
     """Measure what is planned, until all is done or something stops it. Ctrl-C: no new ones; again: cancel.
 
     ``failed``: what was refused, partial or unknown is measured again, unless it is being measured still.
 
     Raises:
-        MeasureError: another process drives it, or the cluster cannot be reached.
+        MeasureError: another process drives it.
         UnknownName, UsageError, StoreError: before anything was started.
     """
     own = lease.own_name()
@@ -72,8 +70,7 @@ def drive(
             say(f"{delivered} spooled before were delivered")
         adopted = take_up(store, campaign)
         again = plan_again(store, campaign) if failed else ()
-        with workers(scheduler, bounds.at_once) as found:
-            return _Driver(store, campaign, bounds, found, own, say, adopted, again).run()
+        return _Driver(store, campaign, bounds, found, own, say, adopted, again).run()
     finally:
         _release(store, campaign, own, say)
 
@@ -103,7 +100,7 @@ class _Driver:
         self._stopped, self._interrupted, self._spooled = "", False, False
         self._renewed_s = time.monotonic()
         self._opened, self._waiting, self._said = False, False, ""
-        self._alone = False
+        self._without_workers = False
 
     def run(self) -> Tally:
         with self._two_presses():
@@ -239,13 +236,13 @@ class _Driver:
     def _look_at_workers(self) -> None:
         """Say once that nobody takes work; where no more is started, take back what nobody has."""
         if self._begun_s and self._workers.missing:
-            if not self._alone:
+            if not self._without_workers:
                 self._say("the scheduler has no worker; waiting for one")
-            self._alone = True
+            self._without_workers = True
             if self._stopped:
                 self._workers.withdraw()
         else:
-            self._alone = False
+            self._without_workers = False
 
     def _say_once(self, error: StoreError) -> None:
         """A store that is out of reach is said once, until it fails in another way."""

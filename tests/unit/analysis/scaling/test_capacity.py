@@ -133,6 +133,15 @@ def test_a_run_is_counted_by_the_rules_it_is_given() -> None:
     assert [(each.rule, each.count, each.date) for each in capacity.licences] == [("per core", 3.0, "2020-01-31")]
 
 
+def test_a_quota_makes_no_licence_fewer() -> None:
+    held = simulate(SimulatedHost(cores=8, threads=2, quota_cpus=4.0), (1, 2, 4), repeats=3, seed=1)
+    per_core = Licence("per core", "core", date(2020, 1, 31), "a document", factor=0.5)
+    capacity = explain(held, [per_core]).capacity
+    assert capacity is not None
+    (need,) = capacity.licences
+    assert (need.count, need.how) == (4.0, "8 cores x 0.50 of the whole host, whatever the quota")
+
+
 def test_a_chosen_rule_counts_alone() -> None:
     facts = LicenceFacts(16, 8, 1, 2, database="oracle")
     chosen = choose(shipped(), ["oracle-cloud-ee"])
