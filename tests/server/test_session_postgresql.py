@@ -454,7 +454,20 @@ def test_host_that_accepts_and_stays_silent_is_given_up() -> None:
             dial(f"host=127.0.0.1 port={port} user=x dbname=x", 0.2)
 
 
-def test_host_that_speaks_something_else_is_told() -> None:
+@pytest.mark.parametrize(
+    ("mode", "answers", "hint"),
+    [
+        ("prefer", [b"HTTP/1.1 400 Bad Request"], "another program answers on that port"),
+        ("disable", [b"HTTP/1.1 400 Bad Request"], "another program answers on that port"),
+        ("prefer", [b"220 mail.example.com ESMTP"], "another program answers on that port"),
+        ("require", [b"N"], r"add \?sslmode=prefer to the address"),
+        ("require", [b"S", b"no certificate"], "see sslmode and sslrootcert"),
+        ("require", [b"Eno"], "version older than this client's"),
+        ("disable", [b""], "does PostgreSQL answer on that port"),
+    ],
+)
+def test_what_is_no_server_or_wants_other_ssl_is_told(mode: str, answers: list[bytes], hint: str) -> None:
+    """Each answer is sent after what the client has sent before it, and the connection is closed after the last."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.settimeout(PATIENCE_S)
         port = other.getsockname()[1]
@@ -462,13 +475,14 @@ def test_host_that_speaks_something_else_is_told() -> None:
         def greet() -> None:
             caller, _ = other.accept()
             with caller:
-                caller.recv(100)
-                caller.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                for answer in answers:
+                    caller.recv(2000)
+                    caller.sendall(answer)
 
         thread = threading.Thread(target=greet, daemon=True)
         thread.start()
-        with pytest.raises(ConnectError) as caught:
-            dial(f"host=127.0.0.1 port={port} user=x dbname=x sslmode=disable", 10.0)
+        with pytest.raises(ConnectError, match=hint) as caught:
+            dial(f"host=127.0.0.1 port={port} user=x dbname=x gssencmode=disable sslmode={mode}", 10.0)
         thread.join(PATIENCE_S)
     assert "\n" not in str(caught.value)
 

@@ -87,6 +87,13 @@ def test_user_who_may_only_read_is_told(postgres_database: str) -> None:
         with pytest.raises(StoreError, match=r"the user may not do that there; docs/store\.md has the grants"):
             store.save(runs.record())
     with engine.begin() as connection:
+        connection.execute(text("alter role reader set default_transaction_read_only = on"))
+    with (
+        open_store(url) as store,
+        pytest.raises(StoreError, match=r"the primary where it is a standby, else see default_transaction_read_only"),
+    ):
+        store.save(runs.record())
+    with engine.begin() as connection:
         connection.execute(text("drop owned by reader"))
         connection.execute(text("drop role reader"))
     engine.dispose()

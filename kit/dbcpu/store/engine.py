@@ -216,7 +216,8 @@ DENIED = "42501"
 _SQLSTATE = {
     "53100": "its disk is full; what was stored before is still there",
     DENIED: "the user may not do that there; docs/store.md has the grants for readers and for writers",
-    "25006": "it is read only; connect to the primary server",
+    "25006": "it is read only: connect to the primary where it is a standby, else see default_transaction_read_only "
+    "of this user and database",
 }
 
 

@@ -102,7 +102,7 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     yield Gauge("dbcpu_run_complete", "1 when all its rounds were run.", "", ((target, complete),))
     figures = run_figures(record, analysis)
     answer = target | {"verdict": one_word(analysis), "cause": figures.text("lost_to") or "none"}
-    yield Gauge("dbcpu_answer", "The answer in one word, and what most was lost to; always 1.", "", ((answer, 1.0),))
+    yield Gauge("dbcpu_answer", "The verdict in one word, and the main cause; always 1.", "", ((answer, 1.0),))
     yield Gauge("dbcpu_steal_ratio", "Stolen share of the CPU time, median of the rounds.", "ratio",
                  ((target, figures.value("steal_share")),))  # fmt: skip
     yield Gauge("dbcpu_other_processes_ratio", "Share of all vCPUs that other processes used, median of the rounds.",

@@ -27,6 +27,15 @@ _HINTS = {
     "no password supplied": "name one by password_env or password_file in dbcpu.toml, or in ~/.pgpass",
     "no pg_hba.conf entry": "the server's pg_hba.conf has to allow this user from this address",
     "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
+    "received invalid response to SSL negotiation": "another program answers on that port; give the server's",
+    "expected authentication request from server": "another program answers on that port; give the server's",
+    "error response during SSL exchange": "does PostgreSQL answer on that port, and is its version older than this "
+    "client's? Its log says what failed",
+    "server does not support SSL": "the server has ssl = off: add ?sslmode=prefer to the address where a connection "
+    "without encryption is allowed",
+    "SSL error": "see sslmode and sslrootcert of the address (PostgreSQL documentation, SSL Support)",
+    "server closed the connection unexpectedly": "does PostgreSQL answer on that port? The server's log says why it "
+    "ended the connection",
 }
 
 _SEARCH_PATH = b"""select server.pid, case when server.pid operator(pg_catalog.=) $1::pg_catalog.int4

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dbcpu.errors import MeasureError, UsageError
+from dbcpu.reports.extra_packages import install
 from dbcpu.workflows.fleet.outcome import Outcome
 from dbcpu.workflows.fleet.station import Work, cancel_all, measure
 
@@ -137,8 +138,4 @@ def _quiet() -> None:
 
 def not_installed() -> UsageError:
     """The sentence for a dbcpu without its extra."""
-    import sys
-    from importlib.util import find_spec
-
-    pip = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
-    return UsageError(f"a fleet needs Dask, which is not installed; `{pip} distributed` installs it")
+    return UsageError(f"a fleet needs Dask, which is not installed; {install('distributed')}")
