@@ -57,8 +57,9 @@ def any_host(request: pytest.FixtureRequest, sshd: Sshd) -> Iterator[ShellHost]:
 
 
 def steady(info: HostInfo) -> HostInfo:
-    """Without what changes from one moment to the next."""
-    return replace(info, limits=replace(info.limits, memory_available_bytes=None))
+    """Without what changes from one moment to the next: a hypervisor may give a guest memory while it works."""
+    topology = replace(info.topology, node_memory_bytes=(0,) * len(info.topology.node_memory_bytes))
+    return replace(info, topology=topology, limits=replace(info.limits, memory_available_bytes=None))
 
 
 # --- what it tells
