@@ -90,9 +90,9 @@ def count(value: float | None) -> str:
     return UNKNOWN if value is None else bare(value)
 
 
-def listed(parts: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+def listed(parts: Sequence[str], last: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``last``: the word before the last one."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -29,7 +29,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
-from dbcpu.analysis.scaling.curve import scaling, with_seen_yield
+from dbcpu.analysis.scaling.curve import NEAR, scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
 from dbcpu.analysis.statistics.interval import Interval
@@ -68,10 +68,12 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
-        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and its interval is of
-        # the gain from knee to knee: how well the number of cores is known is not.
+        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
+        # and the interval is of the gain from knee to knee: how well the number of cores is known is not.
         seen_yield = curve.effective_cores / topology.cores_told - 1
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
+        if all(abs(knee / topology.cores_told - 1) > NEAR for knee in curve.knees):
+            curve = replace(curve, knees=(), knee_intervals=())
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, first, curve))
     first = likely(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))

@@ -119,8 +119,17 @@ def _loss_words(found: Outcome, up_to: str) -> str:
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
 
 
+def _told(found: Outcome) -> LevelView | None:
+    """The level that the headline is of: one session alone where that loses, for what it loses all lose; or the worst.
+
+    Of sessions beside each other nothing is known for certain before one alone gets a whole CPU.
+    """
+    alone = found.losses[0] if found.losses and found.losses[0].level == 1 else None
+    return found.worst if alone is None else alone
+
+
 def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple[Fact, ...]:
-    facts, worst = [], found.worst
+    facts, worst = [], _told(found)
     spread = [each for each in levels if each.max_over_min is not None]
     if spread:
         widest = max(spread, key=lambda each: each.max_over_min or 1.0)
@@ -170,15 +179,20 @@ def _alone(analysis: Analysis) -> tuple[Fact, ...]:
 
 
 def _remedy(analysis: Analysis, found: Outcome) -> str:
-    """Of the finding that fits the main cause of the worst level, else what helps against this cause in general."""
-    worst = found.worst
-    if worst is None:
+    """What helps against the main cause, and against what sessions lose beside each other where that is more."""
+    told, worst = _told(found), found.worst
+    if told is None or worst is None:
         return ""
+    first = _remedy_of(analysis, told)
+    if max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(told):
+        return first
+    second = _remedy_of(analysis, worst)
+    return first if first == second else f"{first}; against what sessions lose beside each other: {second}"
+
+
+def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
+    """Of the finding that fits the main cause of a level, else what helps against this cause in general."""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    # What even a single session loses, all lose; unless sessions beside each other lose more than that on top.
-    alone = found.losses[0] if found.losses and found.losses[0].level == 1 else None
-    if alone is not None and max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(alone):
-        worst = alone
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         return Cause.FREQUENCY.remedy

@@ -144,13 +144,14 @@ def shared_cores(given: CheckInput) -> Finding | None:
 def _price_of_smt_off(given: CheckInput) -> str:
     """What the host does less, or more, without second threads; '' where the curve does not show it."""
     gain = given.scaling.smt_yield
-    if gain is None or not given.cores or given.cores == given.vcpus:
+    if gain is None or not given.cores or not given.vcpus or given.cores == given.vcpus:
         return ""
+    threads = "the second threads" if given.vcpus <= 2 * given.cores else "all threads beyond the first of each core"
     if abs(gain) < WORTH_A_PRICE:
-        return f"; the second threads add {percent(max(0.0, gain))} to what its cores do"
+        return f"; {threads} add {percent(max(0.0, gain))} to what its cores do"
     if gain < 0:
-        return f"; without SMT the host does more: the second threads cost {percent(-gain)} of what its cores do"
-    return f"; with SMT off the host does less in all: the second threads add {percent(gain)} to what its cores do"
+        return f"; without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
+    return f"; with SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
 
 
 def oversubscribed(given: CheckInput) -> Finding | None:

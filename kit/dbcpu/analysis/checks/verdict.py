@@ -226,12 +226,13 @@ class _Words:
         if level.usual_is_between and not is_counted_only(level):
             return f"{here}, {apart_words(level)}{why}"
         if level.even is Answer.NO:
-            many = level.slow if round(level.slow or 0.0) >= 1 else level.slower
-            many = many or 0.0
+            many = (level.slow if round(level.slow or 0.0) >= 1 else level.slower) or 0.0
             fastest = (level.slowdown_max or 1.0) / (level.max_over_min or 1.0)
             if exceeds(fastest):
                 group = f", {round(many)} of {level.level} in a slow group" if 1 <= round(many) < level.level else ""
                 return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
+            if level.full_speed is Answer.NO:  # then half of them are slow at least
+                many = max(many, level.slower or 0.0)
             if 1 <= round(many) < level.level:
                 same = level.slower is not None and round(level.slower) == round(many)
                 has = "has" if round(many) == 1 else "have"

@@ -15,6 +15,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
+from dbcpu.formatting import plural, short_ranges
 from dbcpu.record import RunRecord
 
 FAIR = EQUAL
@@ -71,9 +72,13 @@ class Kind(Struct, frozen=True):
         return self.fair < self.measured or self.measured >= (self.cores or self.vcpus)
 
     @property
-    def undecided_up_to_fair(self) -> tuple[int, ...]:
-        """Levels that ``fair`` rests on, and of which it is undecided whether shares are equal."""
-        return tuple(level for level in self.undecided if level <= self.fair)
+    def equal_words(self) -> str:
+        """Of its shares, where few sessions are served fairly: up to where they are equal."""
+        open_ = [level for level in self.undecided if level <= self.fair]
+        if not open_:
+            return f"are equal only up to {plural(self.fair, 'session')}"
+        shown = f"are shown to be equal only up to {plural(self.shown, 'session')}"
+        return f"{shown} (undecided at N={short_ranges(open_)})"
 
     @property
     def undecided_beyond_shown(self) -> tuple[int, ...]:

@@ -303,11 +303,29 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
 def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) -> str:
     if busy is None or not needs:
         return ""
-    parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
     cores = f"{plural(busy, 'busy core')} of {old.name}"
+    if all(each.least is None and not each.is_decided for each in needs):
+        names = listed([each.kind.name for each in needs])
+        return (
+            f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
+            f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
+        )
+    are = f"{cores} {'is' if busy == 1 else 'are'}"
+    decided, open_ = ([each for each in needs if each.is_decided is known] for known in (True, False))
+    said = [f"{are} {_sizes(decided, ratio)}."] if decided else []
+    if open_:
+        said.append(f"Inconclusive: {'they are' if decided else are} {_sizes(open_, ratio)}.")
+    return " ".join((*said, *filter(None, map(_basis, needs))))
+
+
+def _sizes(needs: Sequence[Need], ratio: float) -> str:
+    """What the work is on each of these hosts, and under which conditions that holds."""
+    parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
     at_shares = [each.kind for each in needs if each.kind.at_equal_shares]
     totals = [kind.name for kind in at_shares if kind.only_totals]
-    fair = f"at max/min <= {ratio:g}" if len(totals) < len(at_shares) else ""
+    even = [kind.name for kind in at_shares if not kind.only_totals]
+    of = f" for {listed(even)}" if len(even) < len(needs) - len(totals) else ""
+    fair = f"at max/min <= {ratio:g}{of}" if even else ""
     assumed = f"if sessions of {listed(totals)} get equal shares, which total rates do not show" if totals else ""
     open_ = [
         f"{kind.name} at N={short_ranges(kind.undecided)}"
@@ -315,16 +333,7 @@ def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) 
         if kind.undecided and not kind.only_totals
     ]
     measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
-    words = listed(parts).replace(" and ", " or ")
-    said = ", ".join(filter(None, (f"{cores} {'is' if busy == 1 else 'are'} {words}", fair, assumed, measured))) + "."
-    if all(each.least is None and not each.is_decided for each in needs):
-        names = listed([each.kind.name for each in needs])
-        return (
-            f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
-            f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
-        )
-    begun = "" if all(each.is_decided for each in needs) else "Inconclusive: "
-    return " ".join((begun + said, *filter(None, map(_basis, needs))))
+    return ", ".join(filter(None, (listed(parts, "or"), fair, assumed, measured)))
 
 
 def _basis(need: Need) -> str:
@@ -337,9 +346,8 @@ def _basis(need: Need) -> str:
     if kind.few_are_fair:
         why = "" if kind.disturbed_by is Cause.NONE else f" ({kind.disturbed_by.words})"
         return (
-            f"Shares of {kind.name} are equal only up to {plural(kind.fair, 'session')} on its "
-            f"{plural(kind.vcpus, 'vCPU')}{why}: the number is by total throughput, whatever the shares, and how many "
-            "serve this work at equal shares is not known."
+            f"Shares of {kind.name} {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}{why}: the number is by "
+            "total throughput, whatever the shares, and how many serve this work at equal shares is not known."
         )
     if kind.like_cores:
         return (

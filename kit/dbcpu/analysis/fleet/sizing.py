@@ -3,6 +3,7 @@
 The busy cores of a host are those of its tag ``busy``, else all of its cores: more than it needs where it idles.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -101,9 +102,8 @@ def _basis(kind: Kind) -> str:
     """What sizes on it rest on where few sessions are served fairly, or vCPUs share cores unseen; '' otherwise."""
     if kind.few_are_fair:
         return (
-            f"{kind.name}: shares are equal only up to {plural(kind.fair, 'session')} on its "
-            f"{plural(kind.vcpus, 'vCPU')}; sizes are by total throughput, whatever the shares, and equal shares take "
-            "more."
+            f"{kind.name}: shares {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}; sizes are by total "
+            "throughput, whatever the shares, and equal shares take more."
         )
     if kind.core_throughput is not None:
         cores = f"scales like {kind.like_cores} cores" if kind.like_cores else f"may have {kind.vcpus // 2} cores"
@@ -121,8 +121,8 @@ def _busy(member: Member, figures: RunFigures) -> tuple[int, bool]:
         if not cores:
             raise UsageError(f"neither its cores nor a tag {BUSY!r} are known")
         return int(cores), True
-    if not given.isdigit() or int(given) < 1:
-        raise UsageError(f"its tag {BUSY}={given!r} is no whole number of cores")
+    if not re.fullmatch("0*[1-9][0-9]{0,8}", given):
+        raise UsageError(f"its tag {BUSY}={given[:20]!r} is no whole number of cores")
     return int(given), False
 
 

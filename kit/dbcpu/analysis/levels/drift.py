@@ -6,8 +6,9 @@ different times compare badly. With fewer than three the first and the last are 
 
 What chance allows follows from how many solo sessions there are and from the noise: that of solo sessions
 about the mean of their third, and of sessions that share nothing about that of their round, for drift is in
-neither. With few of them that is uncertain, so the usual noise counts as some sessions more (EXPECTED). Each
-pair of thirds is a t-test, with a chance of FALSE_ALARM over all pairs (Bonferroni).
+neither. With few of them that is uncertain, so the usual noise counts as some sessions more (EXPECTED). Where the two
+thirds that are compared are noisier than that, their own noise counts: on a host with interrupts on one CPU some solo
+sessions are slow by chance. Each pair of thirds is a t-test, with a chance of FALSE_ALARM over all pairs (Bonferroni).
 """
 
 from collections.abc import Sequence
@@ -52,13 +53,16 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
     thirds = np.array_split(alone, 3) if alone.size > 2 else [alone[:1], alone[1:]]
     when = WHEN if len(thirds) == 3 else (WHEN[0], WHEN[2])
     equal = within_rounds(sessions, core_count(record) or vcpu_count(record))
-    noise = pooled([*equal, *(np.log(third) for third in thirds)], EXPECTED)
+    apart = [np.log(third) for third in thirds]
     moved = []
     for first in range(len(thirds)):
         for second in range(first + 1, len(thirds)):
             parts = thirds[first], thirds[second]
             found = Drift(median(parts[0]), median(parts[1]), when[first], when[second])
             ratio = abs(float(np.log(found.later_s / found.earlier_s)))
+            own = pooled([apart[first], apart[second]])
+            usual = pooled([*equal, apart[first], apart[second]], EXPECTED)
+            noise = own if own.freedom and own.spread > usual.spread else usual
             if ratio > max(float(np.log1p(MIN_TOLERANCE)), _allowed(noise, parts, len(thirds))):
                 moved.append((round(ratio, 9), found))
     return max(moved, key=lambda pair: pair[0])[1] if moved else None

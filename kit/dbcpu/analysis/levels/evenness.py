@@ -6,14 +6,16 @@ is doubly used and all sessions are alike again, while those in between are not.
 which is no property of the host.
 
 Of many levels the least even one is partly so by chance. So levels that are shown to be uneven come first; where none
-is, the interval says what the true value may be: at most 1, and at least what the bounds of the levels allow.
+is, the interval says what the true value may be: at most 1, and at least what the bounds of the levels allow. Where no
+level was measured at which some sessions share a core and others do not, it is undecided, without an interval.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from dbcpu.analysis.levels.measured_rounds import by_round, usable
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.answer import Answer
@@ -37,11 +39,22 @@ def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | Non
     if uneven:
         chance = _chance(context, worst, within)
         return Evenness(1 / ratio, _shown(ratio, chance), worst.level, Answer.NO)
-    even = all(each.even is Answer.YES for each in within.values())
+    open_ = leaves_sharing_open(within, context.vcpus, context.cores)
+    even = not open_ and all(each.even is Answer.YES for each in within.values())
     bounds = [each.even_bound for each in within.values()]
     known = [bound for bound in bounds if bound is not None]
-    interval = Interval(1 / max(*known, ratio), 1.0) if len(known) == len(bounds) else None
+    bounded = len(known) == len(bounds) and not open_
+    interval = Interval(1 / max(*known, ratio), 1.0) if bounded else None
     return Evenness(1 / ratio, interval, worst.level, Answer.YES if even else Answer.UNDECIDED)
+
+
+def leaves_sharing_open(measured: Collection[int], vcpus: int | None, cores: int | None) -> bool:
+    """Whether none of the levels at which some sessions share a core, and others do not, was measured."""
+    if vcpus is None:
+        return False
+    if cores is not None and cores < vcpus - 1:
+        return not any(cores < level < vcpus for level in measured)
+    return hidden_cores_possible((1, *measured), vcpus, cores)
 
 
 def _shown(ratio: float, chance: Chance | None) -> Interval | None:

@@ -97,9 +97,15 @@ def is_counted_only(level: LevelView) -> bool:
     return counted > EQUAL and (level.level == 1 or alike)
 
 
+def is_known_by_count(level: LevelView) -> bool:
+    """Whether what a level lost to is known by the kernel's counters alone: see above, or no session has a cause."""
+    counted = (level.counted_slowdown or 1.0) > EQUAL
+    return is_counted_only(level) or (counted and level.main_cause == Cause.NONE)
+
+
 def lost_to(level: LevelView) -> Cause:
     """What a level lost most to: of its slowdown, or of what was only counted."""
-    return Cause(level.counted_cause if is_counted_only(level) else level.main_cause)
+    return Cause(level.counted_cause if is_known_by_count(level) else level.main_cause)
 
 
 def second_cause(views: Sequence[SessionView], main: str) -> str:

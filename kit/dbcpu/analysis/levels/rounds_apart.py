@@ -6,7 +6,6 @@ The median over rounds may then be a slowdown that no session had, and noise of 
 
 from collections.abc import Sequence
 from operator import itemgetter
-from statistics import median_low
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT
 from dbcpu.analysis.results.run import LevelView, RoundsApart
@@ -23,7 +22,8 @@ def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) ->
     calm = [most for each, most in zip(slower, slowest, strict=True) if not each]
     if not slow or not calm or min(map(median, slow)) < EVEN_LIMIT * max(calm):
         return None
-    return RoundsApart(len(slow), median_low(map(len, slow)), median([one for each in slow for one in each]))
+    sizes = list(map(len, slow))
+    return RoundsApart(len(slow), min(sizes), median([one for each in slow for one in each]), max(sizes))
 
 
 def level_with_most_slow_rounds(levels: Sequence[LevelView]) -> LevelView | None:
@@ -37,8 +37,10 @@ def apart_words(level: LevelView) -> str:
     found = level.rounds_apart
     if found is None:
         return ""
+    fewest, most = found.sessions, found.most_sessions
     every = "all" if level.level > 1 else "it"
-    who = every if found.sessions == level.level else f"{found.sessions} of {level.level}"
-    has = "has" if found.sessions == 1 else "have"
+    some = f"{fewest} of" if fewest == most else f"{fewest} to {most} of"
+    who = every if fewest == level.level else f"{some} {level.level}"
+    has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
     return f"{slow}, in the others none"

@@ -8,6 +8,7 @@ Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from statistics import median
 
 import numpy as np
@@ -82,7 +83,7 @@ def counted_share(round_: Round) -> float:
     lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
     if not used_s or None in used_s or lasted_s <= 0:
         return 0.0
-    allowed = {cpu for session in round_.sessions for cpu in session.allowed_cpus}
+    allowed = set(chain.from_iterable({session.allowed_cpus for session in round_.sessions}))
     rows = [row for row in round_.cpu_timeline if row.cpu in allowed] or round_.cpu_timeline
     busy_s = sum(sum(row.busy_s) - sum(row.irq_s) - sum(row.softirq_s) for row in rows)
     left_s = busy_s - sum(each or 0.0 for each in used_s) - _kit_s(round_)

@@ -64,7 +64,8 @@ class Capacity(Struct, frozen=True):
 
     ``at_least``: that is the highest level measured, so that there may be more. ``even_again``: a larger level at which
     all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``most_throughput``: of any level.
-    ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host.
+    ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host; under
+    a CPU quota that bounds the sessions ``per_vcpu`` is per CPU of the quota.
     ``usable_cores`` (the effective cores) and ``evenness`` are what is quoted of a host.
     """
 

@@ -187,12 +187,14 @@ class LevelDetails(Struct, frozen=True):
 class RoundsApart(Struct, frozen=True):
     """Rounds of one level that come in two kinds, as where sessions share a core in some rounds and in others do not.
 
-    In ``rounds`` of them sessions had a ``slowdown`` (median), usually ``sessions`` of them; in the others none had.
+    In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``most_sessions`` of them in each; none
+    had in the others.
     """
 
     rounds: int
     sessions: int
     slowdown: float
+    most_sessions: int
 
 
 class LevelView(Struct, frozen=True):

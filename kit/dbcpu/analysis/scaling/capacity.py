@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from dbcpu.analysis.levels.evenness import evenness
+from dbcpu.analysis.levels.evenness import evenness, leaves_sharing_open
 from dbcpu.analysis.levels.outcome import is_fine, lasting_throughput
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.regimes import bounding_quota
@@ -20,14 +20,18 @@ def capacity(
     """From the levels of one variant; None when none but one session alone was measured.
 
     The answers of the levels count (see ``answers``): ``even_up_to`` is the largest level such that it and all smaller
-    ones are even, ``full_speed_up_to`` the same for levels that are even and at full speed. A host whose cores are all
+    ones are even, ``full_speed_up_to`` the same for levels that are even and at full speed; without a level at which
+    some share a core and others do not, no level beyond the cores. A host whose cores are all
     doubly used is even again at ``even_again``, and everybody is slow there.
     """
     vcpus, cores = context.vcpus, context.cores
     measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
     if not any(each.level > 1 for each in measured):
         return None
-    even = _while(measured, lambda each: each.even is Answer.YES)
+    # With as many sessions as vCPUs all share a core, and are alike again.
+    open_ = cores is not None and leaves_sharing_open([each.level for each in measured], vcpus, cores)
+    sure = (cores or 0) if open_ and cores != vcpus else float("inf")
+    even = _while(measured, lambda each: each.even is Answer.YES and each.level <= sure)
     fast = _while(measured, is_fine)
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
@@ -38,7 +42,8 @@ def capacity(
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval
-    held = bounding_quota(context.record) is not None  # then nobody knows on which cores
+    quota = bounding_quota(context.record)  # then nobody knows on which cores
+    counted = vcpus if quota is None else quota
     # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
     room = min((host.limits.quota_cpus if host else None) or float("inf"), vcpus or float("inf"))
 
@@ -55,8 +60,8 @@ def capacity(
         full_speed_up_to=fast.level if fast else None,
         even_throughput=even.throughput if even else None,
         most_throughput=most,
-        per_vcpu=most / vcpus if most is not None and full and vcpus else None,
-        per_core=most / cores if most is not None and full and cores and believed and not held else None,
+        per_vcpu=most / counted if most is not None and full and counted else None,
+        per_core=most / cores if most is not None and full and cores and believed and quota is None else None,
         even_share=even.throughput / most if even and even.throughput is not None and most else None,
         usable_cores=None if scaling.effective_cores is None else usable(scaling.effective_cores),
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),

@@ -99,7 +99,8 @@ def scaling(
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
     and it can be one of threads. ``effective_cores``: the highest point of the curve in solo rates; without a fit the
-    best level, if some level had at least as many sessions as vCPUs. One core with several threads has its knee at 1.
+    best level, if some level had sessions enough to keep all vCPUs busy. One core with several threads has its knee
+    at 1.
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
@@ -116,7 +117,8 @@ def scaling(
         for each in levels
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
-    cores_seen = _effective_cores(fitted, measured, () if two_kinds else levels, vcpus)
+    wanted = None if vcpus is None else vcpus / reference.busy
+    cores_seen = _effective_cores(fitted, measured, () if two_kinds else levels, wanted)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -151,9 +153,15 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
 
 
 def _curves(work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | None) -> tuple[_Curve, ...]:
-    """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form."""
+    """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form.
+
+    Where none of them describes all levels, that of the rates as they are, for a scheduler that leaves each session
+    with its neighbours to the end.
+    """
+    raw = _measured(while_all_ran(work, rows), solo)
     staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
-    moving = staying or _curve(_measured(while_all_ran(work, rows), solo), vcpus, cores)
+    as_it_is = _curve(raw, vcpus, cores)
+    moving = staying or as_it_is
     for _ in range(PASSES):
         if moving is None:
             break
@@ -162,10 +170,12 @@ def _curves(work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | 
         if _alike(measured, moving.part):
             break
         moving = _curve(measured, vcpus, cores)
-    both = [each for each in (staying, moving) if each]
+    fitted = [each for each in (staying, moving) if each]
+    if as_it_is and all(_left_out(raw, each) is not None for each in fitted):
+        fitted.append(as_it_is)
     # One that describes all levels is better than one that has to leave a level out, whatever the rest of it fits.
-    all_levels = max((len(each.part.levels) for each in both), default=0)
-    found = sorted((e for e in both if len(e.part.levels) == all_levels), key=lambda each: each.hinge.error)
+    all_levels = max((len(each.part.levels) for each in fitted), default=0)
+    found = sorted((e for e in fitted if len(e.part.levels) == all_levels), key=lambda each: each.hinge.error)
     return tuple(
         each
         for each in found
@@ -329,15 +339,16 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 
 def _effective_cores(
-    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], vcpus: int | None
+    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], wanted: float | None
 ) -> float | None:
     """Without a fit the best level: by its makespan where it is not shown to be even, for then some may end early.
 
-    ``levels``: none on cores of two kinds, where those who are slow stay so.
+    ``levels``: none on cores of two kinds, where those who are slow stay so. ``wanted``: sessions that keep all vCPUs
+    busy; with fewer the best level is no limit of the host.
     """
     if fitted is not None and fitted.form.flat:
         return max(fitted.at(knee) for knee in fitted.knees)
-    if vcpus is None or measured.levels[-1] < vcpus:
+    if wanted is None or measured.levels[-1] < wanted:
         return None
     whole = {each.level: lasting_throughput(each) / each.throughput for each in levels if each.throughput}
     rates = zip(measured.levels, measured.medians, strict=True)

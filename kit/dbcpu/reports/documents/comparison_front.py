@@ -147,7 +147,7 @@ def _terms(comparison: Comparison) -> tuple[tuple[str, str], ...]:
 
 def _needs(needs: Sequence[Need]) -> str:
     if len(needs) <= MAX_NAMED:
-        return listed([f"{need.vcpus_words} of {need.kind.name}" for need in needs]).replace(" and ", " or ")
+        return listed([f"{need.vcpus_words} of {need.kind.name}" for need in needs], "or")
     ordered = sorted(needs, key=lambda need: need.vcpus)
     ends = [f"{need.vcpus_words} ({need.kind.name})" for need in (ordered[0], ordered[-1])]
     return f"{ends[0]} to {ends[1]}"

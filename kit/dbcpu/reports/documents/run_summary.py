@@ -4,7 +4,7 @@ import re
 from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
-from dbcpu.analysis.levels.outcome import is_counted_only
+from dbcpu.analysis.levels.outcome import is_known_by_count
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.regimes import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -37,7 +37,7 @@ def causes(level: LevelView) -> str:
 
     ``CPU steal (14 % lost)`` first where a single session loses as much.
     """
-    counted = level.counted_cause if is_counted_only(level) else "none"
+    counted = level.counted_cause if is_known_by_count(level) else "none"
     lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
     first = [f"{CAUSE_WORDS[counted]} ({lost} lost)"] if counted != "none" else []
     slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
@@ -127,7 +127,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("contention", _contention(analysis)),
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
-        ("capacity", of_first(analysis, _capacity(analysis))),
+        ("capacity", of_first(analysis, _capacity(record, analysis))),
         ("to quote", of_first(analysis, quotable(record, analysis))),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
@@ -215,21 +215,22 @@ def of_first(analysis: Analysis, said: str) -> str:
     return f"{analysis.variants.first.name}: {said}" if said and analysis.variants is not None else said
 
 
-def _capacity(analysis: Analysis) -> str:
+def _capacity(record: RunRecord, analysis: Analysis) -> str:
     room = analysis.capacity
     if room is None or room.most_throughput is None:
         return ""
     highest = ", the highest level measured" if room.at_least else ""
     parts = []
     if room.full_speed_up_to is not None and room.full_speed_up_to > 1:
-        parts.append(f"equal shares at full speed up to {plural(room.full_speed_up_to, 'session')}")
+        parts.append(f"equal shares at full speed {_up_to(analysis, room.full_speed_up_to)}")
     if room.even_up_to is not None and room.even_up_to > 1:
         again = _even_beyond(analysis, room.even_up_to, room.even_again)
         if parts and room.even_up_to == room.full_speed_up_to:
             parts[0] += f"{highest}{again}"
         else:
-            parts.append(f"equal shares up to {plural(room.even_up_to, 'session')}{highest}{again}")
-    shares = ((room.per_vcpu, "vCPU"), (room.per_core, "core"))
+            parts.append(f"equal shares {_up_to(analysis, room.even_up_to)}{highest}{again}")
+    cpu = "vCPU" if bounding_quota(record) is None else "CPU of the quota"
+    shares = ((room.per_vcpu, cpu), (room.per_core, "core"))
     per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
     parts.append(
         f"peak throughput {rate(room.most_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
@@ -237,13 +238,20 @@ def _capacity(analysis: Analysis) -> str:
     return "; ".join(parts)
 
 
+def _up_to(analysis: Analysis, sessions: int) -> str:
+    """``up to 4 sessions``, and of levels with others between them ``at every measured level up to 8 sessions``."""
+    measured = {each.level for each in analysis.levels if 1 < each.level <= sessions}
+    every = "at every measured level " if len(measured) < sessions - 1 else ""
+    return f"{every}up to {plural(sessions, 'session')}"
+
+
 def _even_beyond(analysis: Analysis, up_to: int, again: int | None) -> str:
-    """``, also at N=4-6`` beyond undecided levels; ``, equal again at 16`` beyond uneven ones."""
+    """``; equal shares also at N=4-6`` beyond undecided levels; ``, equal again at 16`` beyond uneven ones."""
     variant, most = analysis.levels[0].variant, analysis.vcpus or 0
     after = [each for each in analysis.levels if each.variant == variant and up_to < each.level <= most]
     until = next((each.level for each in after if each.even is Answer.NO), most + 1)
     also = [each.level for each in after if each.even is Answer.YES and each.level < until]
-    words = f", also at N={short_ranges(also)}" if also else ""
+    words = f"; equal shares also at N={short_ranges(also)}" if also else ""
     return words + (f", equal again at {again}" if again is not None and again > until else "")
 
 

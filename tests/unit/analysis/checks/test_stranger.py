@@ -6,11 +6,14 @@ import pytest
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.outcome import lost_to
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run import document
-from dbcpu.reports.documents.run_summary import summary
+from dbcpu.reports.documents.run_summary import causes, summary
 from dbcpu.reports.formats import table
 from dbcpu.simulator import SimulatedHost, simulate
 from support.contradictions import contradictions
@@ -166,3 +169,82 @@ def test_sessions_that_wait_do_more_than_so_many_that_do_not() -> None:
     assert found.reference is not None and found.reference.busy < 0.9
     assert "baseline-too-slow" not in {each.code for each in found.findings}
     assert (found.scaling.effective_cores or 0.0) <= 4.0
+
+
+def made(host: SimulatedHost, levels: range | tuple[int, ...], repeats: int = 6, seed: int = 1) -> Analysis:
+    return explain(simulate(host, tuple(levels), repeats, seed=seed))
+
+
+def lines(host: SimulatedHost, levels: range | tuple[int, ...], repeats: int = 6, seed: int = 1) -> dict[str, str]:
+    record = simulate(host, tuple(levels), repeats, seed=seed)
+    return dict(summary(record, explain(record)))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_sessions_that_keep_their_neighbours_to_the_end_cost_no_throughput(seed: int) -> None:
+    curve = made(SimulatedHost(cores=4, threads=1, scheduler="frozen"), range(1, 10), seed=seed).scaling
+    assert [round(knee) for knee in curve.knees] == [4]
+    assert curve.left_out is None
+    assert curve.effective_cores == pytest.approx(4.0, abs=0.1)
+
+
+def test_sessions_that_wait_and_leave_cpus_idle_say_nothing_of_usable_cores() -> None:
+    host = SimulatedHost(cores=4, threads=1, waits=0.5)
+    few, many = (made(host, range(1, most + 1)).capacity for most in (4, 12))
+    assert few is not None and many is not None
+    assert (few.usable_cores, few.per_vcpu) == (None, None)
+    assert many.usable_cores == pytest.approx(4.0, abs=0.3)
+
+
+def test_throughput_under_a_quota_is_per_cpu_of_the_quota() -> None:
+    said = lines(SimulatedHost(cores=4, threads=1, quota_cpus=1.5), range(1, 5))["capacity"]
+    assert "(40.5 per CPU of the quota)" in said
+
+
+def test_what_is_equal_and_slow_is_not_said_to_be_at_full_speed() -> None:
+    host = SimulatedHost(cores=8, threads=2, hidden_smt=True)
+    said = lines(host, (1, 2, 4, 16), seed=4)["capacity"]
+    assert "at full speed up to 2 sessions; equal shares also at N=16" in said
+
+
+def test_a_loss_that_the_kernel_counted_is_no_unknown_cause() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, steal=0.2), (1, 2, 4, 8))
+    (level,) = [each for each in found.levels if each.level == 4]
+    assert (level.even, lost_to(level)) == (Answer.NO, Cause.STEAL)
+    assert causes(level).startswith("CPU steal (")
+    assert "as long as the fastest (CPU steal)" in found.verdict
+    assert "cause unknown" not in found.verdict
+
+
+def test_single_sessions_on_a_cpu_that_interrupts_keep_busy_are_no_change_of_the_host() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, irq=0.4), range(1, 6))
+    assert "interrupts" in {each.code for each in found.findings}
+    assert "solo-drift" not in {each.code for each in found.findings}
+
+
+def test_a_bend_by_chance_is_no_knee_of_cores_that_are_not_shown() -> None:
+    found = made(SimulatedHost(cores=8, threads=2, hidden_smt=True), range(1, 17))
+    assert found.topology is not None and found.topology.like_cores == 8
+    assert found.scaling.knees == ()
+
+
+def test_where_the_median_session_is_slow_half_of_them_are() -> None:
+    host = SimulatedHost(cores=4, threads=1, toggle=1.8)
+    found = explain(simulate(host, (1, 2, 3, 4, 5, 6), 6, seed=1, size="short", executions=5))
+    (level,) = [each for each in found.levels if each.level == 5]
+    assert level.full_speed is Answer.NO and level.slow == 2.5
+    assert "at 5 sessions 4 of 5 have a slowdown of 1.19x" in found.verdict
+
+
+def test_what_a_single_session_loses_is_the_main_cause_and_both_losses_have_a_remedy() -> None:
+    front = headline(made(SimulatedHost(cores=4, threads=2, steal=0.2), range(1, 9), seed=21))
+    assert front.headline == "No: even a single session does not get a whole CPU"
+    assert [fact.code for fact in front.facts if fact.name == MAIN_CAUSE] == ["steal"]
+    steal, shared = front.remedy.split("; against what sessions lose beside each other: ")
+    assert "dedicated host" in steal and "one session per core" in shared
+
+
+@pytest.mark.parametrize(("threads", "which"), [(2, "the second threads"), (4, "all threads beyond the first")])
+def test_what_more_than_two_threads_add_is_not_put_down_to_the_second(threads: int, which: str) -> None:
+    found = made(SimulatedHost(cores=2, threads=threads), range(1, 2 * threads + 1))
+    assert which in headline(found).remedy

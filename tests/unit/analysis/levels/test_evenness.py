@@ -35,10 +35,21 @@ def test_an_uneven_host_is_quoted_at_its_least_even_level() -> None:
 
 def test_levels_above_the_vcpus_do_not_count() -> None:
     _, _, even = found(
-        simulate(SimulatedHost("box", cores=4, threads=1, noise=0.002), (1, 2, 4, 5, 8), repeats=4, seed=1)
+        simulate(SimulatedHost("box", cores=4, threads=1, noise=0.002), (1, 2, 3, 4, 5, 8), repeats=4, seed=1)
     )
     assert (even.even, even.level <= 4) == (Answer.YES, True)
     assert even.interval is not None and 1 / 1.1 < even.interval.low <= even.value <= even.interval.high == 1
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_without_a_level_at_which_some_share_a_core_nothing_says_that_all_are_even(hidden: bool) -> None:
+    """At 16 sessions on 8 cores with two threads all share one, and are alike again."""
+    host = SimulatedHost(cores=8, threads=2, hidden_smt=hidden)
+    analysis, room, even = found(simulate(host, (1, 2, 4, 16), repeats=6, seed=1))
+    assert analysis.levels[-1].even is Answer.YES
+    assert even.even is Answer.UNDECIDED
+    assert hidden or room.even_up_to == 4
+    assert found(simulate(host, (1, 2, 4, 12, 16), repeats=6, seed=1))[2].even is Answer.NO
 
 
 def test_what_is_not_shown_is_undecided() -> None:

@@ -29,8 +29,8 @@ def of(*slowed: int, sessions: int = 2, vcpus: int = 8) -> Analysis:
 @pytest.mark.parametrize(
     ("slower", "slowest", "found"),
     [
-        ([[1.5, 1.5], []], [1.5, 1.0], RoundsApart(1, 2, 1.5)),
-        ([[1.5, 1.5], [], [1.4], []], [1.5, 1.1, 1.4, 1.0], RoundsApart(2, 1, 1.5)),
+        ([[1.5, 1.5], []], [1.5, 1.0], RoundsApart(1, 2, 1.5, 2)),
+        ([[1.5, 1.5], [], [1.4], []], [1.5, 1.1, 1.4, 1.0], RoundsApart(2, 1, 1.5, 2)),
         ([[1.5, 1.5], [1.5]], [1.5, 1.5], None),
         ([[], []], [1.0, 1.0], None),
         ([[1.12, 1.12], []], [1.12, 1.08], None),
@@ -59,6 +59,12 @@ def test_some_of_the_sessions_of_some_rounds() -> None:
         "at 4 sessions, in 3 of 6 rounds 2 of 4 have a slowdown of 1.50x, in the others none" in found.verdict.lower()
     )
     assert "more rounds may decide" in found.verdict
+
+
+def test_rounds_with_unlike_many_slow_sessions() -> None:
+    assert "in 2 of 6 rounds 2 to 4 of 4 have a slowdown of 1.50x, in the others none" in (
+        of(0, 4, 0, 2, 0, 0, sessions=4).verdict
+    )
 
 
 def test_what_is_slow_in_most_rounds_is_said_of_the_usual_one() -> None:
