@@ -398,6 +398,16 @@ def test_a_right_that_a_workload_needs_comes_with_its_grant(conninfo: str, admin
         admin("drop role plain")
 
 
+def test_a_role_that_may_only_read_is_told_which_workload_it_can_take(conninfo: str) -> None:
+    session = LibpqSession(0, dial(f"{conninfo}?options=-c%20default_transaction_read_only%3Don", 10.0))
+    try:
+        with pytest.raises(ServerError, match="has default_transaction_read_only: take a workload that makes nothing"):
+            session.prepare(workloads.load("postgresql", "arithmetic").work("tiny"))
+        session.prepare(workloads.load("postgresql", "cartesian").work("tiny"))
+    finally:
+        session.close()
+
+
 def test_what_an_ordinary_user_leaves_unchecked_comes_with_its_grants(
     conninfo: str, admin: Callable[..., object]
 ) -> None:
@@ -410,8 +420,12 @@ def test_what_an_ordinary_user_leaves_unchecked_comes_with_its_grants(
                 "whether sessions of other users are active": 'grant pg_read_all_stats to "Plain";',
                 "whether temporary files were written": 'grant set on parameter temp_file_limit to "Plain";',
             }
+            (told,) = [each for each in target.findings() if each.code == "not-checked"]
+            assert "whether sessions of other users are active" in told.seen
+            assert 'grant pg_read_all_stats to "Plain"; grant set on parameter' in told.remedy
             for statement in missing.values():
                 admin(statement)
+            assert "not-checked" not in {each.code for each in target.findings()}
             assert target.describe().not_checked == {}
             session = target.connect(0, 10.0)
             session.prepare(QUICK)
@@ -485,6 +499,26 @@ def test_what_is_no_server_or_wants_other_ssl_is_told(mode: str, answers: list[b
             dial(f"host=127.0.0.1 port={port} user=x dbname=x gssencmode=disable sslmode={mode}", 10.0)
         thread.join(PATIENCE_S)
     assert "\n" not in str(caught.value)
+
+
+def test_a_missing_root_certificate_is_told() -> None:
+    """libpq looks for it once the server has said that it speaks SSL."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(PATIENCE_S)
+        port = other.getsockname()[1]
+
+        def agree() -> None:
+            caller, _ = other.accept()
+            with caller:
+                caller.recv(100)
+                caller.sendall(b"S")
+                caller.recv(100)
+
+        thread = threading.Thread(target=agree, daemon=True)
+        thread.start()
+        with pytest.raises(ConnectError, match=r"name the file by \?sslrootcert=FILE"):
+            dial(f"host=127.0.0.1 port={port} user=x gssencmode=disable sslmode=verify-ca sslrootcert=/nope", 10.0)
+        thread.join(PATIENCE_S)
 
 
 def test_closed_port_is_told_with_what_to_look_at() -> None:

@@ -18,7 +18,7 @@ from dbcpu.cli._completion import offering
 from dbcpu.cli._place import Place
 from dbcpu.cli._text import Label
 from dbcpu.config.origins import ORIGINS
-from dbcpu.errors import URL_PASSWORD, did_you_mean
+from dbcpu.errors import did_you_mean, without_password
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -122,6 +122,7 @@ def confirm(question: str, yes: bool) -> None:
         click.confirm(question, abort=True, err=True)
     except click.Abort:
         if sys.stdin is None or not sys.stdin.isatty():
+            click.echo(err=True)  # the question has no line of its own otherwise
             raise click.UsageError("confirmation needed; give --yes if there is no terminal") from None
         raise
 
@@ -201,7 +202,7 @@ target_argument = click.argument("target", default="embedded", shell_complete=of
 
 
 def _warn_of_password(_: click.Context, __: click.Parameter, store: str | None) -> str | None:
-    if store and URL_PASSWORD.search(store):
+    if store and without_password(store) != store:
         click.echo(
             "dbcpu: the password in --store is visible in the process list until this command ends; give the URL in "
             "DBCPU_STORE, or keep the password in ~/.pgpass",

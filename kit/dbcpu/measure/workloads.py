@@ -106,9 +106,11 @@ def load(database: str, name: str) -> Workload:
     """Read one workload.
 
     Raises:
-        UnknownName: this database has no such workload; the message lists those it has.
+        UnknownName: there is no such kind of database, or it has no such workload; the message lists what there is.
         UsageError: the file's header lacks a key.
     """
+    if not registry.is_known("targets", database):
+        raise UnknownName("kind of database", database, registry.all_names("targets"))
     if name not in names(database):
         raise UnknownName(f"workload for {database}", name, names(database))
     file = file_name(database, name).rpartition("/")[2]

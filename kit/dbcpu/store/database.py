@@ -41,8 +41,9 @@ AT_ONCE = 8
 def open_store(url: str | None = None, *, create: bool = True) -> "Store":
     """The store at ``url`` (URL, or path of a SQLite file), else at DBCPU_STORE, else the user's own.
 
-    Only the user's own store gets its folder made. ``create=False``: a named file has to exist already; where nothing
-    can be written beside it (a full disk, a mount for reading, somebody else's folder) it can still be read.
+    Only the user's own store gets its folder made, and on a server the user has to be allowed to write.
+    ``create=False``: a named file has to exist already; where nothing can be written beside it (a full disk, a mount
+    for reading, somebody else's folder) it can still be read.
 
     Raises:
         StoreError: cannot be reached, written or understood; the sentence says which.
@@ -61,6 +62,8 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
             raise
         location = as_it_is(location)
         revision = upgrade.check(open_engine(location), location)
+    if create and location.path is None:
+        upgrade.check_writable(open_engine(location), location)
     return Store(location, revision)
 
 

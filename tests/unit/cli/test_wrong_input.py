@@ -279,9 +279,28 @@ def test_a_password_is_not_repeated(store: str, capsys: pytest.CaptureFixture[st
     assert "CRET" not in said
 
 
+def test_a_port_that_is_none_is_no_other_port(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """libpq takes its default for it: the logon went to a server that nobody had named."""
+    assert main(["doctor", "postgresql://me@127.0.0.1:0/x"]) == 2
+    assert "has port 0, which none is" in capsys.readouterr().err
+
+
+def test_an_unknown_kind_of_database_in_an_inventory_is_told(
+    store: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "fleet.csv").write_text("name,url\na,mysql://h/x\n")
+    assert main(["fleet", "run", str(tmp_path / "fleet.csv"), "--campaign", "c", "--dry-run"]) == 2
+    assert "a: no kind of database is called 'mysql'; there are: embedded" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("place", "warned"),
-    [("postgresql://me:hush@127.0.0.1:1/x", True), ("postgresql://me@127.0.0.1:1/x", False), ("my@runs.db", False)],
+    [
+        ("postgresql://me:hush@127.0.0.1:1/x", True),
+        ("postgresql://me@127.0.0.1:1/x?password=hush", True),
+        ("postgresql://me@127.0.0.1:1/x", False),
+        ("my@runs.db", False),
+    ],
 )
 def test_a_password_in_the_address_of_a_store_is_warned_of(
     store: str, capsys: pytest.CaptureFixture[str], place: str, warned: bool

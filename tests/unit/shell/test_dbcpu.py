@@ -101,6 +101,16 @@ def test_first_use_installs_and_later_ones_are_silent(clone: Clone) -> None:
     assert clone.installs() == 1
 
 
+def test_with_standard_error_closed_it_does_its_work(clone: Clone) -> None:
+    started = clone.folder / "shell" / "dbcpu"
+    for _ in range(2):  # with an installation, and without
+        done = subprocess.run(
+            ["/bin/sh", "-c", '"$0" list 2>&-', started], env=clone.environment, capture_output=True, text=True,
+            check=False, timeout=DEADLINE_S,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout.split()[-1]) == (0, "<list>")
+
+
 def test_the_exit_code_is_that_of_dbcpu(clone: Clone) -> None:
     assert clone.run(FAKE_EXIT="130")[0] == 130
 

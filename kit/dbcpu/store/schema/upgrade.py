@@ -13,6 +13,7 @@ from sqlalchemy import (
     PrimaryKeyConstraint,
     String,
     Table,
+    false,
     func,
     insert,
     inspect,
@@ -23,7 +24,7 @@ from dbcpu.config.drafts import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
 from dbcpu.store.engine import Location, schema_of, translated_errors
-from dbcpu.store.schema.tables import metadata
+from dbcpu.store.schema.tables import metadata, run
 from dbcpu.store.sidecars import NotWritable
 
 MAY_NOT = (
@@ -68,6 +69,13 @@ def check(engine: Engine, location: Location) -> str:
         )
     upgrade(engine, location)
     return schema.HEAD
+
+
+def check_writable(engine: Engine, location: Location) -> None:
+    """See that the user may add runs, before anything is measured for them: by adding none. Raises StoreError."""
+    none = insert(run).from_select(run.columns.keys(), select(run).where(false()))
+    with translated_errors(location), engine.begin() as connection:
+        connection.execute(none)
 
 
 def upgrade(engine: Engine, location: Location) -> tuple[str | None, Path | None]:

@@ -26,6 +26,8 @@ _HINTS = {
     "password authentication failed": "see docs/configuration.md for where passwords are looked for",
     "no password supplied": "name one by password_env or password_file in dbcpu.toml, or in ~/.pgpass",
     "no pg_hba.conf entry": "the server's pg_hba.conf has to allow this user from this address",
+    "root certificate file": "name the file by ?sslrootcert=FILE, or take sslmode=require, which encrypts and does not "
+    "check who answers",
     "does not exist": "give user and database: postgresql://USER@HOST/DATABASE",
     "received invalid response to SSL negotiation": "another program answers on that port; give the server's",
     "expected authentication request from server": "another program answers on that port; give the server's",
@@ -250,12 +252,17 @@ def _result(connection: pq.abc.PGconn) -> pq.abc.PGresult:
         raise ServerError(one_line(last.get_error_message() if last else str(error))) from None
     if last is None or last.status not in OK:
         said = one_line(last.get_error_message() if last else connection.get_error_message())
-        raise ServerError(said + _grant(connection, said))
+        raise ServerError(said + _remedy(connection, said))
     return last
 
 
-def _grant(connection: pq.abc.PGconn, said: str) -> str:
-    """What gives a right that workloads need and a database may have revoked; '' for any other refusal."""
+def _remedy(connection: pq.abc.PGconn, said: str) -> str:
+    """What lets a workload make what it needs, where the server refuses that; '' for any other refusal."""
+    if "in a read-only transaction" in said:
+        return (
+            "; the server is a standby, or this user or database has default_transaction_read_only: take a workload "
+            "that makes nothing, such as cartesian"
+        )
     if "permission denied to create temporary tables" not in said:
         return ""
     database, user = ((name or b"").decode().replace('"', '""') for name in (connection.db, connection.user))

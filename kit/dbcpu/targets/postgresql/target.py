@@ -150,6 +150,10 @@ class LibpqTarget:
             found.append(noted("database-busy", f"{plural(busy, 'other session')} executing statements"))
         if single(control, "select pg_is_in_recovery()") == "t":
             found.append(noted("standby", "the server is a standby"))
+        if unchecked := self._unchecked():
+            seen = f"not visible to the database user: {'; '.join(unchecked)}"
+            grants = dict.fromkeys(each.rstrip("; ") for each in unchecked.values())
+            found.append(noted("not-checked", seen, grants="; ".join(grants)))
         return tuple(found)
 
     def take_turn(self) -> str | None:
