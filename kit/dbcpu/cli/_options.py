@@ -19,6 +19,7 @@ from dbcpu.cli._place import Place
 from dbcpu.cli._text import Label
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import URL_PASSWORD, did_you_mean
+from dbcpu.formatting import as_whole_number
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -84,9 +85,10 @@ class SessionsPerCpu(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         parts = ("1,2,4,8" if value == "auto" else str(value)).split(",")
-        if not all(part.isdecimal() and len(part) < 5 and 1 <= int(part) <= self.MAX for part in parts):
+        numbers = [as_whole_number(part, 1, self.MAX) for part in parts]
+        if None in numbers:
             self.fail(f"{value!r} is no number from 1 to {self.MAX}; give 2, 1,2,4 or auto", param, ctx)
-        return tuple(sorted({int(part) for part in parts}))
+        return tuple(sorted({number for number in numbers if number is not None}))
 
 
 class Number(click.FloatRange):

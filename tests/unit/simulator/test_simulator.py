@@ -449,6 +449,8 @@ def test_bound_to_the_node_of_its_memory_the_box_of_the_numa_article_does_more()
         ("node", "no variant of a simulated host is called 'node'"),
         ("one_per_core:1", "is called 'one_per_core:1'"),
         ("node:1", "node:1 is none of the memory nodes of c4.4xlarge: 0 to 0"),
+        ("ncpus:000000001" + "9" * 5000, "ncpus:000000001" + "9" * 31 + " is no number from 1 to 16"),
+        ("ncpus:0000000019", "ncpus:0000000019 is no number from 1 to 16"),
         ("ncpus:17", "ncpus:17 is no number from 1 to 16"),
         ("cpus:16", "has the CPUs 0 to 15"),
     ],
