@@ -121,16 +121,16 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def short_ranges(numbers: Iterable[int]) -> str:
-    """The same, told by their ends where that would be long: ``2-512 by 2``, or ``1,3,8... (100)``."""
+def short_ranges(numbers: Iterable[int], longest: int = LONGEST_LIST) -> str:
+    """The same, told by their ends where that has over ``longest`` letters: ``2-512 by 2``, or ``1,3,8... (100)``."""
     ordered = sorted(set(numbers))
     text = ranges(ordered)
-    if len(text) <= LONGEST_LIST:
+    if len(text) <= longest:
         return text
     steps = {later - earlier for earlier, later in pairwise(ordered)}
     if len(steps) == 1:
         return f"{ordered[0]}-{ordered[-1]} by {steps.pop()}"
-    return f"{text[:LONGEST_LIST].rpartition(',')[0]}... ({len(ordered)})"
+    return f"{text[:longest].rpartition(',')[0]}... ({len(ordered)})"
 
 
 def plural(amount: float, noun: str) -> str:
