@@ -85,18 +85,16 @@ class SessionsPerCpu(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         parts = ("1,2,4,8" if value == "auto" else str(value)).split(",")
-        numbers = [as_whole_number(part, 1, self.MAX) for part in parts]
-        if None in numbers:
+        if None in (numbers := {as_whole_number(part, 1, self.MAX) for part in parts}):
             self.fail(f"{value!r} is no number from 1 to {self.MAX}; give 2, 1,2,4 or auto", param, ctx)
-        return tuple(sorted({number for number in numbers if number is not None}))
+        return tuple(sorted(filter(None, numbers)))
 
 
 class Number(click.FloatRange):
     """As ``click.FloatRange``, and NaN is no number: it is beyond no limit, and would switch off what it limits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
+        if math.isnan(number := super().convert(value, param, ctx)):
             self.fail(f"{value!r} is not a number", param, ctx)
         return number
 

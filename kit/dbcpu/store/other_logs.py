@@ -84,7 +84,7 @@ def _seconds(text: str) -> float | None:
 def _damaged(name: str, found: re.Match[str], what: str) -> RecordFormatError:
     line = found.string.count("\n", 0, found.start(1)) + 1
     return RecordFormatError(
-        f"{name}, line {line}: {what}; the log is damaged there: mend the line, or run that step again"
+        f"{name}, line {line}: {what}; the log is damaged there: correct the line, or run that step again"
     )
 
 
