@@ -53,6 +53,7 @@ __all__ = [
 LevelsPer = Literal["session", "core", "vcpu"]
 STATUSES = ("complete", "running", "interrupted", "failed")
 DAY_S = 86_400
+_LEVELS = "numbers of sessions, or a text such as '1-8,16'"
 
 
 def explain(record: RunRecord) -> Analysis:
@@ -218,7 +219,9 @@ def simulate(
         UsageError: an unknown name, a number that makes no sense, or not of the type that is asked for.
     """
     _check("host", host, str | SimulatedHost, "the name of a preset, or a SimulatedHost")
-    _check("levels", levels, str | Sequence, "numbers of sessions, or a text such as '1-8,16'")
+    _check("levels", levels, str | Sequence, _LEVELS)
+    if isinstance(levels, bytes | bytearray | memoryview):  # sequences of numbers, too, which nobody means
+        raise UsageError(f"levels is of the type {type(levels).__name__}; give {_LEVELS}")
     _check("size", size, str, "tiny, short, medium or long")
     _check("label", label, str, "a text")
     _check("changes", changes, Mapping | None, "a dict, such as {'steal': 0.1}")
@@ -226,7 +229,8 @@ def simulate(
         raise UsageError("executions and for_s contradict each other; give one of them")
     if executions is not None:
         _check_whole("executions", executions, 1)
-    if for_s is not None and not (isinstance(for_s, int | float) and 0 < for_s <= DAY_S):
+    is_number = isinstance(for_s, int | float) and not isinstance(for_s, bool)
+    if for_s is not None and not (is_number and 0 < for_s <= DAY_S):
         raise UsageError(
             f"for_s is {for_s!r}; give a number of seconds above 0, at most {DAY_S}: every one is simulated"
         )

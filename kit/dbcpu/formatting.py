@@ -1,17 +1,22 @@
-"""How numbers, times, lists and foreign text are written, so that every sentence and every format agrees."""
+"""How numbers, times, lists and foreign text are written, and read back, so that every sentence and format agrees."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbcpu.errors import without_password
-from dbcpu.record import WorkloadInfo
+
+if TYPE_CHECKING:
+    from dbcpu.record import WorkloadInfo  # who reads options needs no record
 
 UNKNOWN = "-"
 LONGEST_LIST = 60
 """Letters of a list of CPUs or levels within a sentence."""
+MOST_DIGITS = 19
+MOST = 2**63 - 1
+"""What a signed number of 64 bits holds: a column of a store, a counter of the kernel."""
 
 
 def seconds(value: float | None) -> str:
@@ -42,6 +47,16 @@ def moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def as_whole_number(text: str, least: int = 0, most: int = MOST) -> int | None:
+    """A number from ``least`` to ``most``, as 1 to 19 digits of ASCII; None for any other text, a sign included.
+
+    ``int`` takes digits of every script, and refuses more than 4300 of them in words of its own.
+    """
+    if not (len(text) <= MOST_DIGITS and text.isascii() and text.isdecimal()):
+        return None
+    return found if least <= (found := int(text)) <= most else None
 
 
 def gibibytes(size_bytes: float) -> str:
@@ -106,16 +121,16 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def short_ranges(numbers: Iterable[int]) -> str:
-    """The same, told by their ends where that would be long: ``2-512 by 2``, or ``1,3,8... (100)``."""
+def short_ranges(numbers: Iterable[int], longest: int = LONGEST_LIST) -> str:
+    """The same, told by their ends where that has over ``longest`` letters: ``2-512 by 2``, or ``1,3,8... (100)``."""
     ordered = sorted(set(numbers))
     text = ranges(ordered)
-    if len(text) <= LONGEST_LIST:
+    if len(text) <= longest:
         return text
     steps = {later - earlier for earlier, later in pairwise(ordered)}
     if len(steps) == 1:
         return f"{ordered[0]}-{ordered[-1]} by {steps.pop()}"
-    return f"{text[:LONGEST_LIST].rpartition(',')[0]}... ({len(ordered)})"
+    return f"{text[:longest].rpartition(',')[0]}... ({len(ordered)})"
 
 
 def plural(amount: float, noun: str) -> str:
@@ -135,7 +150,7 @@ def over_connections(connections: int, *, one_at_a_time: bool) -> str:
     return f"over {plural(connections, 'TCP connection')}{each}"
 
 
-def work_words(work: WorkloadInfo) -> str:
+def work_words(work: "WorkloadInfo") -> str:
     """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known."""
     if work.n is None:
         return work.name

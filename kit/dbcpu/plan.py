@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import as_whole_number
 
 if TYPE_CHECKING:
     from dbcpu.record import Header, Round  # `dbcpu --help` needs no record
@@ -57,22 +58,18 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None, option: str = 
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
-        if not (_is_number(low) and (_is_number(high) if dash else True)):
+        first = as_whole_number(low)
+        last = as_whole_number(high) if dash else first
+        if first is None or last is None:
             raise UsageError(
                 f"{option} {text[:80]!r}: {part[:40]!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few"
             )
-        first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
                 f"{option} {text!r}: {part!r} is not a range within 1 to {MAX_SESSIONS}; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))
-
-
-def _is_number(text: str) -> bool:
-    """Python refuses to read thousands of digits, in words of its own."""
-    return text.isdecimal() and len(text) < 10
 
 
 def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:

@@ -117,6 +117,13 @@ def read_lines(box: Sandbox, given: tuple[str, str | None]) -> None:
 
 _RUNS = ("# label: a magazine\n# cpus: 8\n# cores: 4\nn,repeat,session,seconds\n1,1,1,10.1\n2,1,1,10.2\n2,1,2,10.4\n",
          "# unit: loops/s\nn;repeat;rate\n1;1;100,5\n2;1;190\n1;2;101\n4;1;300\n")  # fmt: skip
+_LOGS = (
+    "# sessions: 1,2,4\nTM,EXEC,LIOS,CPUSECS,ELAPSECS,CPU_WAIT_SECS\n"
+    "12/11/12 08:41:47,609,178422501,597.76,598.82,1.06\n"
+    "12/11/12 08:51:48,1197,343892161,1191.77,1193.34,1.57\n12/11/12 09:11:54,2431,647484970,2347.19,2350.65,3.47\n",
+    "Running 1 parallel gzip\n2147483648 bytes (2.1 GB) copied, 15.7105 s, 137 MB/s\nRunning 2 parallel gzip\n"
+    "2147483648 bytes (2.1 GB) copied, 15.9782 s, 134 MB/s\n2147483648 bytes (2.1 GB) copied, 16,0045 s, 134 MB/s\n",
+)
 _PUBLISHED = (
     "# source: a magazine\nlabel,configuration,n,cpus,metric,value\nBox A,default,10,16,TPS,261\n"
     "Box A,node 0,10,8,TPS,1619\nBox B,default,20,16,TPS,300\nBox B,default,10,16,seconds,3.5\n"
@@ -132,6 +139,14 @@ def csv_files(draw: Any) -> tuple[str, list[str], list[str]]:
     facts = draw(st.sampled_from([[], ["--cpus", "4"], ["--cores", "3"], ["--date", draw(TEXTS)]]))
     text = mutated_lines(draw, draw(st.sampled_from(_RUNS)), ",;:")
     return text, ["import", "x.csv", *facts], draw(st.sampled_from([["show", "last"], ["show", "last", "--json"]]))
+
+
+@st.composite
+def other_logs(draw: Any) -> tuple[str, list[str], list[str]]:
+    """A log of a well-known test by other people, and as ``csv_files``."""
+    text = mutated_lines(draw, draw(st.sampled_from(_LOGS)), " ,")
+    first = draw(st.sampled_from([["import", "x.csv"], ["compare", "x.csv", "x.csv"], ["show", "x.csv"]]))
+    return text, first, ["show", "last"] if first[0] == "import" else []
 
 
 def read_csv(box: Sandbox, given: tuple[str, list[str], list[str]]) -> None:

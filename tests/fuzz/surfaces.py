@@ -24,6 +24,7 @@ SURFACES: dict[str, Surface] = {
     "records": Surface(from_files.records(), from_files.read_record, 100),
     "line files": Surface(from_files.line_files(), from_files.read_lines, 100),
     "CSV": Surface(from_files.csv_files(), from_files.read_csv, 150),
+    "logs of others": Surface(from_files.other_logs(), from_files.read_csv, 100),
     "journals": Surface(from_hosts.journals(), from_hosts.restore_journals, 200),
     "hosts": Surface(from_hosts.hosts(), from_hosts.read_host_tree, 150),
     "ssh": Surface(from_hosts.ssh_answers(), from_hosts.ask_over_ssh, 300),

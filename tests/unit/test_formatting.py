@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.formatting import bare, count, decimal_s, percent, plural, ranges, rate, short_ranges
+from dbcpu.formatting import as_whole_number, bare, count, decimal_s, percent, plural, ranges, rate, short_ranges
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,27 @@ def test_a_long_list_is_told_by_its_ends(numbers: list[int], text: str) -> None:
 
 def test_a_short_list_is_told_in_full() -> None:
     assert short_ranges([1, 3, 5]) == ranges([1, 3, 5]) == "1,3,5"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("8", 8), ("0000000000000000008", 8), ("9223372036854775807", 2**63 - 1)],
+)
+def test_a_whole_number_is_read(text: str, number: int) -> None:
+    assert as_whole_number(text) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " 8", "8\n", "+8", "-8", "8.0", "1_000", "eight", "\N{FULLWIDTH DIGIT EIGHT}", "\N{SUPERSCRIPT TWO}",
+     "\N{ARABIC-INDIC DIGIT ONE}", "9223372036854775808", "00000000000000000008", "1" * 5000],
+)  # fmt: skip
+def test_any_other_text_is_no_whole_number(text: str) -> None:
+    assert as_whole_number(text) is None
+
+
+def test_a_whole_number_beyond_its_limits_is_none() -> None:
+    assert [as_whole_number(text, 2, 10) for text in ("1", "2", "10", "11")] == [None, 2, 10, None]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from dbcpu.cli._place import Place
 from dbcpu.cli._text import Label
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean, without_password
+from dbcpu.formatting import as_whole_number
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -84,17 +85,16 @@ class SessionsPerCpu(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         parts = ("1,2,4,8" if value == "auto" else str(value)).split(",")
-        if not all(part.isdecimal() and len(part) < 5 and 1 <= int(part) <= self.MAX for part in parts):
+        if None in (numbers := {as_whole_number(part, 1, self.MAX) for part in parts}):
             self.fail(f"{value!r} is no number from 1 to {self.MAX}; give 2, 1,2,4 or auto", param, ctx)
-        return tuple(sorted({int(part) for part in parts}))
+        return tuple(sorted(filter(None, numbers)))
 
 
 class Number(click.FloatRange):
     """As ``click.FloatRange``, and NaN is no number: it is beyond no limit, and would switch off what it limits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
+        if math.isnan(number := super().convert(value, param, ctx)):
             self.fail(f"{value!r} is not a number", param, ctx)
         return number
 

@@ -150,7 +150,7 @@ def _tables(file: Path, text: str) -> dict[str, object]:
             return inventory_forms.ansible(text, str(file))
         case ".csv":
             return inventory_forms.csv_table(text, str(file))
-    return inventory_forms.ssh_names(text)
+    return inventory_forms.ssh_names(text, str(file))
 
 
 def _toml(file: Path, text: str) -> dict[str, Any]:

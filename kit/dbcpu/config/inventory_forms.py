@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ ADDRESS = "{host}"
 """The key of a table with the address that stands for it in a URL; no user can write it."""
 OWN = ("url", "host", "password_env", "password_file", "group", "from", "program")
 _MARK = "dbcpu_"
+_HOST = re.compile(r"\s*host(?:\s*=|\s)", re.IGNORECASE)
+_SSH_PIECE = re.compile(r"""\\[\\"' ]|.""")
 _NO_TAG = ("all", "ungrouped", "_meta")
 
 
@@ -96,9 +99,42 @@ def csv_table(text: str, where: str) -> dict[str, object]:
     return made
 
 
-def ssh_names(text: str) -> dict[str, object]:
-    """The names after ``Host`` without a pattern, to be reached by ssh; ``HostName`` is read by ssh alone."""
-    words = (line.replace("=", " ", 1).split() for line in text.splitlines())
-    names = [name.strip('"') for found in words if found and found[0].lower() == "host" for name in found[1:]]
-    plain = (name for name in names if name and not set(name) & set("*?!#"))
+def ssh_names(text: str, where: str) -> dict[str, object]:
+    """The names after ``Host`` without a pattern, to be reached by ssh; ``HostName`` is read by ssh alone.
+
+    A name with a blank or a quote in it is none: ssh takes no such host.
+
+    Raises:
+        UsageError: quotes are not closed, for which ssh refuses the whole file.
+    """
+    names: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if host := _HOST.match(line):
+            names += _ssh_words(line[host.end() :], f"{where}, line {number}")
+    plain = (name for name in names if name and not set(name) & set("*?!# \t\"'"))
     return {name: {"host": f"ssh:{name}"} for name in plain}
+
+
+def _ssh_words(text: str, where: str) -> list[str]:
+    """As OpenSSH takes a line apart: # begins a comment where a word would begin, but not in quotes or within a word.
+
+    Source: ssh_config(5), argv_split() of OpenSSH's misc.c. Raises UsageError.
+    """
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    for piece in _SSH_PIECE.findall(text):
+        if quote and piece == quote:
+            quote = ""
+        elif not quote and piece in ("'", '"'):
+            quote, word = piece, word or ""
+        elif not quote and piece.isspace():
+            words += [] if word is None else [word]
+            word = None
+        elif word is None and piece == "#":
+            break
+        else:
+            word = (word or "") + piece[-1]
+    if quote:
+        raise UsageError(f"{where}: a quote is not closed, and ssh refuses a file with such a line; close it")
+    return words if word is None else [*words, word]

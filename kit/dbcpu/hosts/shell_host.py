@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Self
 
 from dbcpu.errors import HostError
+from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.base import Finished, HostPoll, Reading
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.transport import Transport
@@ -49,8 +50,10 @@ class ShellHost:
         match list(words):
             case ["none", why, *_] if why in _LACKS:
                 raise HostError(f"the server processes of {self.name} cannot be watched: {_LACKS[why]}")
-            case [_, pid, parent, ticks] if all(map(_is_number, (pid, parent, ticks))) and int(ticks) > 0:
-                return int(pid), int(parent), int(ticks)
+            case [_, *numbers] if len(numbers) == 3:
+                pid, parent, ticks = map(as_whole_number, numbers)
+                if pid is not None and parent is not None and ticks:
+                    return pid, parent, ticks
         raise self._nonsense(" ".join(words))
 
     def _nonsense(self, answer: str) -> HostError:
@@ -154,9 +157,8 @@ class ShellHost:
         lines = _texts(self._connection.ask(["x", marked], timeout_s))
         parts = {mark: [line[1:] + "\n" for line in lines if line[:1] == mark] for mark in "soe"}
         ended = parts["s"][0].strip() if parts["s"] else "127"
-        if not _is_number(ended):
+        if (code := as_whole_number(ended)) is None:
             raise self._nonsense(ended)
-        code = int(ended)
         return Finished(code, "".join(parts["o"]), "".join(parts["e"]))
 
     def _files(self, verb: str, arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -190,10 +192,6 @@ def _portions(paths: Sequence[str], extra: int) -> Iterator[Sequence[str]]:
         yield part
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19
-
-
 def _clock_s(text: str) -> float:
     """Raises ValueError for what is no time since a start."""
     seconds = float(text)
@@ -207,6 +205,13 @@ def _reading(line: str) -> Reading | None:
     if line == "-":
         return None
     state, cpu, start, run, delay = line.split()
-    if not all(map(_is_number, (cpu, start))) or (run != "-" and not all(map(_is_number, (run, delay)))):
+    if run == "-":
+        return Reading(state, _counted(cpu), _counted(start), None, None)
+    return Reading(state, *map(_counted, (cpu, start, run, delay)))
+
+
+def _counted(text: str) -> int:
+    """Raises ValueError."""
+    if (found := as_whole_number(text)) is None:
         raise ValueError
-    return Reading(state, int(cpu), int(start), *((int(run), int(delay)) if run != "-" else (None, None)))
+    return found

@@ -119,6 +119,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
                 ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
                 ("yield", self.smt_yield, f"{MIN_YIELD} to 1", MIN_YIELD <= self.smt_yield <= 1),
                 ("steal", self.steal, "0 to 0.9", 0 <= self.steal <= 0.9),
+                ("steal above", self.steal_above, f"0 to {MAX_CPUS} CPUs", 0 <= self.steal_above <= MAX_CPUS),
                 ("irq", self.irq, "0 to 0.9", 0 <= self.irq <= 0.9),
                 (
                     "quota",
@@ -136,6 +137,12 @@ class SimulatedHost(Struct, frozen=True, dict=True):
                 ),
                 ("remote slowdown", self.remote_slowdown, "0 to 0.9", 0 <= self.remote_slowdown <= 0.9),
                 ("memory node", self.memory_node or 0, "a node", 0 <= (self.memory_node or 0) < self.nodes),
+                (
+                    "held",
+                    ",".join(map(str, self.held[:8])),
+                    f"some of the online CPUs, 0 to {len(self.online) - 1}" if counts else "",
+                    not counts or all(0 <= cpu < len(self.online) for cpu in self.held),
+                ),
                 ("all_slow", self.all_slow, "0 to 0.9", 0 <= self.all_slow <= 0.9),
                 ("neighbour", self.noisy_neighbour, "0 to 1", 0 <= self.noisy_neighbour <= 1),
                 (
@@ -150,11 +157,12 @@ class SimulatedHost(Struct, frozen=True, dict=True):
                 ("toggle form", self.toggle_form, f"one of {', '.join(FORMS)}", self.toggle_form in FORMS),
                 ("pace exponent", self.pace_exponent, "0.2 to 1.5", 0.2 <= self.pace_exponent <= 1.5),
                 ("pace", self.pace_hz or 0.0, "0 to 25 Hz", 0 <= (self.pace_hz or 0.0) <= 25),
-                ("rebalance", self.rebalance_s, "at least 0.001 s", self.rebalance_s >= 0.001),
+                ("rebalance", self.rebalance_s, "0.01 to 60 s", 0.01 <= self.rebalance_s <= 60),
                 ("waits", self.waits, "0 to 0.95", 0 <= self.waits <= 0.95),
                 ("wait", self.wait_s, "0.001 to 10 s", 0.001 <= self.wait_s <= 10),
                 ("noise", self.noise, "0 to 0.2", 0 <= self.noise <= 0.2),
-                ("mrows_per_s", self.mrows_per_s, "above 0", self.mrows_per_s > 0),
+                ("mrows_per_s", self.mrows_per_s, "0.001 to 100000", 0.001 <= self.mrows_per_s <= 100_000),
+                ("nominal_mhz", self.nominal_mhz, "100 to 10000", 100 <= self.nominal_mhz <= 10_000),
             )
             if not fine
         ]

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.topology import parse_cpu_list, usable_cores, usable_vcpus
 from dbcpu.plan import parse_levels
 from dbcpu.record import BASELINE, RunRecord
@@ -144,6 +145,7 @@ def _experiment(host: SimulatedHost, sessions: str, wanted: Experiment, given: R
             "--together has the sessions of each database itself, as in --together 4:8; leave --sessions out"
         )
     parts = (wanted.together or "").split(":")
-    if not all(part.isdecimal() and len(part) < 6 and int(part) for part in parts):
+    sides = [found for part in parts if (found := as_whole_number(part, 1, 99_999)) is not None]
+    if len(sides) < len(parts):
         raise UsageError(f"--together {(wanted.together or '')[:40]!r} is not the sessions of each database, as in 4:8")
-    return simulate_together(host, [int(part) for part in parts], [parse_cpu_list(each) for each in wanted.cpus], given)
+    return simulate_together(host, sides, [parse_cpu_list(each) for each in wanted.cpus], given)

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.plan import AA
 from dbcpu.record import BASELINE
@@ -44,9 +45,9 @@ def _cpus(host: SimulatedHost, argument: str) -> SimulatedHost:
 
 def _ncpus(host: SimulatedHost, argument: str) -> SimulatedHost:
     """One of each core first, as CPUs of a simulated host are numbered; where siblings are hidden, one by one."""
-    if not argument.isdecimal() or not 1 <= int(argument[:9]) <= len(host.online):
+    if (amount := as_whole_number(argument, 1, len(host.online))) is None:
         raise UsageError(f"ncpus:{argument[:40]} is no number from 1 to {len(host.online)}, the CPUs of {host.name}")
-    return _held(host, range(int(argument)))
+    return _held(host, range(amount))
 
 
 def _node(host: SimulatedHost, argument: str) -> SimulatedHost:
@@ -62,11 +63,11 @@ def _memory(host: SimulatedHost, argument: str) -> SimulatedHost:
     """All memory on one node, or from all nodes in turn; the CPUs stay as they are."""
     if argument == "interleave":
         return replace(host, interleaved=True, memory_node=None)
-    if not argument.isdecimal() or int(argument[:9]) >= host.nodes:
+    if (node := as_whole_number(argument, most=host.nodes - 1)) is None:
         raise UsageError(
             f"memory:{argument[:40]} is neither interleave nor a memory node of {host.name}: 0 to {host.nodes - 1}"
         )
-    return replace(host, memory_node=int(argument))
+    return replace(host, memory_node=node)
 
 
 def _held(host: SimulatedHost, cpus: Iterable[int]) -> SimulatedHost:

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError, UsageError, did_you_mean
-from dbcpu.formatting import listed, moment, plain
+from dbcpu.formatting import as_whole_number, listed, moment, plain
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     BASELINE,
@@ -180,14 +180,10 @@ def _facts(remarks: Iterable[str], name: str) -> RunFacts:
     return RunFacts(**texts, **counts, others=others)  # type: ignore[arg-type]
 
 
-def _is_count(text: str, most: int) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= most
-
-
 def _count(text: str, key: str, name: str) -> int:
-    if not _is_count(text, MAX_CPUS):
+    if (found := as_whole_number(text, 1, MAX_CPUS)) is None:
         raise UsageError(f"{name}: {key} {text[:_SHOWN]!r} is not a whole number from 1 to {MAX_CPUS}")
-    return int(text)
+    return found
 
 
 def _merged(file: RunFacts, given: RunFacts, name: str) -> RunFacts:
@@ -245,7 +241,7 @@ def _table(text: str, name: str) -> _Table:
 def _row(cells: Mapping[str, str], column: str, delimiter: str, where: str, line: int) -> _Row:
     """Raises RecordFormatError naming the line."""
     n, text = cells.get("n", "").strip(), cells.get(column, "").strip()
-    if not _is_count(n, MAX_SESSIONS):
+    if (sessions := as_whole_number(n, 1, MAX_SESSIONS)) is None:
         raise RecordFormatError(f"{where}: n {n[:_SHOWN]!r} is not a whole number from 1 to {MAX_SESSIONS}")
     try:
         value = float(text if delimiter == "," else text.replace(",", "."))
@@ -255,7 +251,7 @@ def _row(cells: Mapping[str, str], column: str, delimiter: str, where: str, line
         raise RecordFormatError(
             f"{where}: {column} {text[:_SHOWN]!r} is not a number from {MIN_VALUE:g} to {MAX_VALUE:g}"
         )
-    return _Row(line, int(n), cells.get("repeat", "").strip(), cells.get("session", "").strip(), value)
+    return _Row(line, sessions, cells.get("repeat", "").strip(), cells.get("session", "").strip(), value)
 
 
 def _check_whole(rows: Sequence[_Row], column: str, name: str) -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.formatting import seconds
+from dbcpu.formatting import MOST, as_whole_number, seconds
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import MAX_CPUS
 
@@ -22,7 +22,6 @@ _COUNTED = ("db_cpu_s", "db_time_s")
 MAX_BYTES = 64 * 1024**2
 MAX_SIBLINGS = 1_000_000
 """Of all CPUs together."""
-_MOST = 2**63 - 1
 DEFAULT_TICKS_PER_S = "100"
 TICK_KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "ticks", "end")
@@ -275,10 +274,9 @@ def _workload(values: dict[str, str]) -> dict[str, str]:
     return {**values, **{name: values[name] for name in ("name", "size", "answer")}}
 
 
-def _whole(text: str, least: int = 0, most: int = _MOST) -> int:
+def _whole(text: str, least: int = 0, most: int = MOST) -> int:
     """Raises ValueError."""
-    number = int(text) if len(text) < 20 and text.isascii() and text.isdecimal() else -1
-    if not least <= number <= most:
+    if (number := as_whole_number(text, least, most)) is None:
         raise ValueError(f"{text[:40]!r} is not a whole number from {least} to {most}")
     return number
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.plan import parse_levels
+from dbcpu.formatting import as_whole_number
+from dbcpu.plan import MAX_SESSIONS, parse_levels
 
 _TOOLKIT = re.compile(r"^\s*TM\s*,\s*EXEC\s*,\s*LIOS\s*,\s*CPUSECS\s*,\s*ELAPSECS\b", re.MULTILINE)
 _STEP = re.compile(r"^\s*\d\d/\d\d/\d\d [\d:]{8}\s*,\s*(\d+)\s*,\s*\d+\s*,\s*[\d.]+\s*,\s*([\d.]+)\s*,", re.MULTILINE)
@@ -18,6 +19,12 @@ _SESSIONS = re.compile(r"^#\s*sessions\s*:\s*(.+?)\s*$", re.MULTILINE)
 _REMARK = re.compile(r"^#(?!\s*sessions\s*:).*$", re.MULTILINE)
 _GZIP = re.compile(r"^\s*Running (\d+) parallel gzip\s*$", re.MULTILINE)
 _COPIED = re.compile(r"(\d+) bytes\b.*\bcopied, ([\d.,]+) s\b")
+
+MAX_S = 1e9
+"""Thirty years."""
+_SHOWN = 40
+"""Letters of a text from the file within a message."""
+_NO_TIME = f"no time from 0 to {MAX_S:g} s"
 
 
 def as_csv(text: str, name: str) -> str | None:
@@ -33,7 +40,7 @@ def as_csv(text: str, name: str) -> str | None:
 
 def _of_toolkit(text: str, name: str) -> str:
     """A rate per step: so many sessions at once, each of which needs ELAPSECS / EXEC for an execution."""
-    steps = _STEP.findall(text)
+    steps = list(_STEP.finditer(text))
     said = _SESSIONS.search(text)
     if said is None:
         raise RecordFormatError(
@@ -48,11 +55,37 @@ def _of_toolkit(text: str, name: str) -> str:
         raise RecordFormatError(
             f"{name} has {len(steps)} steps of cputoolkit, and # sessions names {len(levels)}: {said[1]}"
         )
-    if empty := [n for n, (executions, s) in zip(levels, steps, strict=True) if not int(executions) or not float(s)]:
-        raise RecordFormatError(f"{name}: the step of {empty[0]} sessions has no execution that ended")
-    rows = [f"{n},{n * int(count) / float(s):.9g}" for n, (count, s) in zip(levels, steps, strict=True)]
+    rows = [f"{n},{_rate(n, step, name)}" for n, step in zip(levels, steps, strict=True)]
     facts = ("# kind: oracle", "# workload: cputoolkit", "# unit: executions/s")
     return _csv(text, facts, "n,rate", rows)
+
+
+def _rate(n: int, step: re.Match[str], name: str) -> str:
+    """Executions per second of ``n`` sessions. Raises RecordFormatError."""
+    executions, elapsed_s = as_whole_number(step[1]), _seconds(step[2])
+    if executions is None:
+        raise _damaged(name, step, f"EXEC {step[1][:_SHOWN]!r} is no number of executions")
+    if elapsed_s is None:
+        raise _damaged(name, step, f"ELAPSECS {step[2][:_SHOWN]!r} is {_NO_TIME}")
+    if not executions or not elapsed_s:
+        raise RecordFormatError(f"{name}: the step of {n} sessions has no execution that ended")
+    return f"{n * executions / elapsed_s:.9g}"
+
+
+def _seconds(text: str) -> float | None:
+    """From 0 to ``MAX_S``; None for any other text."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if 0 <= found <= MAX_S else None
+
+
+def _damaged(name: str, found: re.Match[str], what: str) -> RecordFormatError:
+    line = found.string.count("\n", 0, found.start(1)) + 1
+    return RecordFormatError(
+        f"{name}, line {line}: {what}; the log is damaged there: correct the line, or run that step again"
+    )
 
 
 def _of_gzip(text: str, name: str) -> str:
@@ -60,26 +93,36 @@ def _of_gzip(text: str, name: str) -> str:
     rows: list[str] = []
     repeats: dict[int, int] = {}
     copied: set[str] = set()
-    for number, block in _blocks(text):
-        times = _COPIED.findall(block)
+    for begin, end in _blocks(text):
+        number = as_whole_number(begin[1], 1, MAX_SESSIONS)
+        if number is None:
+            what = f"{begin[1][:_SHOWN]!r} is no number of processes from 1 to {MAX_SESSIONS}"
+            raise _damaged(name, begin, what)
+        lines = list(_COPIED.finditer(text, begin.end(), end))
+        times = [_time(line, name) for line in lines]
         if len(times) != number:
             raise RecordFormatError(f"{name}: {number} processes were started and {len(times)} lines say `copied`")
-        copied |= {size for size, _ in times}
+        copied |= {line[1] for line in lines}
         if len(copied) > 1:
-            sizes = " and ".join(sorted(copied, key=int))
+            sizes = " and ".join(size[:_SHOWN] for size in sorted(copied, key=lambda size: (len(size), size)))
             raise RecordFormatError(f"{name}: the processes copied {sizes} bytes; only equal work can be compared")
         repeats[number] = repeats.get(number, 0) + 1
-        rows += [
-            f"{number},{repeats[number]},{at},{time_s.replace(',', '.')}"
-            for at, (_, time_s) in enumerate(times, start=1)
-        ]
+        rows += [f"{number},{repeats[number]},{at},{time_s}" for at, time_s in enumerate(times, start=1)]
     return _csv(text, ("# kind: shell", "# workload: gzip"), "n,repeat,session,seconds", rows)
 
 
-def _blocks(text: str) -> list[tuple[int, str]]:
+def _time(line: re.Match[str], name: str) -> str:
+    """Seconds with a decimal point, in the digits of the file. Raises RecordFormatError."""
+    text = line[2].replace(",", ".")
+    if _seconds(text) is None:
+        raise _damaged(name, line, f"copied in {line[2][:_SHOWN]!r} is {_NO_TIME}")
+    return text
+
+
+def _blocks(text: str) -> list[tuple[re.Match[str], int]]:
+    """Each line ``Running``, and where the next one or the text ends it."""
     found = list(_GZIP.finditer(text))
-    ends = [each.start() for each in found[1:]] + [len(text)]
-    return [(int(each[1]), text[each.end() : end]) for each, end in zip(found, ends, strict=True)]
+    return list(zip(found, [*(each.start() for each in found[1:]), len(text)], strict=True))
 
 
 def _csv(text: str, facts: Sequence[str], columns: str, rows: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import boot_id, this_process
 from dbcpu.variants import _journal_lock
-from dbcpu.variants._settings import SettingAccess, may_stay, named
+from dbcpu.variants._settings import SettingAccess, may_stay, named, remedy
 
 SCHEMA = 1
 SUFFIX = ".journal"
@@ -270,8 +270,7 @@ def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
         settings.write(entry.what, entry.before)
         _verify(settings, entry.what, entry.before)
     except DbcpuError as error:
-        by_hand = f"by hand: echo {entry.before} > {name}" if entry.what.startswith("file:") else f"to {entry.before}"
-        return UndoResult(failure=f"{name} could not be put back: {error}; as root: dbcpu restore, or {by_hand}")
+        return UndoResult(failure=f"{name} could not be put back: {error}; {remedy(entry.what, entry.before)}")
     return UndoResult(written=True)
 
 

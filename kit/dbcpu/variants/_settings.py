@@ -16,6 +16,7 @@ Sources: sched_setaffinity(2), sched(7), proc(5)
 import errno
 import os
 import re
+import shlex
 from typing import Protocol, runtime_checkable
 
 from dbcpu.errors import HostError, MeasureError
@@ -61,6 +62,16 @@ def named(what: str) -> str:
     if process is None:
         return name
     return f"{kind} of {f'thread {process[2]} of ' if process[2] else ''}process {process[1]}"
+
+
+def remedy(what: str, before: str) -> str:
+    """How a person puts a setting back to ``before``: by dbcpu, or with a command by hand."""
+    kind, _, name = what.partition(":")
+    if kind == "parameter":
+        return f"put it back by dbcpu restore TARGET, or set {name} to {before or repr(before)} in the database"
+    process = _PROCESS.fullmatch(name) if kind in ("affinity", "policy") else None
+    command = f"echo {before} > {name}" if process is None else shlex.join(_command(kind, before, _thread(name)))
+    return f"put it back to {before} as root: dbcpu restore, or by hand: {command}"
 
 
 class SettingAccess:
@@ -138,9 +149,7 @@ class SettingAccess:
     def _set_process(self, kind: str, name: str, text: str) -> None:
         thread = _thread(name)
         if self._host.name != "local":
-            command = (
-                ("taskset", "-pc", text, str(thread)) if kind == "affinity" else ("chrt", *_chrt(text), str(thread))
-            )
+            command = _command(kind, text, thread)
             done = self._host.run(command, COMMAND_S)
             if done.code and self._read_process(kind, name) is not None:  # else it ended between look and command
                 raise HostError(f"{command[0]} failed on {self._host.name}: {(done.stderr or done.stdout).strip()}")
@@ -211,8 +220,11 @@ def _folder(name: str) -> tuple[str, str]:
     return (f"/proc/{found[1]}/task/{found[2]}" if found[2] else f"/proc/{found[1]}"), found[3]
 
 
-def _chrt(policy: str) -> tuple[str, ...]:
-    return (f"--{policy}", "-p", "0")
+def _command(kind: str, text: str, thread: int) -> tuple[str, ...]:
+    """Source: taskset(1), chrt(1)."""
+    return (
+        ("taskset", "-pc", text, str(thread)) if kind == "affinity" else ("chrt", f"--{text}", "-p", "0", str(thread))
+    )
 
 
 def _refused(kind: str, text: str, thread: int, error: OSError) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from dbcpu import registry
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
-from dbcpu.formatting import ranges
+from dbcpu.formatting import as_whole_number, ranges
 from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import RDS, Cpu, Database, HostInfo
@@ -189,9 +189,9 @@ def no_argument(name: str, argument: str) -> None:
 
 def count(name: str, argument: str) -> int:
     """A whole number from 1 on. Raises UsageError."""
-    if not (argument.isdecimal() and argument.isascii() and len(argument) < 7 and 1 <= int(argument) <= 100_000):
+    if (found := as_whole_number(argument, 1, 100_000)) is None:
         raise UsageError(f"variant {name}:{argument} is not understood; give a number from 1 on, such as {name}:4")
-    return int(argument)
+    return found
 
 
 def unreachable(context: VariantContext) -> str | None:

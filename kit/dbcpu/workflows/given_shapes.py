@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.errors import UnknownName, UsageError
+from dbcpu.formatting import as_whole_number
 from dbcpu.measure.preflight import cores_of
 from dbcpu.record import RunRecord
 
@@ -45,11 +46,11 @@ def _by_name(option: str, texts: Sequence[str], names: Sequence[str]) -> dict[st
     found: dict[str, int] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
-        if not number.isdecimal() or not 1 <= int(number[:9]) <= 100_000:
-            raise UsageError(f"{option} {text} is no number from 1 to 100000; give N or NAME=N")
+        if (amount := as_whole_number(number, 1, 100_000)) is None:
+            raise UsageError(f"{option} {text[:80]} is no number from 1 to 100000; give N or NAME=N")
         if name and name not in names:
             raise UnknownName("run of this comparison", name, names)
-        found[name] = int(number)
+        found[name] = amount
     return found
 
 

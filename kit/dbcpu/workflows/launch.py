@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dbcpu.config.request import Request
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
+from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
 from dbcpu.measure.workloads import check_size
@@ -209,12 +210,13 @@ def _shape(name: str, options: ExperimentOptions) -> ExperimentShape:
 def _sessions(text: str, targets: int) -> list[int]:
     """One number for each target, or one per target between colons; ``auto`` is two."""
     parts = ["2"] if text == "auto" else text.split(":")
-    if len(parts) not in (1, targets) or not all(part.isdecimal() and 0 < int(part) <= MAX_SESSIONS for part in parts):
+    numbers = [found for part in parts if (found := as_whole_number(part, 1, MAX_SESSIONS)) is not None]
+    if len(parts) not in (1, targets) or len(numbers) < len(parts):
         raise UsageError(
-            f"--sessions {text!r} is not understood for {targets} targets together; give one number for each of them, "
-            f"or one per target: --sessions {':'.join(['4'] * targets)}"
+            f"--sessions {text[:80]!r} is not understood for {targets} targets together; give one number for each of "
+            f"them, or one per target: --sessions {':'.join(['4'] * targets)}"
         )
-    return [int(part) for part in parts] * (targets if len(parts) == 1 else 1)
+    return numbers * (targets if len(numbers) == 1 else 1)
 
 
 def _cpu_sets(texts: Sequence[str], targets: int) -> list[tuple[int, ...]]:

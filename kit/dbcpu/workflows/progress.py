@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from dbcpu.config.drafts import open_to_append
 from dbcpu.errors import BusyHost, UsageError
 from dbcpu.findings import Level
-from dbcpu.formatting import plain, plural, short_ranges
+from dbcpu.formatting import duration, plain, plural, short_ranges
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
@@ -76,7 +76,7 @@ class ProgressWatcher(Watcher):
             self._say(f"will be changed and restored: {line}")
         if not preview.private or preview.touches_host:
             changed = " and changes settings of its host meanwhile" if preview.touches_host else ""
-            lasts = _duration(preview.duration_s)
+            lasts = duration(preview.duration_s)
             self._confirm(f"This saturates {plain(preview.target)} for about {lasts}{changed}. Continue?")
         self._began_s = time.monotonic()
         if self._stream.isatty() and not self._quiet:
@@ -142,7 +142,7 @@ class ProgressWatcher(Watcher):
         if share and self._expected_s:
             longer = (time.monotonic() - self._began_s) / (self._expected_s * share)
             left_s *= 1 + (longer - 1) * share**0.5
-        return f"about {_duration(max(1.0, left_s))} left"
+        return f"about {duration(max(1.0, left_s))} left"
 
     def _write(self, text: str) -> None:
         """To the log alone."""
@@ -194,12 +194,6 @@ def _described(preview: Preview) -> str:
     most = "usually at most " if preview.at_most else ""
     return (
         f"{preview.database.kind} {preview.database.version}, {preview.work.name} {preview.work.size}: {levels}, "
-        f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {_duration(preview.duration_s)}, "
+        f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {duration(preview.duration_s)}, "
         f"{preview.cpu_s:.0f} CPU-seconds, {preview.memory_bytes / 1e6:.0f} MB of memory"
     )
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

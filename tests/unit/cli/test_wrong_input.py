@@ -49,6 +49,10 @@ def closed(store: str, owner_rights: None) -> None:
         ("show", UNICODE_NEEDED), ("list", "--target", UNICODE_NEEDED), ("check", "--last", "--target", UNICODE_NEEDED),
         ("list", "--limit", str(10**22)), ("run", "sqlite", "--sessions", DIGITS),
         ("run", "sqlite", "sqlite", "--together", "--cpus", DIGITS, "--cpus", "1"),
+        ("run", "sqlite", "sqlite", "--together", "--sessions", DIGITS), ("report", "last", "--round", DIGITS),
+        ("report", "last", "--round", f"1:{DIGITS}"), ("compare", "last", "last", "--vcpus", DIGITS),
+        ("run", f"oracle://u@h/?service_name=s&sdu={DIGITS}"),
+        ("simulate", "--variants", f"memory:000000000{DIGITS}"), ("simulate", "--variants", f"ncpus:000000001{DIGITS}"),
         ("vary", "sqlite", "--variants", f"cpus:{DIGITS}"), ("vary", "sqlite", "--variants", f"ncpus:{DIGITS}"),
         ("doctor", "postgresql://h/d?sslmde=require", "--host", "none"), ("list", "--history", "--out", "/dev/null/x"),
     ],
@@ -107,6 +111,12 @@ def test_where_the_kernel_shows_files_none_is_written(
 def test_an_unknown_parameter_of_libpq_is_named(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "postgresql://h/d?sslmde=require", "--host", "none"]) == 2
     assert 'invalid connection option "sslmde"' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("digits", ["\N{FULLWIDTH DIGIT ONE}", "1-\N{FULLWIDTH DIGIT TWO}"])
+def test_digits_of_another_script_are_no_level(digits: str) -> None:
+    with pytest.raises(UsageError, match="is no number or range"):
+        parse_levels(digits, 4)
 
 
 @pytest.mark.parametrize("number", [DIGITS, f"0-{DIGITS}", f"{DIGITS}-1"])

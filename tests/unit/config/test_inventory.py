@@ -1,6 +1,8 @@
 """Inventories of every form become the same targets; what is wrong is said with its place."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,43 @@ def test_csv_columns_that_are_no_keys_are_tags(tmp_path: Path) -> None:
 def test_names_of_ssh_config_are_reached_by_ssh_and_patterns_are_none(tmp_path: Path) -> None:
     found = listed(tmp_path, "config", "Host a b !c\n  HostName x\nhost=d\nHost *\n", URL)
     assert [(each.name, each.host) for each in found] == [("a", "ssh:a"), ("b", "ssh:b"), ("d", "ssh:d")]
+
+
+SSH_LINES = [
+    ("Host web1 # the web", ["web1"]),
+    ("Host web1\t#the web", ["web1"]),
+    ("Host = web1 # x", ["web1"]),
+    ("Host # nobody", []),
+    ('Host "web1" db # x', ["web1", "db"]),
+    ('Host "web 1 # x" db', ["db"]),
+    ("Host 'web1' \"db\" # 'x", ["web1", "db"]),
+    ('Host web1 "#" x', ["web1", "x"]),
+    ('Host we"b"1 x#y', ["web1"]),
+    ('Host "we\\"b" x', ["x"]),
+]
+
+
+@pytest.mark.parametrize(("line", "names"), SSH_LINES)
+def test_a_line_of_ssh_config_is_read_as_ssh_does(tmp_path: Path, line: str, names: list[str]) -> None:
+    found = listed(tmp_path, "config", f"Host first\n{line}\nHostName the\n", URL)
+    assert [each.name for each in found] == ["first", *names]
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh here")
+@pytest.mark.parametrize(("line", "names"), SSH_LINES)
+def test_ssh_itself_reads_it_so(tmp_path: Path, line: str, names: list[str]) -> None:
+    (tmp_path / "config").write_text(f"{line}\n  User found\n")
+    taken = []
+    for name in ("web1", "the", "web", "db", 'we"b', "x", "y", "nobody"):
+        asked = ["ssh", "-G", "-F", str(tmp_path / "config"), name]
+        said = subprocess.run(asked, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+        taken += [name] if "user found" in said.splitlines() else []
+    assert taken == names
+
+
+def test_a_quote_that_is_not_closed_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"config, line 2: a quote is not closed, and ssh refuses"):
+        listed(tmp_path, "config", 'Host a\nHost "b c\n', URL)
 
 
 def test_a_password_file_is_beside_the_inventory(tmp_path: Path) -> None:

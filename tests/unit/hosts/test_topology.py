@@ -5,12 +5,14 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost
 from dbcpu.hosts.topology import cgroup_chain, limits_of, parse_cpu_list, read_host, usable_vcpus
 from dbcpu.hosts.topology.drawing import draw
+from dbcpu.simulator import SimulatedHost
 
 CPU = "/sys/devices/system/cpu"
 
@@ -48,6 +50,21 @@ def test_nonsense_in_any_file_never_raises(files: dict[str, str]) -> None:
     info = read_host(host(two_cpus() | V2 | files))
     assert draw(info)
     assert usable_vcpus(info)[0] >= 0
+
+
+def test_a_long_list_of_cpus_ends_between_two_of_them() -> None:
+    info = SimulatedHost(cores=200, threads=1).info()
+    cpus = tuple(replace(cpu, online=cpu.cpu * cpu.cpu % 7 > 1) for cpu in info.topology.cpus)
+    offline = [cpu.cpu for cpu in cpus if not cpu.online]
+    (line,) = [
+        line
+        for line in draw(replace(info, topology=replace(info.topology, cpus=cpus))).splitlines()
+        if line.startswith("offline: ")
+    ]
+    shown, _, many = line.removeprefix("offline: ").partition("... ")
+    assert len(shown) <= 36
+    assert many == f"({len(offline)})"
+    assert f"{ranges(offline)},".startswith(f"{shown},")
 
 
 def test_an_empty_host_is_unknown_and_still_drawn() -> None:

@@ -130,6 +130,8 @@ def test_interleaved_memory_is_between_local_and_remote() -> None:
     assert alone["memory:interleave"] == pytest.approx((alone["node:0"] or 0) / 0.9, rel=0.02)
     with pytest.raises(UsageError, match="memory:7 is neither interleave nor a memory node"):
         simulate_now(None, "1", variants="memory:7", changes=box)
+    with pytest.raises(UsageError, match=r"memory:0{9}9{31} is neither interleave nor a memory node"):
+        simulate_now(None, "1", variants="memory:" + "0" * 9 + "9" * 5000, changes=box)
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,9 @@ def test_a_run_of_now_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [{"sockets": 0}, {"threads": 9}, {"steal": 2.0}, {"scheduler": "lottery"}, {"quota_cpus": 0.0}, {"noisy_cpu": 16},
-     {"cores": 10_000}, {"nodes": 9}, {"mrows_per_s": 0.0}, {"name": "two words"}, {"smt_yield": float("nan")}],
+     {"cores": 10_000}, {"nodes": 9}, {"mrows_per_s": 0.0}, {"name": "two words"}, {"smt_yield": float("nan")},
+     {"held": (99,)}, {"held": (-1,)}, {"held": (8,), "smt_off": True}, {"nominal_mhz": -1.0}, {"steal_above": -5},
+     {"mrows_per_s": math.inf}, {"nominal_mhz": math.inf}, {"rebalance_s": math.inf}],
 )  # fmt: skip
 def test_an_impossible_host_is_refused_in_words(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no host can be simulated so"):
@@ -449,6 +451,8 @@ def test_bound_to_the_node_of_its_memory_the_box_of_the_numa_article_does_more()
         ("node", "no variant of a simulated host is called 'node'"),
         ("one_per_core:1", "is called 'one_per_core:1'"),
         ("node:1", "node:1 is none of the memory nodes of c4.4xlarge: 0 to 0"),
+        ("ncpus:000000001" + "9" * 5000, "ncpus:000000001" + "9" * 31 + " is no number from 1 to 16"),
+        ("ncpus:0000000019", "ncpus:0000000019 is no number from 1 to 16"),
         ("ncpus:17", "ncpus:17 is no number from 1 to 16"),
         ("cpus:16", "has the CPUs 0 to 15"),
     ],

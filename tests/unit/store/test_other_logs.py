@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.cli import main
 from dbcpu.errors import RecordFormatError
 from dbcpu.store.other_logs import as_csv
 from dbcpu.workflows.import_runs import read_run
@@ -55,6 +56,53 @@ def test_steps_without_their_sessions_are_refused(before: str, sentence: str) ->
 def test_a_step_without_an_execution_is_refused() -> None:
     with pytest.raises(RecordFormatError, match="the step of 1 sessions has no execution that ended"):
         as_csv(f"# sessions: 1,2,4,8\n{TOOLKIT.replace('       609', '         0')}", "report.txt")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "598.82",
+            "2.0.3",
+            r"report.txt, line 4: ELAPSECS '2\.0\.3' is no time from 0 to 1e\+09 s; the log",
+        ),
+        ("598.82", ".", r"line 4: ELAPSECS '\.' is no time"),
+        ("598.82", "9" * 400, r"line 4: ELAPSECS '9{40}' is no time"),
+        ("2431", "9" * 400, r"line 6: EXEC '9{40}' is no number of executions; the log is damaged there"),
+        ("2431", "9" * 5000, r"line 6: EXEC '9{40}' is no number of executions"),
+    ],
+)
+def test_a_damaged_step_is_named_by_its_line(old: str, new: str, sentence: str) -> None:
+    with pytest.raises(RecordFormatError, match=sentence) as refused:
+        as_csv(f"# sessions: 1,2,4,8\n{TOOLKIT.replace(old, new)}", "report.txt")
+    assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("Running 2", f"Running {'9' * 5000}", r"gzip.log, line 3: '9{40}' is no number of processes from 1 to 10000"),
+        ("16.0045", "16.00.45", r"gzip.log, line 5: copied in '16\.00\.45' is no time from 0 to 1e\+09 s"),
+        ("2147483648 bytes (2.1 GB)", f"{'9' * 5000} bytes", "processes copied 2147483648 and 9{40} bytes"),
+    ],
+)
+def test_a_damaged_gzip_log_is_refused_by_its_line(old: str, new: str, sentence: str) -> None:
+    with pytest.raises(RecordFormatError, match=sentence) as refused:
+        as_csv(GZIP.replace(old, new, 2), "gzip.log")
+    assert len(str(refused.value)) < 200
+
+
+def test_the_command_says_what_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    file = tmp_path / "report.txt"
+    file.write_text(f"# sessions: 1,2,4,8\n{TOOLKIT.replace('598.82', '2.0.3')}")
+    for command in (["import", str(file)], ["compare", str(file), str(file)]):
+        assert main(command) == 3
+        said = capsys.readouterr().err
+        assert "line 4: ELAPSECS '2.0.3' is no time" in said
+        assert "internal error" not in said
 
 
 def test_the_gzip_test_gives_the_seconds_of_each_process(tmp_path: Path) -> None:

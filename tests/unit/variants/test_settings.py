@@ -1,14 +1,16 @@
-"""Settings of processes that are changed without a journal."""
+"""Settings of processes: changed without a journal, and how a person puts one back."""
 
 import os
 import subprocess
+from typing import cast
 
 import pytest
 
-from dbcpu.errors import MeasureError
+from dbcpu.errors import HostError, MeasureError
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.variants import _settings
-from dbcpu.variants._settings import bind_until_exit
+from dbcpu.variants._journal import JournalEntry, put_back
+from dbcpu.variants._settings import SettingAccess, bind_until_exit
 
 
 def test_a_process_is_bound_to_the_cpus_that_are_given() -> None:
@@ -22,6 +24,40 @@ def test_a_process_is_bound_to_the_cpus_that_are_given() -> None:
 def test_a_process_that_has_ended_cannot_be_bound() -> None:
     with pytest.raises(MeasureError, match="could not be bound to CPUs 0: No such process"):
         bind_until_exit(2**22 - 3, 1, frozenset({0}))
+
+
+class Unreadable:
+    """No setting can be looked at."""
+
+    def read(self, what: str) -> str | None:
+        raise HostError("it may not be looked at")
+
+
+@pytest.mark.parametrize(
+    ("what", "before", "sentence"),
+    [
+        (
+            "affinity:4711/4712@9", "0-3", "affinity of thread 4712 of process 4711 could not be put back: it may not "
+            "be looked at; put it back to 0-3 as root: dbcpu restore, or by hand: taskset -pc 0-3 4712",
+        ),
+        (
+            "policy:4711@9", "other", "policy of process 4711 could not be put back: it may not be looked at; "
+            "put it back to other as root: dbcpu restore, or by hand: chrt --other -p 0 4711",
+        ),
+        (
+            "parameter:cpu_count", "8", "cpu_count could not be put back: it may not be looked at; "
+            "put it back by dbcpu restore TARGET, or set cpu_count to 8 in the database",
+        ),
+        (
+            "file:/sys/devices/system/cpu/smt/control", "on", "/sys/devices/system/cpu/smt/control could not be put "
+            "back: it may not be looked at; put it back to on as root: dbcpu restore, or by hand: "
+            "echo on > /sys/devices/system/cpu/smt/control",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_put_back_is_told_with_its_value_and_a_command(what: str, before: str, sentence: str) -> None:
+    settings = cast(SettingAccess, Unreadable())
+    assert put_back(settings, JournalEntry(1, what, before, "changed")).failure == sentence
 
 
 @pytest.mark.parametrize("seen", [(2,), (1, 2)], ids=["before", "meanwhile"])

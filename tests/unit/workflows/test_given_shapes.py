@@ -44,6 +44,8 @@ def test_they_count_where_the_host_shows_none(given: dict[str, list[str]], expec
         ({"cores": ["own=4"]}, "own shows its own CPUs and cores"),
         ({"cores": ["clud=4"]}, "no run of this comparison is called 'clud'"),
         ({"cores": ["many"]}, "--cores many is no number"),
+        ({"vcpus": ["000000001999999999999"]}, "--vcpus 000000001999999999999 is no number from 1 to 100000"),
+        ({"threads": ["cloud=" + "9" * 5000]}, "--threads-per-core cloud=9{74} is no number from 1 to 100000"),
         ({"vcpus": ["8"], "cores": ["16"]}, "8 vCPUs cannot be 16 cores"),
         ({"vcpus": ["8"], "cores": ["4"], "threads": ["4"]}, "8 vCPUs cannot be 4 cores with 4 threads per core"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import duration
 from dbcpu.measure import workloads
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
@@ -85,6 +86,15 @@ def test_an_anchor_has_no_number_among_the_repeats(capsys: pytest.CaptureFixture
     said = capsys.readouterr().err
     assert "1 session, to see drift" in said
     assert "repeat" not in said
+
+
+def test_how_long_a_run_lasts_is_said_as_a_dry_run_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+    watcher = ProgressWatcher(lambda _: None, quiet=False)
+    watcher.agree(preview(rounds=100, duration_s=100.0))
+    watcher.begun(RoundSpec(1, 0, "baseline", 0))
+    said = capsys.readouterr().err
+    assert f"about {duration(100.0)}, 100 CPU-seconds" in said
+    assert f"about {duration(100.0)} left" in said
 
 
 def test_a_log_has_the_time_and_the_figures_whatever_is_printed(

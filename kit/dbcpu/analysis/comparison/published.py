@@ -18,12 +18,13 @@ from io import StringIO
 from msgspec import Struct
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import as_whole_number
 
 NEEDED = ("label", "configuration", "metric", "value")
 COUNTS = ("n", "cpus")
 MIN_VALUE, MAX_VALUE = 1e-100, 1e100
 """So that no ratio of two overflows."""
-MAX_DIGITS = 9
+MAX_COUNT = 999_999_999
 RATE = re.compile(
     r"(?i)\b(tps|qps|tpm\w*|iops|\w*ops|saps|throughput|speed-?up|speed|rate)\b|/ ?(s|sec|second|min|minute|h|hour)\b"
     r"|\bper (second|sec|minute|min|hour)\b"
@@ -199,6 +200,6 @@ def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> Measur
 def _count(text: str, name: str, where: str) -> int | None:
     if not text:
         return None
-    if not text.isdecimal() or len(text) > MAX_DIGITS or int(text) < 1:
+    if (found := as_whole_number(text, 1, MAX_COUNT)) is None:
         raise UsageError(f"{where}: {name} {text[:40]!r} is not a whole number from 1 on")
-    return int(text)
+    return found

@@ -3,7 +3,6 @@
 The busy cores of a host are those of its tag ``busy``, else all of its cores: more than it needs where it idles.
 """
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.figures import RunFigures
-from dbcpu.formatting import plural
+from dbcpu.formatting import as_whole_number, plural
 from dbcpu.record import Header, RunRecord
 
 Measured = tuple[str, Header, RunFigures]
@@ -121,9 +120,9 @@ def _busy(member: Member, figures: RunFigures) -> tuple[int, bool]:
         if not cores:
             raise UsageError(f"neither its cores nor a tag {BUSY!r} are known")
         return int(cores), True
-    if not re.fullmatch("0*[1-9][0-9]{0,8}", given):
-        raise UsageError(f"its tag {BUSY}={given[:20]!r} is no whole number of cores")
-    return int(given), False
+    if (busy := as_whole_number(given, 1)) is None:
+        raise UsageError(f"its tag {BUSY}={given[:40]!r} is no whole number of cores")
+    return busy, False
 
 
 def _total(needs: Sequence[Need], shape: str) -> Total:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.errors import UsageError
-from dbcpu.formatting import ranges
+from dbcpu.formatting import as_whole_number, ranges
 
 SAME = 0.02
 """Levels whose figures differ by less than this count as equal: the smaller one is taken."""
@@ -64,21 +64,23 @@ def with_round(analysis: Analysis, wanted: str) -> Analysis:
         UsageError: it was not measured, or is no such number.
     """
     level, colon, number = wanted.partition(":")
-    if not level.isdecimal() or (colon and not number.isdecimal()):
-        raise UsageError(f"--round {wanted} is not understood; give sessions, or sessions:round, such as 8 or 8:3")
+    of_sessions = as_whole_number(level)
+    nth = as_whole_number(number) if colon else None
+    if of_sessions is None or (colon and nth is None):
+        raise UsageError(f"--round {wanted[:40]} is not understood; give sessions, or sessions:round, such as 8 or 8:3")
     variant = analysis.levels[0].variant if analysis.levels else ""
     own = {each.level: each for each in analysis.levels if each.variant == variant and each.sessions}
-    view = own.get(int(level))
+    view = own.get(of_sessions)
     if view is None:
         raise UsageError(f"--round {wanted}: N={level} was not measured; there are: {ranges(own)}")
     order = usual_order(view, analysis.sessions)
-    if colon:
+    if nth is not None:
         measured = {
             each.repeat + 1: each.order
             for each in analysis.sessions
             if (each.level, each.variant) == (view.level, variant)
         }
-        order = measured.get(int(number))
+        order = measured.get(nth)
         if order is None:
             raise UsageError(f"--round {wanted}: N={level} has no round {number}; there are: {ranges(measured)}")
     return replace(analysis, telling_order=order)

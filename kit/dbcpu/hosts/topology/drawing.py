@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 
-from dbcpu.formatting import gibibytes, ranges
+from dbcpu.formatting import gibibytes, plural, short_ranges
 from dbcpu.hosts.topology.host_info import usable_vcpus
 from dbcpu.record import Cpu, HostInfo, Topology
 
@@ -28,11 +27,11 @@ def _summary(info: HostInfo) -> list[str]:
     threads = Counter(len(cpu.siblings) for cpu in online)
     per_core = "/".join(str(size) for size in sorted(threads)) or "?"
     counts = [
-        _plural(len(online), "CPU"),
-        _plural(len({cpu.core for cpu in online}), "core"),
+        plural(len(online), "CPU"),
+        plural(len({cpu.core for cpu in online}), "core"),
         f"{per_core} {'thread' if per_core == '1' else 'threads'} per core",
-        _plural(len({cpu.socket for cpu in online}), "socket"),
-        _plural(len({cpu.node for cpu in online}), "memory node"),
+        plural(len({cpu.socket for cpu in online}), "socket"),
+        plural(len({cpu.node for cpu in online}), "memory node"),
     ]
     machine = [info.hostname, info.cpu_model, f"Linux {info.kernel}", f"hypervisor {info.hypervisor or 'none seen'}"]
     machine += [f"container {info.container}"] if info.container else []
@@ -41,7 +40,7 @@ def _summary(info: HostInfo) -> list[str]:
         " · ".join(machine),
         ", ".join(counts),
         f"SMT: {_smt(info)}",
-        f"usable here: {_plural(usable, 'CPU')}, limited by {decided}",
+        f"usable here: {plural(usable, 'CPU')}, limited by {decided}",
     ]
 
 
@@ -72,7 +71,7 @@ def _cores(info: HostInfo) -> list[str]:
             memory = topology.node_memory_bytes
             size = f" · {gibibytes(memory[node])}" if 0 <= node < len(memory) else ""
             members = [cpu for cpu in inside if cpu.node == node]
-            lines.append(f"  node {node}{size} · CPUs {_short([cpu.cpu for cpu in members])}")
+            lines.append(f"  node {node}{size} · CPUs {short_ranges([cpu.cpu for cpu in members], LONGEST_LIST)}")
             lines += _core_lines(members, allowed, most_lines)
     return lines
 
@@ -109,7 +108,7 @@ def _remarks(info: HostInfo) -> list[str]:
         lines.append(_cache_line(level, [c.cpus for c in caches], caches[0].size_bytes))
     offline = [cpu.cpu for cpu in topology.cpus if not cpu.online]
     if offline:
-        lines.append(f"offline: {_short(offline)}")
+        lines.append(f"offline: {short_ranges(offline, LONGEST_LIST)}")
     if not _all_allowed(topology, info):
         lines.append("(n): not allowed here")
     if info.governor:
@@ -126,23 +125,9 @@ _SHOWN_FACTS = (
 
 def _cache_line(level: int, groups: Sequence[tuple[int, ...]], size: int | None) -> str:
     size_text = f" of {size / 1024**2:g} MiB" if size else ""
-    shown = [_short(group) for group in groups[:4]] + (["..."] if len(groups) > 4 else [])
+    shown = [short_ranges(group, LONGEST_LIST) for group in groups[:4]] + (["..."] if len(groups) > 4 else [])
     return f"L{level} cache: {len(groups)}{size_text}, shared by CPUs {' | '.join(shown)}"
 
 
 def _all_allowed(topology: Topology, info: HostInfo) -> bool:
     return {cpu.cpu for cpu in topology.cpus if cpu.online} <= set(info.limits.allowed_cpus)
-
-
-def _short(cpus: Sequence[int]) -> str:
-    text = ranges(cpus)
-    if len(text) <= LONGEST_LIST:
-        return text
-    steps = {later - earlier for earlier, later in pairwise(cpus)}
-    return (
-        f"{cpus[0]}-{cpus[-1]} by {steps.pop()}" if len(steps) == 1 else f"{text[: LONGEST_LIST - 4]}... ({len(cpus)})"
-    )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

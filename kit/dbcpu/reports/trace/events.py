@@ -11,7 +11,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 
 from dbcpu.errors import UsageError
-from dbcpu.formatting import plain, plural, ranges, seconds
+from dbcpu.formatting import as_whole_number, plain, plural, ranges, seconds
 from dbcpu.record import Header, Round
 from dbcpu.reports.trace.placement import At, Occupied, Stay, places
 
@@ -72,24 +72,22 @@ def chosen_rounds(rounds: Iterable[Round], wanted: str | None) -> Iterator[Round
         yield from rounds
         return
     level, colon, number = wanted.partition(":")
-    if not _is_number(level) or (colon and not _is_number(number)):
+    of_sessions = as_whole_number(level)
+    nth = as_whole_number(number) if colon else None
+    if of_sessions is None or (colon and nth is None):
         raise UsageError(f"--round {wanted[:40]} is not understood; give sessions, or sessions:round, as 8 or 8:3")
     repeats, levels, found = set[int](), set[int](), False
     for each in rounds:
         levels.add(each.level)
-        if each.level == int(level):
+        if each.level == of_sessions:
             repeats.add(each.repeat + 1)
-            if not colon or each.repeat + 1 == int(number):
+            if not colon or each.repeat + 1 == nth:
                 found = True
                 yield each
     if not repeats:
         raise UsageError(f"--round {wanted}: N={level} was not measured; there are: {ranges(levels)}")
     if not found:
         raise UsageError(f"--round {wanted}: N={level} has no round {number}; there are: {ranges(repeats)}")
-
-
-def _is_number(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
 
 
 def traced_rounds(header: Header, rounds: Iterable[Round]) -> Iterator[TracedRound]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from sqlalchemy import Row
 
 from dbcpu.figures import Figure
-from dbcpu.formatting import moment, ranges
+from dbcpu.formatting import as_whole_number, moment, ranges
 from dbcpu.hosts import driver_process
 from dbcpu.record import Driver, Header, Round
 from dbcpu.store import codec
@@ -123,10 +123,10 @@ def summary(row: Row[Any]) -> RunSummary:
     values["rounds"] = row.rounds if isinstance(row.rounds, int) else 0
     if values["status"] == "running":
         ticks, pid = _as_text(row.driver_start_ticks), row.driver_pid
-        start_ticks = int(ticks) if ticks.isascii() and ticks.isdecimal() and len(ticks) < 20 else None
         drove = driver_at(
-            _as_text(row.driver_hostname), pid if isinstance(pid, int) else 0, start_ticks, _as_text(row.driver_boot_id)
-        )
+            _as_text(row.driver_hostname), pid if isinstance(pid, int) else 0, as_whole_number(ticks),
+            _as_text(row.driver_boot_id),
+        )  # fmt: skip
         values["status"] = status_now("running", drove)
     return RunSummary(**values)
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import as_whole_number
 
 DEFAULT_PORT = 1521
 # What the driver is asked as it stands in the URL; everything else that it could be asked would change
@@ -118,9 +119,9 @@ def from_url(
 
 
 def _number(key: str, value: str) -> int:
-    if not value.isdecimal():
-        raise UsageError(f"{key}={value} in the Oracle URL is not a whole number of 0 or more")
-    return int(value)
+    if (found := as_whole_number(value)) is None:
+        raise UsageError(f"{key}={value[:40]} in the Oracle URL is not a whole number of 0 or more")
+    return found
 
 
 def _switch(key: str, value: str) -> bool:

@@ -15,7 +15,7 @@ from dbcpu.config.inventory import Listed
 from dbcpu.config.origins import HERE, ORIGINS, SHELL_KIT, THERE
 from dbcpu.config.request import Request
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.formatting import duration, listed, plural
+from dbcpu.formatting import as_whole_number, duration, listed, plural
 from dbcpu.hosts.shell_routes import transport_of
 from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
@@ -171,8 +171,7 @@ def _host_of(target: Listed) -> str:
 
 
 def _vcpus(target: Listed) -> int | None:
-    text = target.tags.get("vcpus", "")
-    return int(text) or None if text.isascii() and text.isdecimal() and len(text) < 6 else None
+    return as_whole_number(target.tags.get("vcpus", ""), 1, 99_999)
 
 
 def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, window: Window | None) -> Iterator[str]:

@@ -55,6 +55,8 @@ def test_thick_mode_connects_without_a_listener() -> None:
         ("oracle://u@h:1521/?dsn=x&service_name=s", "has dsn= and a host, service or SID beside it"),
         ("oracle://u@h:1521", r"names no service; add \?service_name=SERVICE after h:1521/"),
         ("oracle://u@h/?service_name=s&mode=god", "mode=god is not known"),
+        (f"oracle://u@h/?service_name=s&sdu={'9' * 5000}", "sdu=9{40} in the Oracle URL is not a whole number"),
+        (f"oracle://u@h/?service_name=s&expire_time={'9' * 5000}", "expire_time=9{40} in the Oracle URL"),
         ("oracle://u@h/?service_name=s&sdu=big", "sdu=big in the Oracle URL is not a whole number"),
         (
             "oracle://u@h/?service_name=s&expire_time=-5",
