@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dbcpu.errors import UsageError
-from dbcpu.formatting import as_whole_number
 
 if TYPE_CHECKING:
     from dbcpu.record import Header, Round  # `dbcpu --help` needs no record
@@ -58,18 +57,22 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None, option: str = 
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
-        first = as_whole_number(low)
-        last = as_whole_number(high) if dash else first
-        if first is None or last is None:
+        if not (_is_number(low) and (_is_number(high) if dash else True)):
             raise UsageError(
                 f"{option} {text[:80]!r}: {part[:40]!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few"
             )
+        first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
                 f"{option} {text!r}: {part!r} is not a range within 1 to {MAX_SESSIONS}; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))
+
+
+def _is_number(text: str) -> bool:
+    """As ``formatting.as_whole_number``, which stands in the same layer."""
+    return len(text) < 10 and text.isascii() and text.isdecimal()
 
 
 def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.limits import check
+from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -133,8 +134,9 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
         yield f"capacity is even up to {room.even_up_to}, the table is not"
     if room.full_speed_up_to and not all(_fine(each) for each in levels if each.level <= room.full_speed_up_to):
         yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
-    # Of an uneven level the rate sum may be more than the host does, unless its cores are of two kinds.
-    kinds = analysis.vcpus if has_two_kinds(record) else None
+    # Of an uneven level the rate sum may be more than the host does, unless those who are slow stay so.
+    far = any(each.remote and not each.why for each in timed(record))
+    kinds = analysis.vcpus if far or has_two_kinds(record) else None
     whole = [
         each.throughput or 0.0
         if each.even is YES or each.level <= (kinds or 0)

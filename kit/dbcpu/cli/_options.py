@@ -23,7 +23,6 @@ from dbcpu.formatting import as_whole_number
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
 LONGEST_S = 30 * 86400.0
@@ -121,10 +120,10 @@ def confirm(question: str, yes: bool) -> None:
     try:
         click.confirm(question, abort=True, err=True)
     except click.Abort:
-        if sys.stdin is None or not sys.stdin.isatty():
-            click.echo(err=True)  # the question has no line of its own otherwise
-            raise click.UsageError("confirmation needed; give --yes if there is no terminal") from None
-        raise
+        if sys.stdin is not None and sys.stdin.isatty():
+            raise
+        click.echo(err=True)  # the question has no line of its own otherwise
+        raise click.UsageError("confirmation needed; give --yes if there is no terminal") from None
 
 
 def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:

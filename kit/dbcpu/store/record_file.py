@@ -106,7 +106,7 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
             for piece in pieces:
                 stream.write(piece)
     except OSError as error:
-        raise StoreError(f"{target} could not be written: {error.strerror or error}; nothing was changed") from None
+        raise StoreError(f"{target} could not be written: {error.strerror or error}; no file was changed") from None
 
 
 def write_record(path: Path | str, record: RunRecord) -> None:

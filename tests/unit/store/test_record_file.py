@@ -70,7 +70,7 @@ record_file.write_record({str(path)!r}, runs.record("other", rounds=40))
 """
     environment = runs.environment(PYTHONPATH=":".join(sys.path))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
-    assert done.stderr.strip().endswith(f"StoreError: {path} could not be written: File too large; nothing was changed")
+    assert done.stderr.strip().endswith(f"StoreError: {path} could not be written: File too large; no file was changed")
     assert record_file.read(path) == RUN
     assert [each.name for each in tmp_path.iterdir()] == [name]
 

@@ -32,6 +32,7 @@ MAX_REMOTE = 0.55
 """Share of speed that remote memory takes at most: 2.15 times slower was published for a memory-bound load."""
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
+IDLE = ", idle meanwhile as far as was seen: a CPU quota may be why"
 UNSEEN = "; what other processes used was not recorded"
 WORTH_SAYING = 0.05
 """Of a wait: less of it is not said to be a single session's too."""
@@ -80,7 +81,7 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[Share]:
         Share.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
         Share.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
         Share.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
-        Share.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}, though idle (CPU quota?)"),
+        Share.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}"),
         Share.where(nobody, Cause.RUN_QUEUE, queue_s, where),
         *_divided(divided, queue_s, of, where, with_whom),
     ]

@@ -1,5 +1,6 @@
 """What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
 
+import math
 import re
 from collections.abc import Callable
 
@@ -45,7 +46,7 @@ def uneven_sessions(given: CheckInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == "pool":
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f": {count(worst.slow)} of {worst.level} in a slow group" if worst.slow else ""
+    slow = f": {_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
     held = _held(given, worst)
     found = noted(
         "uneven-sessions",
@@ -53,6 +54,12 @@ def uneven_sessions(given: CheckInput) -> Finding | None:
         f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow}){held and f'; {held}'}",
     )
     return replace(found, remedy=AS_MANY_CPUS) if held else found
+
+
+def _usual(many: float | None) -> str:
+    """A median over rounds: ``2``, or ``2 or 3`` where it lies between the two."""
+    low, high = math.floor(many or 0), math.ceil(many or 0)
+    return str(low) if low == high else f"{low} or {high}"
 
 
 def slow_together(given: CheckInput) -> Finding | None:

@@ -143,7 +143,7 @@ def _side(
         host=header.host.hostname if header.host else header.plan.target,
         database=f"{header.database.kind} {header.database.version}".strip(),
         vcpus=analysis.vcpus,
-        cores=analysis.cores,
+        cores=each.cores,
         figures=tuple(
             replace(one, unit=one.unit.replace(ROWS_UNIT, base.first.analysis.unit))
             for one in figures(each, against, shared, decisions, unit)

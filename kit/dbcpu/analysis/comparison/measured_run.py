@@ -12,6 +12,7 @@ from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant
@@ -117,7 +118,8 @@ class MeasuredSide(Struct, frozen=True):
 
     @property
     def cores(self) -> int | None:
-        return self.first.analysis.cores
+        """None under a CPU quota, which is time on any of the host's CPUs: nothing is counted per core there."""
+        return None if bounding_quota(self.first.record) is not None else self.first.analysis.cores
 
     @property
     def cores_shared_from(self) -> int | None:

@@ -92,9 +92,10 @@ def scaling(
     vcpus: int | None,
     cores: int | None,
     *,
-    two_kinds: bool = False,
+    speeds_stay: bool = False,
 ) -> Scaling:
-    """From the levels and rounds of one variant; ``rows`` is the work in one execution. ``two_kinds``: of cores.
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution. ``speeds_stay``: of
+    sessions on slower cores, or far from their memory.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
@@ -118,7 +119,7 @@ def scaling(
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
     wanted = None if vcpus is None else vcpus / reference.busy
-    cores_seen = _effective_cores(fitted, measured, () if two_kinds else levels, wanted)
+    cores_seen = _effective_cores(fitted, measured, () if speeds_stay else levels, wanted)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -343,7 +344,7 @@ def _effective_cores(
 ) -> float | None:
     """Without a fit the best level: by its makespan where it is not shown to be even, for then some may end early.
 
-    ``levels``: none on cores of two kinds, where those who are slow stay so. ``wanted``: sessions that keep all vCPUs
+    ``levels``: none where those who are slow stay so. ``wanted``: sessions that keep all vCPUs
     busy; with fewer the best level is no limit of the host.
     """
     if fitted is not None and fitted.form.flat:

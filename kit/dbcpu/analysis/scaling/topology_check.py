@@ -181,6 +181,11 @@ def has_two_kinds(record: RunRecord) -> bool:
     return named or (len(threads) > 1 and all(each.online for each in host.topology.cpus))
 
 
+def speeds_stay(context: RunContext) -> bool:
+    """Whether those who are slow stay so, also when others end: on slower cores, or far from their memory."""
+    return has_two_kinds(context.record) or any(each.remote and not each.why for each in context.sessions)
+
+
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:
     wanted = FULL_CORE * (vcpus - cores) / cores
     low = scaling.smt_yield_interval.low if scaling.smt_yield_interval else scaling.smt_yield

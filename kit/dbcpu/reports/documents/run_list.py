@@ -120,6 +120,8 @@ def _hosts(runs: Sequence[ListedRun]) -> list[str]:
 def _verdicts(runs: Sequence[ListedRun]) -> Iterator[tuple[str, int]]:
     counts = Counter(each.verdict for each in runs if each.verdict)
     yield from ((word, counts[word]) for word in VERDICTS if counts[word])
+    if counts and (others := len(runs) - counts.total()):
+        yield "without one", others
 
 
 def _names(names: Iterable[str]) -> str:

@@ -248,3 +248,18 @@ def test_what_a_single_session_loses_is_the_main_cause_and_both_losses_have_a_re
 def test_what_more_than_two_threads_add_is_not_put_down_to_the_second(threads: int, which: str) -> None:
     found = made(SimulatedHost(cores=2, threads=threads), range(1, 2 * threads + 1))
     assert which in headline(found).remedy
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        SimulatedHost(cores=4, threads=1, efficiency_cores=2, efficiency_speed=0.5),
+        SimulatedHost(sockets=2, cores=2, threads=1, nodes=2, remote_slowdown=0.5, memory_node=0),
+    ],
+    ids=["slower cores", "memory far away"],
+)
+def test_those_who_stay_slow_leave_no_cpu_to_others_when_they_end(host: SimulatedHost) -> None:
+    """Two whole CPUs and two of half the speed are three, whatever halves it."""
+    for levels in ((1, 2, 3, 4), (1, 4)):
+        room = made(host, levels, repeats=12).capacity
+        assert room is not None and room.usable_cores == pytest.approx(3.0, abs=0.2)
