@@ -20,7 +20,6 @@ from dbcpu.errors import MeasureError, UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.hosts.busiest import named, stays_busy
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
@@ -43,7 +42,6 @@ from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import Keeper, Preparing, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
-from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
 if TYPE_CHECKING:
@@ -132,6 +130,8 @@ def run(
         planned = _plan(opened, choices, experiment, seed, watcher, can_adapt=planner is not None)
         check_room(planned.preview, planned.info, opened.target, experiment.levels_option)
         if earlier is not None:
+            from dbcpu.workflows.same_run import refuse_other  # most runs are not added to another
+
             work = workload_info(opened.target, opened.work)
             refuse_other(earlier.header, planned.info, planned.preview.database, work, planned.vcpus)
         watcher.agree(planned.preview)
@@ -152,6 +152,8 @@ def run(
         header = _header(opened, planned, choices, experiment, seed, name)
         header = replace(header, notes=(*header.notes, *no_witness))
         if earlier is not None:
+            from dbcpu.workflows.same_run import joined
+
             header = joined(earlier, header, None if planned.adaptive else len(planned.specs))
         say_other_plan(header, watcher.stage)
         setting = Setting(
@@ -169,7 +171,7 @@ def run(
             conditions=conditions,
             witness=witness,
             unseen=unseen_load(opened.host, planned.info),
-            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(stays_busy(opened.host, opened.ticks))),
+            patience=Patience(planned.preview.duration_s, lambda: watcher.stage(_stays_busy(opened))),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
@@ -269,9 +271,17 @@ def _open(
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
         quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
+        from dbcpu.hosts.busiest import named  # a quiet host needs none of it
+
         share, who = percent(quiet.busy_share), named(chosen.host, _ticks_of(chosen.host))
         watcher.busy(f"{share} of its CPU time went to other work{who and f' ({who})'}")
     return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
+
+
+def _stays_busy(opened: _Opened) -> str:
+    from dbcpu.hosts.busiest import stays_busy
+
+    return stays_busy(opened.host, opened.ticks)
 
 
 def _plan(
