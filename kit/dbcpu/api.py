@@ -21,7 +21,7 @@ from dbcpu.analysis.levels.per_round import one_variant
 from dbcpu.analysis.results.comparison import Comparison
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
-from dbcpu.hosts.topology import usable_cores, usable_vcpus
+from dbcpu.hosts.topology import allowed_cores, usable_vcpus
 from dbcpu.plan import parse_levels
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, host_with
@@ -239,7 +239,7 @@ def simulate(
     chosen = _changed(host, dict(changes or {}))
     if isinstance(levels, str):
         info = chosen.info()
-        levels = parse_levels(levels, usable_vcpus(info)[0], usable_cores(info), "levels")
+        levels = parse_levels(levels, usable_vcpus(info)[0], allowed_cores(info), "levels")
     for level in levels:
         _check_whole("a level", level, 1)
     return simulated(chosen, tuple(levels), repeats, seed, size, executions=executions, for_s=for_s, label=label)

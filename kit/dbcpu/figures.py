@@ -92,7 +92,7 @@ METRICS = (
     Metric("job_x", LEVEL, "of a pool: the time of a job over that with one session"),
     Metric("even", LEVEL, "equal shares: 1 yes, 0 no; text: yes, no or undecided"),
     Metric("full_speed", LEVEL, "the median session is as fast as one alone: 1 yes, 0 no; text: yes, no or undecided"),
-    Metric("main_cause", LEVEL, "text: what most sessions lost most to"),
+    Metric("main_cause", LEVEL, "text: the cause that cost the sessions most time, in most rounds"),
 )
 
 

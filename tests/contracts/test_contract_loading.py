@@ -5,7 +5,7 @@ from pathlib import Path
 from support.loaded_modules import loaded_by_run
 
 MAX_MODULES = 120
-"""Of dbcpu's own, until the last round has ended."""
+"""Of dbcpu's own, until the last round has ended: docs/decisions/0010-what-a-run-loads.md."""
 NOT_NEEDED = (
     "analysis.adaptive_plan", "analysis.causes", "analysis.checks", "analysis.comparison", "analysis.experiments",
     "analysis.explain", "analysis.figures", "analysis.levels", "analysis.scaling", "analysis.statistics", "api",
@@ -21,4 +21,8 @@ def test_a_run_of_given_levels_loads_little_of_dbcpu_until_its_last_round_has_en
     assert "dbcpu.targets.sqlite" in loaded
     parts = {f"dbcpu.{part}" for part in NOT_NEEDED}
     assert [name for name in loaded if any(f"{name}.".startswith(f"{part}.") for part in parts)] == []
-    assert len(loaded) <= MAX_MODULES, loaded
+    assert len(loaded) <= MAX_MODULES, (
+        f"a run loads {len(loaded)} modules of dbcpu to measure, and {MAX_MODULES} are the limit: import what few runs "
+        "need where it is used (docs/decisions/0010-what-a-run-loads.md). Each sampler is one of them, as it is asked "
+        f"whether it can be used. Loaded: {' '.join(loaded)}"
+    )

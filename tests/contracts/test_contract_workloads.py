@@ -11,6 +11,7 @@ from dbcpu import registry
 from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
+from dbcpu.simulator.runs import SIZES
 from dbcpu.targets.base import load_target
 
 DATABASES = sorted(folder.name for folder in (files("dbcpu") / "sql").iterdir() if folder.is_dir())
@@ -54,6 +55,12 @@ def test_every_size_is_whole(database: str, name: str) -> None:
             assert ":n" not in text.replace("::n", ""), "a size was left unfilled"
         if database != "shell":
             assert work.sql.lstrip().lower().startswith(("select", "with", "declare", "begin", "call"))
+
+
+def test_simulated_runs_have_the_sizes_of_the_real_cartesian() -> None:
+    for database, name in WORKLOADS:
+        if name == "cartesian":
+            assert workloads.load(database, name).sizes == SIZES, f"sql/{database}/cartesian.sql"
 
 
 @pytest.mark.parametrize("database", DATABASES)

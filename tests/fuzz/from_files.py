@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dbcpu.store import codec, record_file
+from dbcpu.store import record_file
 from fuzz.mutations import TEXTS, dumped, mutated_json, mutated_lines
 from fuzz.sandbox import Sandbox
 from plugins import runs
@@ -14,6 +14,7 @@ from support.builders import experiments
 from support.builders.comparison import with_variants
 from support.builders.record import record, round_of, session, solos
 from support.paths import TESTS
+from support.record_data import text_of
 
 RUN = "run.json"
 COMMANDS = (
@@ -42,7 +43,7 @@ def _bases() -> tuple[str, ...]:
         experiments.together([1.0, 1.0], [1.5, 1.5], rounds=1),
         record_file.read(TESTS / "runs" / "schema-1.json"),
     ]
-    return tuple(codec.dumps(codec.to_data(each)) for each in made)
+    return tuple(text_of(each) for each in made)
 
 
 @st.composite

@@ -7,11 +7,11 @@ import click
 from hypothesis import strategies as st
 
 from dbcpu import cli
-from dbcpu.store import codec
 from fuzz.mutations import NUMBERS, TEXTS, mutated_lines
 from fuzz.sandbox import Sandbox
 from support.builders.record import record, solos
 from support.paths import HOSTS
+from support.record_data import text_of
 
 MUCH = {"--sessions": 400, "--repeats": 12, "--executions": 50, "--seconds": 10, "--for": 10}
 """More than that is simulated and explained for longer than the limit of CPU time, as it should be."""
@@ -147,4 +147,4 @@ def read_toml(box: Sandbox, given: tuple[str, list[str]]) -> None:
 
 @cache
 def _small() -> str:
-    return codec.dumps(codec.to_data(record(solos(2))))
+    return text_of(record(solos(2)))

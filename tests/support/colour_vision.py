@@ -4,6 +4,8 @@ Colour vision is simulated as in Machado, Oliveira and Fernandes (2009), severit
 """
 
 import math
+from collections.abc import Iterable
+from itertools import product
 
 VISIONS = {
     "all colours": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
@@ -43,6 +45,14 @@ def contrast(ink: str, paper: str = "#ffffff") -> float:
 def apart(one: str, other: str, vision: str) -> float:
     """Distance of two colours for such eyes; about 2 is just noticed side by side."""
     return math.dist(_lab(one, vision), _lab(other, vision))
+
+
+def farthest(colours: Iterable[str], least_contrast: float) -> str:
+    """Of a grid the colour that no eyes mistake for any of these: what a new one may be."""
+    taken = [(vision, _lab(each, vision)) for each in colours for vision in VISIONS]
+    grid = ["#" + "".join(digits) for digits in product([f"{part:02x}" for part in range(0, 256, 17)], repeat=3)]
+    visible = [colour for colour in grid if contrast(colour) >= least_contrast]
+    return max(visible, key=lambda colour: min(math.dist(_lab(colour, vision), other) for vision, other in taken))
 
 
 def _linear(colour: str) -> Triple:

@@ -60,7 +60,9 @@ def workloads(_: click.Context) -> Iterable[tuple[str, str]]:
 
 def sizes(_: click.Context) -> Iterable[tuple[str, str]]:
     """As most workloads have them."""
-    yield from ((size, "") for size in ("tiny", "short", "medium", "long", "seed"))
+    from dbcpu.measure.workloads import SIZES
+
+    yield from ((size, "") for size in SIZES)
 
 
 def presets(_: click.Context) -> Iterable[tuple[str, str]]:

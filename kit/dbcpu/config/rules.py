@@ -126,7 +126,7 @@ class CheckLimits(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """What ``[sizing]`` and ``[check]`` of all configuration files come to."""
+    """What ``[licences.NAME]``, ``[prices.NAME]`` and ``[check]`` of all configuration files come to."""
 
     sizing: SizingRules = field(default_factory=SizingRules)
     limits: CheckLimits = field(default_factory=CheckLimits)

@@ -2,7 +2,7 @@
 
     [targets.old-box]
     url = "postgresql://bench@db1.example/postgres"
-    host = "ssh:db1.example"               # how its server processes are watched, see ``hosting``
+    host = "ssh:db1.example"               # how its server processes are watched, see docs/remote.md
     password_env = "BENCH_PASSWORD"        # or password_file = "~/.bench", or password = "prompt"
 
 Read from $XDG_CONFIG_HOME/dbcpu/dbcpu.toml and ./dbcpu.toml, merged by target; the working folder wins, and says so.

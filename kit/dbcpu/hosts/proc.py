@@ -1,6 +1,7 @@
 """Processes of a host as its /proc shows them: what they are, and by which numbers a container knows them.
 
-Everybody reads /proc/PID/stat, /proc/PID/schedstat and /proc/stat by the classes here, but programs that stand alone.
+/proc/PID/stat, /proc/PID/schedstat and /proc/stat are taken apart here, and in programs that stand alone.
+When a process of this machine started is asked of ``cleanup_guard.start_ticks``, which is one of these programs.
 A database in a container names its server processes by the pids of its own namespace. NSpid in /proc/PID/status
 lists all numbers of a process, from the namespace of the reader to the innermost. Source: proc_pid_status(5).
 """
@@ -13,6 +14,9 @@ from msgspec import Struct
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
 
+NORMAL_POLICIES = {"other": 0, "batch": 3, "idle": 5}
+"""Scheduling policies that have no priority or deadline beside the name, with their numbers. Source: sched(7)"""
+_POLICIES = {number: name for name, number in NORMAL_POLICIES.items()} | {1: "fifo", 2: "rr", 6: "deadline", 7: "ext"}
 START_TOLERANCE_S = 5.0
 """/proc/stat's btime has whole seconds, and the database stamps its start a moment after the fork."""
 
@@ -63,9 +67,10 @@ class ProcessStat(Struct, frozen=True):
         return int(self._field(39))
 
     @property
-    def policy(self) -> int:
-        """Scheduling policy, as in sched(7)."""
-        return int(self._field(41))
+    def policy(self) -> str:
+        """Scheduling policy by its name in small letters, as in sched(7); its number where that is not known."""
+        number = int(self._field(41))
+        return _POLICIES.get(number, str(number))
 
     def _field(self, number: int) -> str:
         try:

@@ -18,9 +18,9 @@ from msgspec.structs import replace
 from dbcpu.errors import DbcpuError, GateError
 from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host
+from dbcpu.measure.abandonable_pool import AbandonablePool
 from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realtime
 from dbcpu.measure.driver_memory import give_back, one_heap
-from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.measure.verification import Member, verify
 from dbcpu.record import TOO_LATE, Server
 from dbcpu.targets.base import Arms, Outcome, ServerClaim, Session, Target, Work

@@ -9,7 +9,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
-from dbcpu.hosts.topology import HIDDEN_PROCESSES, usable_cores, usable_vcpus
+from dbcpu.hosts.topology import HIDDEN_PROCESSES, allowed_cores, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record import AUTONOMOUS, RDS, HostInfo
@@ -100,7 +100,7 @@ def check_counts(info: HostInfo | None, vcpus: int | None, cores: int | None) ->
 
 def seen_cores(info: HostInfo | None, cores: int | None, threads: int | None, vcpus: int | None) -> int | None:
     """Those that the host shows, else as ``cores_of``. Raises UsageError where what is given contradicts the host."""
-    seen = usable_cores(info) if info else None
+    seen = allowed_cores(info) if info else None
     given = cores_of(cores, threads, vcpus)
     if seen is not None and given not in (None, seen):
         raise _other_cores(seen, given)

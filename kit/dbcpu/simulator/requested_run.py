@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import as_whole_number
-from dbcpu.hosts.topology import parse_cpu_list, usable_cores, usable_vcpus
+from dbcpu.hosts.topology import allowed_cores, parse_cpu_list, usable_vcpus
 from dbcpu.plan import parse_levels
 from dbcpu.record import BASELINE, RunRecord
 from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_soak, simulate_together
@@ -101,7 +101,7 @@ def _called(target: str | None, made: RunRecord) -> RunRecord:
 
 
 def _levels(host: SimulatedHost, sessions: str) -> tuple[int, ...]:
-    return parse_levels(sessions, usable_vcpus(host.info())[0], usable_cores(host.info()))
+    return parse_levels(sessions, usable_vcpus(host.info())[0], allowed_cores(host.info()))
 
 
 def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any]) -> None:

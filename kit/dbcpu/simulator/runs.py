@@ -26,7 +26,7 @@ from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
 from dbcpu.simulator.variants import under
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
-"""The sizes of the real cartesian: n, of which n^4 rows are counted."""
+"""Those of sql/*/cartesian.sql, whose reader is above this layer (tested): n, of which n^4 rows are counted."""
 PAUSE_S = 0.6
 MAX_RUN_EFFECT = 0.5
 

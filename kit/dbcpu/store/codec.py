@@ -37,15 +37,6 @@ _MAX_DIGITS = 20
 # --- whole runs ---------------------------------------------------------------------------------
 
 
-def to_data(record: RunRecord) -> dict[str, Any]:
-    """The run as dicts, lists, text, numbers, true, false and null: what the JSON file holds.
-
-    Raises:
-        RecordFormatError: a value does not fit its hint, or is NaN or infinite; the message names it.
-    """
-    return {**header_to_data(record.header), "rounds": [encode(round_) for round_ in record.rounds]}
-
-
 def from_data(data: object, source: str) -> RunRecord:
     """The run in ``data``; ``source`` names the file in messages.
 
@@ -88,7 +79,7 @@ def header_from(data: object, source: str) -> Header:
 
 
 def header_to_data(header: Header) -> dict[str, Any]:
-    """The header as plain data, schema first. Raises as ``to_data``."""
+    """The header as plain data, schema first. Raises as ``encode``."""
     if reason := _unfit(header):
         raise RecordFormatError(f"the run cannot be kept: its {reason}")
     return {"schema": header.schema, **encode(header)}
@@ -173,7 +164,11 @@ _MISFITS = (msgspec.ValidationError, UnicodeEncodeError)
 
 
 def encode(value: object) -> Any:
-    """Any part of a record as plain data, as it is read again. Raises RecordFormatError as ``to_data``."""
+    """Any part of a record as plain data, as it is read again: what a JSON file holds of it.
+
+    Raises:
+        RecordFormatError: a value does not fit its hint, or is NaN or infinite; the message names it.
+    """
     cls = type(value)
     try:
         data = msgspec.to_builtins(value, enc_hook=builtin)

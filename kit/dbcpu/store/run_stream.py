@@ -14,8 +14,6 @@ from dbcpu.record import Header, Round
 from dbcpu.store import codec
 from dbcpu.store.record_checks import round_inconsistency
 
-PLACE = "-"
-"""What --store is for this."""
 FORM = 1
 
 

@@ -24,7 +24,7 @@ from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.interrupts import interrupt_of
-from dbcpu.hosts.proc import ProcessStat
+from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
 
 COMMAND_S = 10.0
@@ -35,8 +35,6 @@ _WRITABLE = re.compile(
     r"|(/[\w.:@\\-]+)+/cpuset\.cpus"
 )
 """The files that variants change, or that the kernel changes when they do; a journal can name no other."""
-_POLICIES = {0: "other", 3: "batch", 5: "idle"}
-_OTHER_POLICIES = {"1": "fifo", "2": "rr", "6": "deadline", "7": "ext"}
 
 
 @runtime_checkable
@@ -109,9 +107,9 @@ class SettingAccess:
     def refuse_if_final(self, what: str, before: str) -> None:
         """Raises HostError where ``before`` could not be set again: a real-time policy has a priority as well."""
         kind, _, name = what.partition(":")
-        if kind == "policy" and before not in _POLICIES.values():
+        if kind == "policy" and before not in NORMAL_POLICIES:
             raise HostError(
-                f"process {_thread(name)} has scheduling policy {_OTHER_POLICIES.get(before, before)}, which dbcpu "
+                f"process {_thread(name)} has scheduling policy {before}, which dbcpu "
                 "cannot set again, so it is left as it is; leave the variant out, or give it policy other by chrt"
             )
 
@@ -137,7 +135,7 @@ class SettingAccess:
             if stat.has_ended or stat.start_ticks != int(started):
                 return None
             if kind == "policy":
-                return _POLICIES.get(stat.policy, str(stat.policy))
+                return stat.policy
             status = self._host.read(f"{folder}/status")
         except (FileNotFoundError, ProcessLookupError, ValueError):
             return None
@@ -158,11 +156,10 @@ class SettingAccess:
             if kind == "affinity":
                 os.sched_setaffinity(thread, parse_cpu_list(text))
             else:
-                number = next(number for number, word in _POLICIES.items() if word == text)
-                os.sched_setscheduler(thread, number, os.sched_param(0))
+                os.sched_setscheduler(thread, NORMAL_POLICIES[text], os.sched_param(0))
         except ProcessLookupError:
             return
-        except StopIteration:
+        except KeyError:
             raise HostError(f"scheduling policy {text} cannot be set by dbcpu; use chrt") from None
         except OSError as error:
             raise HostError(_refused(kind, text, thread, error)) from None

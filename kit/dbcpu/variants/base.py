@@ -19,7 +19,6 @@ from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import RDS, Cpu, Database, HostInfo
 
 ROOM = "variants"
-SCOPES = ("plan", "server", "host", "process")
 ONLINE_FILE = "/sys/devices/system/cpu/cpu{}/online"
 """Of a CPU by its number: 1 or 0. Source: ABI/testing/sysfs-devices-system-cpu"""
 

@@ -6,17 +6,18 @@ is one of its own, so that between them nothing changes. Source: sched(7), "The 
 
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, noted
+from dbcpu.hosts.proc import NORMAL_POLICIES
 from dbcpu.variants.base import Change, VariantContext, unreachable
 
 SCOPE = "process"
 ARGUMENT = "batch"
 HELP = "scheduling policy: batch, idle or other"
-_POLICIES = ("batch", "idle", "other")
 
 
 def check(argument: str) -> None:
-    if argument not in _POLICIES:
-        raise UsageError(f"variant policy:{argument} is not known; there are: policy:batch, policy:idle, policy:other")
+    if argument not in NORMAL_POLICIES:
+        known = ", ".join(f"policy:{name}" for name in sorted(NORMAL_POLICIES))
+        raise UsageError(f"variant policy:{argument} is not known; there are: {known}")
 
 
 def why_not(argument: str, context: VariantContext) -> str | None:

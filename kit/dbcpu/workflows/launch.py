@@ -21,6 +21,8 @@ from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.progress import ProgressWatcher
 
 Confirm = Callable[[str, bool], None]
+TO_STDOUT = "-"
+"""As --store: the run goes to standard output, for a dbcpu that keeps it."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True):

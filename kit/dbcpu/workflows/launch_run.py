@@ -6,8 +6,15 @@ from typing import Any
 from dbcpu.config.request import Request
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
-from dbcpu.store.run_stream import PLACE
-from dbcpu.workflows.launch import Confirm, adaptive, launch, launch_to_stdout, launch_together, split_options
+from dbcpu.workflows.launch import (
+    TO_STDOUT,
+    Confirm,
+    adaptive,
+    launch,
+    launch_to_stdout,
+    launch_together,
+    split_options,
+)
 from dbcpu.workflows.origins.far_target import far_target
 
 
@@ -54,6 +61,6 @@ def launch_run(
         from dbcpu.workflows.foresee import say
 
         return say(request, choices)
-    if delivery.store == PLACE:
+    if delivery.store == TO_STDOUT:
         return launch_to_stdout(request, choices, delivery, confirm)
     return launch(request, choices, delivery, confirm, planner=adaptive)

@@ -25,7 +25,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.quiesce import Patience, Quiet, patience_s, settle
-from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
+from dbcpu.hosts.topology import allowed_cores, read_host, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
@@ -37,18 +37,18 @@ from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
-from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round, RunRecord
+from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import Keeper, Preparing, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
-from dbcpu.workflows.same_run import joined, refuse_other
 from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
 
 if TYPE_CHECKING:
     from dbcpu.measure.variants import VariantPlan
     from dbcpu.variants._selection import SelectedVariant
+    from dbcpu.workflows.same_run import EarlierRun
 
 DEFAULT_SECONDS = 1.5
 TRIAL_ROWS = 10_000_000
@@ -110,13 +110,13 @@ def run(
     forced: bool = False,
     planner: Planner | None = None,
     experiment: ExperimentShape | None = None,
-    earlier: RunRecord | None = None,
+    earlier: "EarlierRun | None" = None,
 ) -> str:
     """Measure and store; returns the run_id. ``forced``: measure on a busy host too.
 
     ``planner`` chooses each round of ``--sessions auto`` from the results so far, within the levels and repeats of
     the preview; without one, and for an A/A run, all of these are measured. ``experiment``: what the sessions do, by
-    default a sweep of the levels. ``earlier``: a stored run, to which the rounds are added.
+    default a sweep of the levels. ``earlier``: the stored run to which the rounds are added.
 
     Raises:
         UsageError: the choices do not fit each other, the target or the host, or these are not those of ``earlier``.
@@ -133,7 +133,7 @@ def run(
         check_room(planned.preview, planned.info, opened.target, experiment.levels_option)
         if earlier is not None:
             work = workload_info(opened.target, opened.work)
-            refuse_other(earlier.header, planned.info, planned.preview.database, work, planned.vcpus)
+            earlier.refuse_other(planned.info, planned.preview.database, work, planned.vcpus)
         watcher.agree(planned.preview)
         name = choices.sampler or best_sampler(opened.host)
         sampler = stack.enter_context(load_sampler(name).open_sampler(opened.host, choices.hz))
@@ -152,7 +152,7 @@ def run(
         header = _header(opened, planned, choices, experiment, seed, name)
         header = replace(header, notes=(*header.notes, *no_witness))
         if earlier is not None:
-            header = joined(earlier, header, None if planned.adaptive else len(planned.specs))
+            header = earlier.joined(header, None if planned.adaptive else len(planned.specs))
         say_other_plan(header, watcher.stage)
         setting = Setting(
             target=opened.target,
@@ -173,7 +173,7 @@ def run(
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
         rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
-        preparing.over, stored = True, len(earlier.rounds) if earlier else None
+        preparing.over, stored = True, len(earlier.record.rounds) if earlier else None
         return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures, stored=stored)
 
 
@@ -244,7 +244,7 @@ def _open(
 ) -> _Opened:
     """Open the target for the largest number of sessions, and wait until its host is quiet."""
     here = read_host(LocalHost())
-    most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], usable_cores(here)))
+    most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], allowed_cores(here)))
     most = max(most, max(choices.per_cpu, default=0) * usable_vcpus(here)[0])
     make_room_for_files(most)
     requested, patience = _requested_access(choices, request), patience_s()

@@ -25,6 +25,7 @@ from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices, run
+from dbcpu.workflows.same_run import EarlierRun
 
 
 class Asked(Struct, frozen=True):
@@ -73,7 +74,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
         try:
             run(
                 _request(header, target), choices_of(record, asked.host), store, watcher, forced=delivery.yes,
-                planner=added.planner, experiment=experiment, earlier=record,
+                planner=added.planner, experiment=experiment, earlier=EarlierRun(record),
             )  # fmt: skip
         finally:
             watcher.close()

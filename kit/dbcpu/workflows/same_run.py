@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu import __version__
@@ -10,15 +11,36 @@ from dbcpu.formatting import plain, ranges
 from dbcpu.record import Database, Header, HostInfo, Plan, RunRecord, WorkloadInfo
 
 
-def refuse_other(
-    earlier: Header, host: HostInfo | None, database: Database, workload: WorkloadInfo, vcpus: int | None
-) -> None:
-    """Raises UsageError where what would be measured is not what the run measured; all differences are named."""
-    found = list(_differences(earlier, host, database, workload, vcpus))
-    if found:
-        raise UsageError(
-            f"no rounds can be added to run {earlier.run_id}: {'; '.join(found)}; measure a run of its own, "
-            f"and compare: dbcpu compare {earlier.run_id} last"
+class EarlierRun(Struct, frozen=True):
+    """A stored run, to which rounds are added."""
+
+    record: RunRecord
+
+    def refuse_other(
+        self, host: HostInfo | None, database: Database, workload: WorkloadInfo, vcpus: int | None
+    ) -> None:
+        """Raises UsageError where what would be measured is not what it measured; all differences are named."""
+        header = self.record.header
+        found = list(_differences(header, host, database, workload, vcpus))
+        if found:
+            raise UsageError(
+                f"no rounds can be added to run {header.run_id}: {'; '.join(found)}; measure a run of its own, "
+                f"and compare: dbcpu compare {header.run_id} last"
+            )
+
+    def joined(self, now: Header, rounds: int | None) -> Header:
+        """Its header while this process adds rounds to it; ``rounds``: so many, if known beforehand."""
+        header, done = self.record.header, len(self.record.rounds)
+        planned = None if header.plan.rounds is None or rounds is None else done + rounds
+        fresh = [note for note in now.notes if note not in header.notes]
+        which = f"the rounds after the first {done}" if done else "all rounds"
+        note = f"added: {which}, from {now.started_at} on, by dbcpu {__version__}"
+        return replace(
+            header,
+            status="running",
+            driver=now.driver,
+            plan=replace(header.plan, rounds=planned),
+            notes=(*header.notes, *fresh, note),
         )
 
 
@@ -67,19 +89,3 @@ def _named(made: Plan) -> str:
 
 def _shown(value: object) -> str:
     return "unknown" if value is None else plain(str(value))[:60] or "empty"
-
-
-def joined(earlier: RunRecord, now: Header, rounds: int | None) -> Header:
-    """The header of the run while rounds are added to it by this process; ``rounds``: so many, if known beforehand."""
-    header, done = earlier.header, len(earlier.rounds)
-    planned = None if header.plan.rounds is None or rounds is None else done + rounds
-    fresh = [note for note in now.notes if note not in header.notes]
-    which = f"the rounds after the first {done}" if done else "all rounds"
-    note = f"added: {which}, from {now.started_at} on, by dbcpu {__version__}"
-    return replace(
-        header,
-        status="running",
-        driver=now.driver,
-        plan=replace(header.plan, rounds=planned),
-        notes=(*header.notes, *fresh, note),
-    )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, MAX_ROUNDS, MAX_TIMES_PLANNED, adaptive
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.hosts.topology import usable_cores, usable_vcpus
+from dbcpu.hosts.topology import allowed_cores, usable_vcpus
 from dbcpu.plan import RoundSpec, auto_levels, rounds
 from dbcpu.record import BASELINE, Header, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, preset, simulate
@@ -105,7 +105,7 @@ def virtual_s(run: RunRecord, pause_s: float = 0.6) -> float:
 
 def swept(simulated: SimulatedHost, seed: int = 1, **choices: object) -> RunRecord:
     info = simulated.info()
-    wanted = auto_levels(usable_vcpus(info)[0], usable_cores(info))
+    wanted = auto_levels(usable_vcpus(info)[0], allowed_cores(info))
     return simulate(simulated, wanted, 3, seed, planner=adaptive, **choices)  # type: ignore[arg-type]
 
 
@@ -144,7 +144,7 @@ def test_a_level_is_not_given_up_because_few_rounds_happen_to_differ_much(seed: 
 def test_it_comes_to_the_same_verdict_as_the_fixed_plan_in_less_time(name: str, border: int | None) -> None:
     simulated = preset(name)
     run = swept(simulated, size="short", seconds=1.5)
-    fixed = len(rounds(auto_levels(len(simulated.online), usable_cores(simulated.info())), 3, 1, (BASELINE,)))
+    fixed = len(rounds(auto_levels(len(simulated.online), allowed_cores(simulated.info())), 3, 1, (BASELINE,)))
     assert len(run.rounds) < 0.75 * fixed
     if border:
         assert f"from {border} on some are slower" in explain(run).verdict

@@ -12,9 +12,11 @@ from dbcpu import registry
 from dbcpu.cli import group, main
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
+from dbcpu.reports.formats.base import load_format
 from dbcpu.store import codec, record_file, schema
 from dbcpu.store.database import open_store
 from plugins import runs
+from support.forms import FORMS
 
 RUN = runs.record("20250102-a", label="old box")
 OTHER = runs.record("20250103-b", started_at="2025-01-03T00:00:00Z", target="prod\x1b[31m", levels=(1, 2))
@@ -58,7 +60,7 @@ def test_list_writes_an_index_page_of_the_runs_that_it_prints(tmp_path: Path) ->
     listed = run("list", "--out", str(tmp_path / "index"))
     assert listed.stdout == plain.stdout, "what is printed is what it is without a page"
     assert {file.name for file in (tmp_path / "index").iterdir()} == {
-        f"runs.{each}" for each in ("csv", "html", "json", "md", "txt")
+        f"runs{load_format(form).SUFFIX}" for form in FORMS if load_format(form).IN_FOLDER
     }
     assert listed.stderr.split() == sorted(str(file) for file in (tmp_path / "index").iterdir())
     page = (tmp_path / "index" / "runs.html").read_text("utf-8")

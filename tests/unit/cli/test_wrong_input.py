@@ -17,6 +17,7 @@ from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate, open_engine
 from dbcpu.store.schema.upgrade import _version_table
 from plugins import runs
+from support.forms import TEXT_FORMS
 
 LONG, DIGITS = "x" * 300, "9" * 5000
 UNICODE_NEEDED = os.fsdecode(b"caf\xe9")
@@ -234,7 +235,7 @@ def test_the_running_machine_is_no_recording(store: str, capsys: pytest.CaptureF
 def test_text_that_is_not_unicode_is_shown(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     with open_store(store) as opened:
         opened.save(runs.record("with-odd-label", label="caf\udce9 \ud800"))
-    for form in ("table", "markdown", "csv", "json", "metrics"):
+    for form in TEXT_FORMS:
         assert main(["show", "with-odd-label", "--format", form]) == 0
     assert main(["list"]) == 0
     assert "internal error" not in capsys.readouterr().err

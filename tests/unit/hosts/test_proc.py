@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbcpu.hosts.local import LocalHost
-from dbcpu.hosts.proc import ProcessStat, SchedStat, cpu_ticks
+from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat, SchedStat, cpu_ticks
 
 FIELDS = " ".join(str(number) for number in range(4, 53))
 
@@ -22,7 +22,7 @@ def line(command: str, state: str = "R") -> str:
 def test_each_field_is_where_the_manual_says_whatever_the_command(command: str) -> None:
     stat = ProcessStat.parse(line(command))
     assert (stat.pid, stat.command, stat.state) == (4711, command, "R")
-    assert (stat.cpu_ticks, stat.nice, stat.start_ticks, stat.cpu, stat.policy) == (14 + 15, 19, 22, 39, 41)
+    assert (stat.cpu_ticks, stat.nice, stat.start_ticks, stat.cpu, stat.policy) == (14 + 15, 19, 22, 39, "41")
 
 
 @pytest.mark.parametrize(("state", "ended"), [("R", False), ("S", False), ("T", False), ("Z", True), ("X", True)])
@@ -46,7 +46,7 @@ def test_what_an_old_kernel_lacks_is_missed_only_when_it_is_asked_for() -> None:
 def test_this_process_is_read_from_the_real_thing() -> None:
     stat = ProcessStat.parse(LocalHost().read("/proc/self/stat"))
     assert (stat.pid, stat.state) == (os.getpid(), "R")
-    assert stat.policy == os.sched_getscheduler(0)
+    assert NORMAL_POLICIES[stat.policy] == os.sched_getscheduler(0)
     assert stat.nice == os.getpriority(os.PRIO_PROCESS, 0)
 
 

@@ -97,6 +97,19 @@ def test_a_wait_that_the_user_gives_is_kept_by_every_round(
     assert all(patience.settle(proc.host).waited_s >= 3.0 for _ in range(5))
 
 
+def test_a_cpu_that_waits_for_a_disk_is_idle(proc: FakeProc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fields of a line of /proc/stat: user, nice, system, idle, iowait and more. Source: proc_stat(5)"""
+
+    def waited(_: float) -> None:
+        proc.write("stat", "cpu  101 0 0 510 520 0 0 0 0 0\n")
+
+    proc.write("stat", "cpu  100 0 0 500 500 0 0 0 0 0\n")
+    monkeypatch.setattr("dbcpu.hosts.quiesce.time.sleep", waited)
+    quiet = settle(proc.host, 0.0)
+    assert quiet.settled
+    assert quiet.busy_share == pytest.approx(1 / 31)
+
+
 @pytest.mark.parametrize("text", ["", "nothing known\n"])
 def test_host_that_does_not_tell_is_taken_as_it_is(proc: FakeProc, text: str) -> None:
     proc.write("stat", text)

@@ -10,10 +10,10 @@ import pytest
 
 from dbcpu.errors import ConnectError, GateError, MeasureError, ServerError
 from dbcpu.measure import gate as module
+from dbcpu.measure.abandonable_pool import AbandonablePool
 from dbcpu.measure.blocking_sessions import IDLE, Order
 from dbcpu.measure.callers import Callers
 from dbcpu.measure.gate import Gate
-from dbcpu.measure.interruptible_pool import AbandonablePool
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.targets.base import Session
 from support.doubles.proc_folder import TICKS, FakeProc

@@ -16,6 +16,7 @@ from dbcpu.store import codec
 from dbcpu.store.anonymise import anonymised
 from dbcpu.store.csv_file import RunFacts, from_text
 from support.paths import ROOT
+from support.record_data import data_of
 
 TIMES = """# label: loops, 2 cores
 # cpus: 4
@@ -146,7 +147,7 @@ def test_equal_parts_do_not_make_the_noise_smaller() -> None:
 @pytest.mark.parametrize("rate", ["1e-9", "0.002", "3", "4e11", "1e12"])
 def test_rates_of_any_size_are_kept(rate: str) -> None:
     found = record(f"n,repeat,rate\n1,1,{rate}\n")
-    assert codec.from_data(codec.to_data(found), "it") == found
+    assert codec.from_data(data_of(found), "it") == found
     assert explain(found).levels[0].throughput == pytest.approx(float(rate))
 
 
@@ -255,7 +256,7 @@ def test_times_come_back_and_are_explained(rounds: list[list[float]], mark: str,
         lines += [mark.join(map(str, (len(each), repeat, session, s))) for session, s in enumerate(each)]
     found = record("\n".join(lines), RunFacts(cpus=cpus) if known else None)
     assert seconds(found) == rounds
-    assert codec.from_data(codec.to_data(found), "it") == found
+    assert codec.from_data(data_of(found), "it") == found
     assert anonymised(found).header.label == ""
     assert found.header.plan.workload.name in printed(found)
 

@@ -10,6 +10,7 @@ from dbcpu.errors import RecordFormatError
 from dbcpu.measure import workloads
 from dbcpu.record import UNSET, RunRecord
 from dbcpu.store import codec, line_file, line_reader
+from support.record_data import data_of
 
 LINES = """dbcpu-fanout 1
 label the old box
@@ -152,7 +153,7 @@ def test_a_wrong_answer_is_marked() -> None:
 
 def test_the_record_is_stored_and_explained_like_any_other() -> None:
     imported = record()
-    assert codec.from_data(codec.to_data(imported), "here") == imported
+    assert codec.from_data(data_of(imported), "here") == imported
     assert explain(imported).levels[0].median_s == pytest.approx(1.25)
 
 

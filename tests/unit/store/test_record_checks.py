@@ -19,6 +19,7 @@ from dbcpu.store.record_checks import inconsistency
 from dbcpu.store.schema.tables import round_
 from plugins import runs
 from support.paths import EXAMPLES, TESTS
+from support.record_data import data_of
 
 Change = Callable[[dict[str, Any]], object]
 COMMITTED = sorted([*EXAMPLES.rglob("*.json.gz"), *(TESTS / "lab" / "results").rglob("*.json.gz"),
@@ -124,7 +125,7 @@ every_change = pytest.mark.parametrize(("change", "reason"), CHANGES.values(), i
 
 
 def changed(change: Change) -> dict[str, Any]:
-    data = json.loads(codec.dumps(codec.to_data(runs.full_record())))
+    data = data_of(runs.full_record())
     change(data)
     return data  # type: ignore[no-any-return]
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
-from dbcpu.store import codec, record_file
+from dbcpu.store import record_file
 from plugins import runs
+from support.record_data import data_of
 
 RUN = runs.full_record()
 
@@ -25,7 +26,7 @@ def test_same_run_gives_the_same_bytes_compressed(tmp_path: Path) -> None:
     record_file.write_record(tmp_path / "two.json.gz", RUN)
     one = (tmp_path / "one.json.gz").read_bytes()
     assert one == (tmp_path / "two.json.gz").read_bytes()
-    assert json.loads(gzip.decompress(one)) == json.loads(codec.dumps(codec.to_data(RUN)))
+    assert json.loads(gzip.decompress(one)) == data_of(RUN)
 
 
 def test_link_is_written_through(tmp_path: Path) -> None:

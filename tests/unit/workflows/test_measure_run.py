@@ -32,6 +32,7 @@ from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher
 from dbcpu.workflows.more_rounds import AddedRounds
 from dbcpu.workflows.progress import ProgressWatcher
+from dbcpu.workflows.same_run import EarlierRun
 from support.doubles.proc_folder import FakeProc
 from support.doubles.target import WORK, FakeSession, FakeTarget
 
@@ -449,7 +450,7 @@ def test_rounds_are_added_to_a_stored_run(measure: Callable[..., RunRecord]) -> 
         FakeTarget(),
         replace(CHOICES, sessions="1-2"),
         experiment=AddedRounds(added, first.header.plan.levels),
-        earlier=first,
+        earlier=EarlierRun(first),
     )
     assert again.header.run_id == first.header.run_id
     assert again.header.status == "complete"
@@ -462,4 +463,4 @@ def test_rounds_of_another_workload_are_not_added(measure: Callable[..., RunReco
     first = measure(FakeTarget(), replace(CHOICES, sessions="1"))
     more = AddedRounds((RoundSpec(1, 1, "baseline", len(first.rounds)),), (1,))
     with pytest.raises(UsageError, match="the workload was cartesian tiny, n = 20 and is cartesian short"):
-        measure(FakeTarget(), replace(CHOICES, sessions="1", size="short"), experiment=more, earlier=first)
+        measure(FakeTarget(), replace(CHOICES, sessions="1", size="short"), experiment=more, earlier=EarlierRun(first))

@@ -8,7 +8,7 @@ from dbcpu.plan import rounds as planned_rounds
 from dbcpu.record import Database, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.workflows.more_rounds import Asked, addition, choices_of
-from dbcpu.workflows.same_run import joined, refuse_other
+from dbcpu.workflows.same_run import EarlierRun
 
 NOISY = SimulatedHost(name="noisy", cores=2, threads=1, noise=0.05)
 
@@ -71,7 +71,7 @@ def test_a_run_that_was_interrupted_in_its_first_round_gets_all_of_its_plan() ->
     assert addition(record, Asked()).specs == planned_rounds(plan.levels, plan.repeats, plan.seed, plan.variants)
     assert choices_of(record, None).pace is None, "whether it had a witness is not known"
     fresh = replace(record.header, started_at="2026-11-24T10:00:00+00:00")
-    assert joined(record, fresh, 6).notes[-1].startswith("added: all rounds, from 2026-11-24T10")
+    assert EarlierRun(record).joined(fresh, 6).notes[-1].startswith("added: all rounds, from 2026-11-24T10")
 
 
 def test_an_interrupted_adaptive_run_asks_its_planner_with_all_rounds() -> None:
@@ -94,7 +94,9 @@ def test_the_options_are_those_of_the_run() -> None:
 
 def test_the_same_host_and_database_are_accepted() -> None:
     header = measured().header
-    refuse_other(header, header.host, header.database, header.plan.workload, header.plan.vcpus)
+    EarlierRun(RunRecord(header, ())).refuse_other(
+        header.host, header.database, header.plan.workload, header.plan.vcpus
+    )
 
 
 def test_every_difference_is_named() -> None:
@@ -105,7 +107,7 @@ def test_every_difference_is_named() -> None:
     database = Database("simulated", "2", {"work_mem": "8MB"}, driver="simulator", driver_on_host=False)
     work = replace(header.plan.workload, sql_hash="abc")
     with pytest.raises(UsageError) as caught:
-        refuse_other(header, other_host, database, work, 4)
+        EarlierRun(RunRecord(header, ())).refuse_other(other_host, database, work, 4)
     for named in ("kernel", "quota", "the database was simulated", "SQL", "work_mem was unknown and is 8MB", "vCPUs"):
         assert named in str(caught.value)
     assert f"dbcpu compare {header.run_id} last" in str(caught.value)
@@ -114,20 +116,21 @@ def test_every_difference_is_named() -> None:
 def test_other_cores_are_another_host() -> None:
     header = measured().header
     other = simulate(replace(NOISY, threads=2), (1,), 1, 1, size="short").header
+    earlier = EarlierRun(RunRecord(header, ()))
     with pytest.raises(UsageError, match="the CPUs of the host, their cores or which of them are online"):
-        refuse_other(header, other.host, header.database, header.plan.workload, header.plan.vcpus)
+        earlier.refuse_other(other.host, header.database, header.plan.workload, header.plan.vcpus)
 
 
 def test_a_host_that_was_read_and_is_not_is_refused() -> None:
     header = measured().header
     with pytest.raises(UsageError, match="the host was read and is not read"):
-        refuse_other(header, None, header.database, header.plan.workload, header.plan.vcpus)
+        EarlierRun(RunRecord(header, ())).refuse_other(None, header.database, header.plan.workload, header.plan.vcpus)
 
 
 def test_the_header_stays_the_runs_own_and_says_when_rounds_were_added() -> None:
     record = measured()
     now = replace(record.header, run_id="new", notes=("foreign-load: busy",), started_at="2026-01-02T03:04:05+00:00")
-    header = joined(record, now, 6)
+    header = EarlierRun(record).joined(now, 6)
     assert (header.run_id, header.status, header.started_at) == (
         record.header.run_id,
         "running",

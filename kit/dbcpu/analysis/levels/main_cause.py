@@ -1,4 +1,4 @@
-"""What a level lost most to: the causes of its sessions, and the one by which most was lost in most rounds."""
+"""What a level lost most to: the causes of its sessions, and the one that cost them most time in most rounds."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: A
 
 
 def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
-    """That by which most is lost in most rounds: one bad round with all its sessions shall not speak for the others.
+    """What costs most time in most rounds: one bad round with all its sessions shall not speak for the others.
 
     Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
     """

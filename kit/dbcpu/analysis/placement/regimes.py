@@ -96,10 +96,6 @@ class RegimeSeconds(Struct, frozen=True):
     oversubscribed_s: float
     tail_misplaced_s: float | None
 
-    @property
-    def runnable_s(self) -> float:
-        return self.alone_s + (self.misplaced_s or 0.0) + self.sharing_s + self.oversubscribed_s
-
 
 def regime_seconds(rounds: Sequence[Sequence[Timed]], cores: Mapping[int, int]) -> list[RegimeSeconds | None]:
     """Where the time of the sessions of each round went; None if they were not sampled, or no core is known.

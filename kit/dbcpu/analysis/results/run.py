@@ -209,7 +209,7 @@ class LevelView(Struct, frozen=True):
     reached (None where that is impossible), and
     ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, ``main_cause`` first and
-    then the commonest; that is what most rounds lost most sessions to, 'none' if nothing was lost.
+    then the commonest; that is what cost the sessions most time in most rounds, 'none' if nothing was lost.
     ``second_cause``: where it took more than a third of that from the same sessions. ``even``
     (equal shares) and ``full_speed`` (as fast as alone) are this level's answers; ``even_bound``, ``slowdown_low``,
     ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``). ``counted_slowdown``: of the median

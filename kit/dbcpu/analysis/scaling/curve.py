@@ -1,7 +1,7 @@
 """How much more work do more sessions get done? Knees, the yield of SMT, and what the host is worth in cores.
 
 The curve is the sum of the sessions' rates, in rates of one session alone. What those who end early do to it depends
-on the scheduler (``early_ends``): curves for either kind are fitted, and the one that fits better is reported.
+on the scheduler (``levels.throughput``): curves for either kind are fitted, and the one that fits better is reported.
 On the makespan a knee lies wrong where placement is sticky: it is only compared with the rate sum. Source: ``hinge``.
 """
 

@@ -82,12 +82,8 @@ def upper_bound(mean_range: float, sessions: int, rounds: int, noise: NoiseRange
     return halved(0.0, most, BISECTIONS, lambda apart: _possible(apart, mean_range, sessions, rounds, noise))
 
 
-def is_possible(apart: float, mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> bool:
-    """Whether a true difference ``apart`` shows as little as ``mean_range`` at least as often as confidence allows."""
-    return bool(_possible(np.array([apart]), mean_range, sessions, rounds, noise)[0])
-
-
 def _possible(apart: Floats, mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> npt.NDArray[np.bool_]:
+    """Whether true differences ``apart`` show as little as ``mean_range`` at least as often as confidence allows."""
     quantiles = low_quantiles(sessions, rounds)
     high = np.minimum(noise.high, np.maximum(noise.low, 4.0 * (mean_range + apart)))
     first = np.log(np.maximum(noise.low, 1e-3 * (apart + 1e-6)))

@@ -6,18 +6,18 @@ Sources: cputopology.rst, cgroup-v2.rst, cgroup-v1/cpusets.rst, sched-bwc.rst, p
 """
 
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
-from dbcpu.hosts.topology.host_info import HIDDEN_PROCESSES, read_host, usable_cores, usable_vcpus
+from dbcpu.hosts.topology.host_info import HIDDEN_PROCESSES, allowed_cores, read_host, usable_vcpus
 from dbcpu.hosts.topology.limits import CpuGroup, cgroup_chain, limits_of
 from dbcpu.hosts.topology.processors import read_topology
 
 __all__ = [
     "HIDDEN_PROCESSES",
     "CpuGroup",
+    "allowed_cores",
     "cgroup_chain",
     "limits_of",
     "parse_cpu_list",
     "read_host",
     "read_topology",
-    "usable_cores",
     "usable_vcpus",
 ]

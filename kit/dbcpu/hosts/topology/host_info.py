@@ -101,7 +101,7 @@ def usable_vcpus(info: HostInfo) -> tuple[int, str]:
     return min(bounds, key=lambda bound: bound[0])
 
 
-def usable_cores(info: HostInfo) -> int | None:
+def allowed_cores(info: HostInfo) -> int | None:
     """Cores behind the CPUs that work may use, no more than those CPUs; None when no core is known."""
     usable = [cpu for cpu in info.topology.cpus if cpu.online and cpu.core >= 0]
     allowed = [cpu for cpu in usable if cpu.cpu in info.limits.allowed_cpus] or usable

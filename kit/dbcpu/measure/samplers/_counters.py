@@ -16,8 +16,6 @@ from dbcpu.measure.samplers.base import Seen, Watched
 from dbcpu.record import CgroupUse, CpuSeries, Foreign, NodeMemory, Residency
 
 MIN_FOREIGN_S = 0.02
-_POLICIES = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline", 7: "ext"}
-
 _NODE = re.compile(r"N\d+")
 _SHARED_MEMORY = ("/dev/zero", "/SYSV", "/dev/shm/", "/memfd:", "/anon_hugepage")  # noqa: S108 - as numa_maps names it
 
@@ -121,7 +119,7 @@ def _policy(stat: str | None) -> tuple[str | None, int | None]:
     if not stat:
         return None, None
     found = ProcessStat.parse(stat)
-    return _POLICIES.get(found.policy, str(found.policy)), found.nice
+    return found.policy, found.nice
 
 
 def _colon_pairs(text: str | None) -> dict[str, str]:

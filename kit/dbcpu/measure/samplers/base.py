@@ -97,7 +97,7 @@ class SamplerModule(Protocol):
     PREFERENCE: int
     """Of several samplers that can be used the one with the highest is taken, unless the user names one.
 
-    dbcpu's own: 0 none, 5 trace, 10 sql, 15 container, 20 ssh, 30 procfs.
+    Each has a number of its own: none has 0, procfs 30.
     """
 
     def host_route(self, configured: str | None) -> str | None:

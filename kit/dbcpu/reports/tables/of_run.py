@@ -116,7 +116,7 @@ LEVELS = Table(
         column("makespan_throughput", NUMBER, "until the last session has ended", "view.makespan_throughput", "unit"),
         column("efficiency", NUMBER, "throughput / (single-session rate x min(N, vCPUs))", "view.efficiency"),
         column("slower", NUMBER, "sessions with a cause other than none", "view.slower", "sessions"),
-        column("main_cause", TEXT, "what most rounds lost most sessions to", "view.main_cause"),
+        column("main_cause", TEXT, "the cause that cost the sessions most time, in most rounds", "view.main_cause"),
         column("counted_cause", TEXT, "the same by what the kernel counted", "view.counted_cause"),
         column("second_cause", TEXT, "to what else, where that is more than a third", "view.second_cause"),
         column("regime", TEXT, "how the sessions spent their time", "view.regime"),

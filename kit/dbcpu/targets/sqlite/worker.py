@@ -1,6 +1,6 @@
 """The process behind one SQLite session: executes requests from a socket, in lines of JSON.
 
-    python sqlite_session.py DATABASE SOCKET CONTROL
+    python worker.py DATABASE SOCKET CONTROL
 
 SOCKET and CONTROL are inherited descriptors. On SOCKET come requests, each answered by one or more lines:
 ``prepare`` (setup, sql, warm_sql, timeout_s), ``warm``, ``start`` (executions or until_s), ``block`` (for_s). On

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -10,7 +11,9 @@ from dbcpu import registry
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.targets import safe_url, take_password, targets
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.hosts.transport import Transport
+
+if TYPE_CHECKING:
+    from dbcpu.hosts.transport import Transport
 
 PROGRAMS = ("dbcpu", "~/.local/bin/dbcpu", "/usr/local/bin/dbcpu", "/opt/dbcpu/bin/dbcpu")
 """Where a dbcpu is looked for: a command over ssh has a short PATH."""
@@ -28,7 +31,7 @@ class FarTarget(Struct, frozen=True):
     url: str
     origin: str
     route: str
-    way: Transport
+    way: "Transport"
     table: Mapping[str, str]
     programs: tuple[str, ...] = PROGRAMS
 

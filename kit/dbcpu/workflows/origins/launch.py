@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from dbcpu.config.origins import THERE
 from dbcpu.errors import UsageError
 from dbcpu.store.database import open_store
-from dbcpu.store.run_stream import PLACE
-from dbcpu.workflows.launch import Confirm, Delivery
+from dbcpu.workflows.launch import TO_STDOUT, Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices
 from dbcpu.workflows.origins.far_target import FarTarget
 from dbcpu.workflows.origins.shell_kit import measure_by_kit
@@ -25,7 +24,7 @@ def launch_from(target: FarTarget, words: Sequence[str], choices: Choices, deliv
         UsageError: options that do not go with it.
         DbcpuError: as ``measure_there`` and ``measure_by_kit``.
     """
-    if delivery.store == PLACE:
+    if delivery.store == TO_STDOUT:
         raise UsageError("--store - and --from do not go with each other; leave one out")
     watcher = delivery.watcher(confirm, keeps=True)
     try:

@@ -14,7 +14,7 @@ from dbcpu.config.origins import NOTES, SHELL_KIT
 from dbcpu.errors import HostError, MeasureError, RecordFormatError, UsageError
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.shell_host import ShellHost
-from dbcpu.hosts.topology import read_host, usable_cores, usable_vcpus
+from dbcpu.hosts.topology import allowed_cores, read_host, usable_vcpus
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
 from dbcpu.measure.preflight import check_counts
 from dbcpu.record import Header, HostInfo, Round, RunRecord
@@ -73,7 +73,7 @@ def _levels(choices: Choices, info: HostInfo | None) -> tuple[int, ...]:
         raise UsageError("the number of vCPUs there is unknown; give --vcpus N, or the levels: --sessions 1-8")
     sweep = load_experiment("sweep").open_experiment(ExperimentOptions())
     wanted = "few" if choices.sessions == "auto" else choices.sessions
-    return tuple(sweep.levels(wanted, vcpus or 1, usable_cores(info) if info else choices.cores))
+    return tuple(sweep.levels(wanted, vcpus or 1, allowed_cores(info) if info else choices.cores))
 
 
 class _Reading(Struct):

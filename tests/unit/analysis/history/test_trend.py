@@ -19,8 +19,8 @@ from dbcpu.reports.documents import history
 from dbcpu.reports.formats.base import load_format
 from dbcpu.store.database import open_store
 from support.builders.comparison import noisy_run
+from support.forms import FORMS, TEXT_FORMS, as_last_seen
 
-GOLDEN_NAMES = {"table": "table.txt", "markdown": "markdown.md", "csv": "csv.csv", "json": "json.json"}
 SLOWER_FROM, KERNEL_FROM, AWAY = 9, 4, ("2026-10-12", "2026-10-13", "2026-10-14")
 
 
@@ -66,12 +66,11 @@ def found() -> Trend:
     return trend(every_night())
 
 
-@pytest.mark.parametrize("form", GOLDEN_NAMES)
+@pytest.mark.parametrize("form", TEXT_FORMS)
 def test_a_history_looks_as_when_somebody_last_looked(
     form: str, found: Trend, golden: Callable[[str, str], None]
 ) -> None:
-    rendered = load_format(form).render(history.document(found))
-    golden(f"old_box_history/{GOLDEN_NAMES[form]}", str(rendered))
+    as_last_seen(history.document(found), form, "old_box_history", golden)
 
 
 def test_figures_are_those_that_show_gives(found: Trend) -> None:
@@ -182,7 +181,8 @@ def test_show_history_ends_with_the_run_and_writes_every_form(kept: Path, capsys
     assert shown["target"] == "old-box"
     assert [each[:8] for each in shown["run_ids"]] == [f"202610{day}" for day in ("01", "02", "05", "06", "07", "08")]
     names = {file.name for file in (kept / "out").iterdir()}
-    assert names == {f"history.{suffix}" for suffix in ("txt", "md", "csv", "json", "html", "svg", "png")}
+    suffixes = {load_format(form).SUFFIX for form in FORMS if load_format(form).IN_FOLDER}
+    assert names == {f"history{suffix}" for suffix in suffixes | {".svg", ".png"}} >= {"history.html"}
 
 
 def test_list_history_has_every_target_once(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:

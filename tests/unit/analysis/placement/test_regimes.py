@@ -101,7 +101,8 @@ def test_a_core_that_a_foreign_process_keeps_busy_is_not_idle() -> None:
 def test_a_foreign_process_on_its_cpu_or_core_makes_no_session_share_with_another() -> None:
     lone = round_of([anywhere(session(0, 2.0, 2.0, cpu=0))], busy_s={0: 4.0, 1: 3.9})
     found = seconds_of(lone, host(cores=1, threads=2))
-    assert [found.alone_s, found.runnable_s] == pytest.approx([4.0, 4.0])
+    assert [found.alone_s, found.sharing_s, found.oversubscribed_s] == pytest.approx([4.0, 0.0, 0.0])
+    assert found.misplaced_s == pytest.approx(0.0)
 
 
 def test_what_happens_after_the_first_has_ended_is_told_apart() -> None:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.hosts.topology import usable_cores, usable_vcpus
+from dbcpu.hosts.topology import allowed_cores, usable_vcpus
 from dbcpu.plan import auto_levels
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
@@ -14,7 +14,7 @@ from support.builders.record import SOLO_S, host, record, round_of, session, sol
 
 def measured(simulated: SimulatedHost, seed: int = 1, repeats: int = 2) -> Analysis:
     info = simulated.info()
-    levels = auto_levels(usable_vcpus(info)[0], usable_cores(info))
+    levels = auto_levels(usable_vcpus(info)[0], allowed_cores(info))
     return explain(simulate(simulated, levels, repeats, seed, size="short", seconds=1.5, hz=10))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.hosts.topology import usable_cores
+from dbcpu.hosts.topology import allowed_cores
 from dbcpu.plan import few_levels, parse_levels
 from support.builders.record import host
 
@@ -17,5 +17,5 @@ def test_few_are_solo_cores_one_more_and_vcpus(vcpus: int, cores: int | None, le
 
 
 def test_cores_are_those_that_work_may_use() -> None:
-    assert usable_cores(host(cores=8, threads=2)) == 8
-    assert usable_cores(host(cores=2)) == 2
+    assert allowed_cores(host(cores=8, threads=2)) == 8
+    assert allowed_cores(host(cores=2)) == 2

@@ -7,7 +7,6 @@ from dbcpu.analysis.statistics.range_bound import (
     DRAWN,
     NoiseRange,
     drawn_quantiles,
-    is_possible,
     low_quantiles,
     upper_bound,
 )
@@ -39,10 +38,12 @@ def test_more_rounds_bring_it_down() -> None:
     assert upper_bound(0.05, 2, 20, MANY) < upper_bound(0.05, 2, 3, MANY)
 
 
-def test_it_is_the_largest_difference_that_is_possible() -> None:
-    bound = upper_bound(0.05, 5, 6, MANY)
-    assert is_possible(0.98 * bound, 0.05, 5, 6, MANY)
-    assert not is_possible(1.02 * bound, 0.05, 5, 6, MANY)
+def test_a_difference_that_large_shows_as_little_as_was_seen_as_often_as_wanted() -> None:
+    """4 %, as the noise has a part of the error. More: it would not hold; less: it would be wider than it need be."""
+    sessions, rounds, runs, noise, luck = 5, 6, 4000, 0.02, np.random.default_rng(3)
+    logs = noise * luck.standard_normal((runs, rounds, sessions))
+    logs[:, :, 0] += upper_bound(0.05, sessions, rounds, MANY)
+    assert 0.035 <= (np.ptp(logs, axis=2).mean(axis=1) <= 0.05).mean() <= 0.045
 
 
 def test_the_extremes_are_drawn_as_those_of_so_many_values() -> None:

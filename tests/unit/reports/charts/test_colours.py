@@ -11,7 +11,7 @@ from dbcpu.reports.charts.comparison.titles import COLOURS, GREY
 from dbcpu.reports.charts.run import cpu_map, lanes
 from dbcpu.reports.charts.style import FAINT, INK, MARKS, PART_COLOURS
 from dbcpu.reports.formats import html
-from support.colour_vision import VISIONS, apart, contrast
+from support.colour_vision import VISIONS, apart, contrast, farthest
 
 TEXT, GRAPHICS = 4.5, 3.0
 """Least contrast of text and of marks (WCAG 2.2, success criteria 1.4.3 and 1.4.11)."""
@@ -44,7 +44,14 @@ def test_any_two_colours_of_a_picture_are_apart_for_all_eyes(name: str, vision: 
         for one, other in combinations(palette, 2)
         if (distance := apart(palette[one], palette[other], vision)) < least
     }
-    assert not near
+    assert not near, f"less than {least} apart ({vision}); far from all is {farthest(palette.values(), GRAPHICS)}"
+
+
+def test_the_colour_that_is_proposed_for_a_new_cause_fits() -> None:
+    colours = [colour for colour, _ in MARKS.values()]
+    new = farthest(colours, GRAPHICS)
+    assert contrast(new) >= GRAPHICS
+    assert min(apart(new, other, vision) for other in colours for vision in VISIONS) >= PALETTES["causes"][1]
 
 
 def test_marks_and_words_of_pictures_stand_out_from_their_card() -> None:

@@ -26,14 +26,13 @@ from dbcpu.store.record_file import write_record
 from dbcpu.workflows.compare import _runs, comparison_document, published_document
 from support.builders.comparison import aa_run, noisy_run
 from support.builders.experiments import pool
+from support.forms import TEXT_FORMS, as_last_seen
 from support.page_reader import without_pictures
 from support.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
-FORMS = ("table", "markdown", "csv", "json")
 PUBLISHED = ROOT / "reports" / "examples" / "published"
-GOLDEN_NAMES = {"table": "table.txt", "markdown": "markdown.md", "csv": "csv.csv", "json": "json.json"}
 
 
 def three_hosts() -> list[RunRecord]:
@@ -73,19 +72,19 @@ def text(form: str, compared: Document) -> str:
     return rendered
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TEXT_FORMS)
 def test_a_comparison_looks_as_when_somebody_last_looked(
     form: str, compared: Document, golden: Callable[[str, str], None]
 ) -> None:
-    golden(f"three_hosts/{GOLDEN_NAMES[form]}", text(form, compared))
+    as_last_seen(compared, form, "three_hosts", golden)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TEXT_FORMS)
 def test_published_measurements_look_as_when_somebody_last_looked(
     form: str, golden: Callable[[str, str], None]
 ) -> None:
     read = parse((PUBLISHED / "numa-policies.csv").read_text("utf-8"), "numa-policies")
-    golden(f"numa_policies/{GOLDEN_NAMES[form]}", text(form, of_published.document(read)))
+    as_last_seen(of_published.document(read), form, "numa_policies", golden)
 
 
 def test_all_forms_agree_on_every_figure(compared: Document) -> None:

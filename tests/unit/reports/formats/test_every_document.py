@@ -14,8 +14,9 @@ from dbcpu.errors import UsageError
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
 from dbcpu.reports.document import Document
-from dbcpu.reports.formats.base import format_names, load_format
+from dbcpu.reports.formats.base import load_format
 from support.documents import KINDS, document_of, of_comparison, of_history, of_published, of_variants, page_of
+from support.forms import FORMS
 from support.page_reader import read_page, without_pictures
 
 pytestmark = pytest.mark.slow
@@ -25,32 +26,57 @@ EVIL = "<script>alert(1)</script><img src=x>\"'&--><svg onload=alert(1)>"
 every_kind = pytest.mark.parametrize("kind", KINDS, scope="module")
 
 
+def says_all_in_words(kind: str, shown: str) -> None:
+    """What is for people to read has every sentence of the answer, and every row of the tables."""
+    document, words = document_of(kind), "".join(shown.replace("\\", "").split())
+    for sentence in document.verdict:
+        assert "".join(sentence.split()) in words
+    for section in document.sections:
+        for table in section.tables:
+            assert all("".join(row[0].split()) in words for row in table.texts())
+
+
+def has_its_data(kind: str, shown: str) -> None:
+    data, verdict = json.loads(shown), document_of(kind).verdict
+    assert data["schema"] == 1
+    assert data["verdict"] == (verdict[0] if kind == "run" else list(verdict))
+
+
+def has_its_records(kind: str, shown: str) -> None:
+    assert len(list(csv.reader(StringIO(shown)))) == len(document_of(kind).records().rows) + 1 > 1
+
+
+def answers_on_its_page(kind: str, shown: str) -> None:
+    front, page = document_of(kind).front, read_page(shown).text.replace("`", "")
+    assert all(sentence.replace("`", "") in page for sentence in (front.headline, *front.sentences))
+
+
+def has_samples(kind: str, shown: str) -> None:
+    first = {"run": "dbcpu_run_info{", "comparison": 'dbcpu_comparison_ratio{baseline="old box",side="cloud",'}
+    assert first.get(kind, "dbcpu_comparison_ratio{") in shown
+    assert shown.endswith("# EOF\n")
+
+
+SHOWS: dict[str, Callable[[str, str], None]] = {
+    "csv": has_its_records,
+    "html": answers_on_its_page,
+    "json": has_its_data,
+    "metrics": has_samples,
+}
+"""What a format shows that is not a text with all sentences and tables; any other has to be one."""
+REFUSED = {"metrics": {"history", "overview", "variants", "published", "cpu_counts", "runs"}}
+"""Kinds of documents that a format is not for."""
+
+
 @every_kind
-@pytest.mark.parametrize("form", [name for name in format_names() if name not in ("html", "metrics")])
+@pytest.mark.parametrize("form", FORMS)
 def test_every_format_shows_every_kind_of_document(kind: str, form: str) -> None:
-    shown, document = str(load_format(form).render(document_of(kind))), document_of(kind)
-    if form == "json":
-        data = json.loads(shown)
-        assert data["schema"] == 1
-        assert data["verdict"] == (document.verdict[0] if kind == "run" else list(document.verdict))
-    elif form == "csv":
-        assert len(list(csv.reader(StringIO(shown)))) == len(document.records().rows) + 1 > 1
+    if kind in REFUSED.get(form, ()):
+        with pytest.raises(UsageError, match=f"a {document_of(kind).name} is not shown as {form}"):
+            load_format(form).render(document_of(kind))
     else:
-        words = "".join(shown.replace("\\", "").split())
-        for sentence in document.verdict:
-            assert "".join(sentence.split()) in words
-        for section in document.sections:
-            for table in section.tables:
-                assert all("".join(row[0].split()) in words for row in table.texts())
-
-
-def test_only_runs_and_comparisons_of_runs_are_shown_as_metrics() -> None:
-    assert str(load_format("metrics").render(document_of("run"))).endswith("# EOF\n")
-    assert 'dbcpu_comparison_ratio{baseline="old box",side="cloud",' in str(
-        load_format("metrics").render(document_of("comparison"))
-    )
-    with pytest.raises(UsageError, match="a history is not shown as metrics"):
-        load_format("metrics").render(document_of("history"))
+        shown = page_of(kind) if form == "html" else str(load_format(form).render(document_of(kind)))
+        SHOWS.get(form, says_all_in_words)(kind, shown)
 
 
 @every_kind

@@ -27,11 +27,11 @@ from dbcpu.reports.formats.table import show
 from support.builders.example import three_on_two
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.example_pages import RUNS, document_of, page_of, pictures_of
+from support.forms import FORMS, TEXT_FORMS, as_last_seen
 from support.page_reader import drawn_texts, read_page, without_pictures
 
 pytestmark = pytest.mark.slow
 
-TEXTS = ("table", "json", "csv", "markdown")
 PICTURES = {"host", "slowdown", "throughput", "sessions", "cpu_map", "lanes", "connect"}
 
 
@@ -45,10 +45,10 @@ def of_run(run: RunRecord) -> Document:
     return document(run, explain(run))
 
 
-@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("form", TEXT_FORMS)
 @pytest.mark.parametrize("name", RUNS)
 def test_texts_are_as_they_were_last_looked_at(name: str, form: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}/{form}{load_format(form).SUFFIX}", shown(form, document_of(name)))
+    as_last_seen(document_of(name), form, name, golden)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -170,7 +170,7 @@ def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:
     assert not any(text.startswith("session ") for text in texts(LABELLED_SESSIONS + 1))
 
 
-@pytest.mark.parametrize("form", [*TEXTS, "html"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "run",
     [

@@ -66,6 +66,6 @@ def draw(curves: Curves) -> Figure:
     axes.set_xlabel(curves.x_title)
     axes.set_ylabel(cut(curves.y_title, 4.0))
     axes.grid()
-    titled(figure, axes, curves.title, curves.below, width)
+    titled(axes, curves.title, curves.below, width)
     legend(figure, axes.get_legend_handles_labels()[0], 3)
     return figure

@@ -43,7 +43,7 @@ def draw(timeline: FigureHistory) -> Figure:
     panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     if len(set(moments)) == 1:
         panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
-    titled(figure, panels[0], timeline.title, LEGEND, width)
+    titled(panels[0], timeline.title, LEGEND, width)
     lines = [f"{number}  {cut(text, width)}" for number, (_, text) in enumerate(listed, 1)]
     if len(timeline.events) > len(listed):
         lines[-1] += f"  (and {len(timeline.events) - len(listed)} more)"

@@ -40,7 +40,7 @@ def draw(data: Bars) -> Figure:
             if each is not None:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, start, colour(at), lying)
     _axes(axes, [cut(name, 2.6) for name in configurations], (start, start + (max(tops) - start) * 1.1), width, lying)
-    titled(figure, axes, data.title, data.below, width)
+    titled(axes, data.title, data.below, width)
     legend(figure, [Patch(color=colour(at), label=cut(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 

@@ -43,7 +43,7 @@ def draw(data: Strips) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(round(value, 4))))
     axes.set_xlabel(data.x_title)
     axes.grid(axis="x")
-    titled(figure, axes, data.title, data.below, width)
+    titled(axes, data.title, data.below, width)
     handles = [Line2D([], [], ls="", marker="o", color=USUAL, ms=4, label="host")]
     if any(marked for _, dots in data.strips for *_, marked in dots):
         handles.append(Line2D([], [], ls="", marker="D", color=MARKED, ms=5, label="unlike its twins"))

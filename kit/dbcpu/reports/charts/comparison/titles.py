@@ -3,7 +3,6 @@
 import textwrap
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from dbcpu.formatting import plain
 
@@ -19,7 +18,7 @@ def colour(at: int) -> str:
     return COLOURS[at % len(COLOURS)]
 
 
-def titled(figure: Figure, axes: Axes, title: str, below: str, width: float) -> None:
+def titled(axes: Axes, title: str, below: str, width: float) -> None:
     """A bold title at the left, and what it is of in lines below it; neither is cut."""
     lines, heading = wrapped(below, width), wrapped(title, width, BOLD_LETTERS_PER_INCH)
     axes.set_title("\n".join(heading), fontweight="bold", pad=10 + LINE_POINTS * len(lines))

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from dbcpu.measure.interruptible_pool import AbandonablePool
+from dbcpu.measure.abandonable_pool import AbandonablePool
 
 PATIENCE_S = 60.0
 
