@@ -77,7 +77,7 @@ def test_a_reader_sees_runs_and_changes_nothing(shared: str) -> None:
     run = runs.record("20250102-reader")
     with open_store(as_user(shared, "dbcpu_host_a")) as store:
         store.save(run)
-    with open_store(as_user(shared, "dbcpu_alice")) as store:
+    with open_store(as_user(shared, "dbcpu_alice"), create=False) as store:
         assert store.load("last") == run
         for forbidden in (
             lambda: store.delete("last"),
@@ -151,7 +151,7 @@ def test_many_hosts_write_at_once_and_nothing_is_lost(shared: str) -> None:
         each.join(120)
     assert [each.exitcode for each in hosts] == [0] * WRITERS
     assert {told.get(timeout=60) for _ in hosts} == {f"20250103-host-{host}" for host in range(WRITERS)}
-    with open_store(as_user(shared, "dbcpu_alice")) as store:
+    with open_store(as_user(shared, "dbcpu_alice"), create=False) as store:
         mine = [each for each in store.list() if each.run_id.startswith("20250103-host-")]
         assert sorted((each.rounds, each.status) for each in mine) == [(ROUNDS, "complete")] * WRITERS
         wanted = tuple(runs.round_of(2, order) for order in range(ROUNDS))
