@@ -72,7 +72,8 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         # and the interval is of the gain from knee to knee: how well the number of cores is known is not.
         seen_yield = curve.effective_cores / topology.cores_told - 1
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
-        if all(abs(knee / topology.cores_told - 1) > NEAR for knee in curve.knees):
+        ends = [end for end in (topology.cores_told, vcpus) if end]
+        if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
             curve = replace(curve, knees=(), knee_intervals=())
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, first, curve))
     first = likely(context, first, curve)

@@ -226,6 +226,9 @@ def test_a_bend_by_chance_is_no_knee_of_cores_that_are_not_shown() -> None:
     found = made(SimulatedHost(cores=8, threads=2, hidden_smt=True), range(1, 17))
     assert found.topology is not None and found.topology.like_cores == 8
     assert found.scaling.knees == ()
+    # Where the vCPUs end there is one, whoever shares a core.
+    (knee,) = made(SimulatedHost(cores=8, threads=2, hidden_smt=True, scheduler="frozen"), range(1, 21)).scaling.knees
+    assert knee == pytest.approx(16, rel=0.1)
 
 
 def test_where_the_median_session_is_slow_half_of_them_are() -> None:
