@@ -107,7 +107,7 @@ def scaling(
         return Scaling((), None, None)
     solo = _solo(reference, levels)
     measured = _measured(while_all_ran(work, rows), solo)
-    curves = _curves(work, rows, solo, vcpus, cores)
+    curves = _curves(measured, work, rows, solo, vcpus, cores)
     best = curves[0] if curves else None
     fitted = best.hinge if best else None
     ends = _ends(best, vcpus, cores)
@@ -153,16 +153,16 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
     return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
-def _curves(work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | None) -> tuple[_Curve, ...]:
+def _curves(
+    raw: _Measured, work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | None
+) -> tuple[_Curve, ...]:
     """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form.
 
-    Where none of them describes all levels, that of the rates as they are, for a scheduler that leaves each session
-    with its neighbours to the end.
+    Where none of them describes all levels, that of the rates as they are (``raw``), for a scheduler that leaves each
+    session with its neighbours to the end.
     """
-    raw = _measured(while_all_ran(work, rows), solo)
     staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
-    as_it_is = _curve(raw, vcpus, cores)
-    moving = staying or as_it_is
+    moving = first = staying or _curve(raw, vcpus, cores)
     for _ in range(PASSES):
         if moving is None:
             break
@@ -172,8 +172,9 @@ def _curves(work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | 
             break
         moving = _curve(measured, vcpus, cores)
     fitted = [each for each in (staying, moving) if each]
-    if as_it_is and all(_left_out(raw, each) is not None for each in fitted):
-        fitted.append(as_it_is)
+    if all(_left_out(raw, each) is not None for each in fitted):
+        as_it_is = _curve(raw, vcpus, cores) if staying else first
+        fitted += [as_it_is] if as_it_is else []
     # One that describes all levels is better than one that has to leave a level out, whatever the rest of it fits.
     all_levels = max((len(each.part.levels) for each in fitted), default=0)
     found = sorted((e for e in fitted if len(e.part.levels) == all_levels), key=lambda each: each.hinge.error)
