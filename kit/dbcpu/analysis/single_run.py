@@ -31,7 +31,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionVi
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
-from dbcpu.analysis.scaling.topology_check import speeds_stay, topology_check
+from dbcpu.analysis.scaling.topology_check import has_two_kinds, speeds_stay, topology_check
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
@@ -107,6 +107,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         two_speeds=speeds,
         more_rounds=more,
         disturbance=main_disturbance(given),
+        two_kinds=has_two_kinds(record),
     )
     return refused(found)
 

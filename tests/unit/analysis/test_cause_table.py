@@ -61,7 +61,13 @@ def test_what_helps_is_a_finding_with_a_remedy_and_the_headline_gives_it(cause: 
     assert set(cause.helped_by) <= set(ENTRIES)
     found = explain(three_on_two())
     levels = tuple(
-        replace(level, main_cause=cause, counted_slowdown=None, even=Answer.NO if level.level > 1 else Answer.YES)
+        replace(
+            level,
+            main_cause=cause,
+            counted_cause=cause,
+            counted_slowdown=None,
+            even=Answer.NO if level.level > 1 else Answer.YES,
+        )
         for level in found.levels
     )
     findings = tuple(replace(noted("steal", "seen"), code=code, remedy=f"mend {code}") for code in cause.helped_by)

@@ -36,6 +36,11 @@ class CheckInput(Struct, frozen=True, dict=True):
         return tuple([each for each in self.sessions if each.session.db])
 
     @property
+    def busy(self) -> float:
+        """Share of its time in which a session alone wants a CPU."""
+        return self.reference.busy if self.reference else 1.0
+
+    @property
     def rounds(self) -> tuple[Round, ...]:
         return self.record.rounds
 

@@ -200,7 +200,7 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
-    if cause is Cause.SLOWER_CPU and analysis.topology is not None and analysis.topology.two_kinds:
+    if cause is Cause.SLOWER_CPU and analysis.two_kinds:
         return TWO_KINDS
     grouped = analysis.topology is not None and analysis.topology.grouped
     if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):

@@ -12,7 +12,7 @@ from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
-from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, vcpu_words
+from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
@@ -179,12 +179,13 @@ def oversubscribed(given: CheckInput) -> Finding | None:
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
-        vcpus=vcpus,
+        vcpus=round((vcpus or 0) / given.busy),
     )
-    if vcpus == 1:
+    if given.busy < 1.0:  # they leave the CPUs to others meanwhile
+        found = replace(found, remedy=found.remedy.replace("busy sessions", "such sessions"))
+    elif vcpus == 1:
         found = replace(found, remedy=found.remedy.replace("1 busy sessions", "1 busy session"))
-    host = given.record.header.host
-    limited = host is not None and host.limits.quota_cpus is not None and (vcpus or 0) < len(host.topology.cpus)
+    limited = bounding_quota(given.record) is not None
     return replace(found, remedy=found.remedy.replace("add vCPUs", "raise the CPU quota")) if limited else found
 
 

@@ -239,6 +239,8 @@ class _Words:
                 slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
                 if same:
                     return f"{slow} of {times(level.slower_factor)}{why}"
+                if not exceeds(level.slowdown_max or 1.0):
+                    return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
                 if round(many) == 1:
                     return f"{slow} of {times(level.slowdown_max)}{why}"
                 return f"{slow}, the slowest {times(level.slowdown_max)}{why}"

@@ -98,8 +98,11 @@ def is_counted_only(level: LevelView) -> bool:
 
 
 def is_known_by_count(level: LevelView) -> bool:
-    """Whether what a level lost to is known by the kernel's counters alone: see above, or no session has a cause."""
-    counted = (level.counted_slowdown or 1.0) > EQUAL
+    """Whether what a level lost to is known by the kernel's counters alone: see above, or no session has a cause.
+
+    Of unequal shares fewer than half of the sessions may be slowed: then the median session has lost nothing.
+    """
+    counted = (level.counted_slowdown or 1.0) > EQUAL or level.even is Answer.NO
     return is_counted_only(level) or (counted and level.main_cause == Cause.NONE)
 
 

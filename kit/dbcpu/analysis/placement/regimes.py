@@ -42,10 +42,10 @@ def vcpu_words(record: RunRecord) -> str:
 
 
 def bounding_quota(record: RunRecord) -> float | None:
-    """The CPU quota where sessions may use fewer vCPUs than there are because of it, in CPUs; else None."""
+    """The CPU quota where sessions may use less than the CPUs that there are because of it, in CPUs; else None."""
     vcpus, host = vcpu_count(record) or 0, record.header.host
     quota = host.limits.quota_cpus if host else None
-    return quota if quota is not None and quota <= vcpus < len(usable_cores(record)) else None
+    return quota if quota is not None and quota <= vcpus and quota < len(usable_cores(record)) else None
 
 
 def core_count(record: RunRecord) -> int | None:

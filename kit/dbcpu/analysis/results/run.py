@@ -329,6 +329,7 @@ class Analysis(Struct, frozen=True):
     ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
     ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
+    ``two_kinds``: the host has cores of two kinds.
     """
 
     run_id: str
@@ -354,3 +355,4 @@ class Analysis(Struct, frozen=True):
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
     disturbance: str = ""
+    two_kinds: bool = False

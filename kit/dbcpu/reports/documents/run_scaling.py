@@ -2,6 +2,7 @@
 
 from dbcpu.analysis.checks.open_questions import STEADY
 from dbcpu.analysis.levels.outcome import is_loss
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis
 from dbcpu.analysis.scaling.curve import NEAR
@@ -22,7 +23,7 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
         return _no_knee(record, analysis)
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere, or nowhere.
     anywhere = grouped and not (check and _near(scaling, check))
-    parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis), _most(analysis))
+    parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis), _most(record, analysis))
     two_kinds = has_two_kinds(record)
     if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
@@ -77,8 +78,10 @@ def _linear(analysis: Analysis) -> bool:
     return not any(map(is_loss, within))
 
 
-def _most(analysis: Analysis) -> float:
-    """No curve bends beyond the vCPUs, unless sessions leave them to others meanwhile."""
+def _most(record: RunRecord, analysis: Analysis) -> float:
+    """No curve bends beyond the vCPUs, unless sessions leave them to others meanwhile, or a quota holds them back."""
+    if bounding_quota(record) is not None:
+        return float("inf")
     busy = analysis.reference.busy if analysis.reference else 1.0
     return analysis.vcpus / busy if analysis.vcpus else float("inf")
 
@@ -93,7 +96,7 @@ def _knees(scaling: Scaling, linear: bool, most: float) -> list[str]:
         within = f" (95 % CI {number(low, 1)} to {number(high, 1)})" if interval else ""
         words.append(f"{number(min(knee, most), 1)} sessions{within}")
     falls = scaling.further is not None and scaling.further < 0
-    slope = f"then {'falls' if falls else 'with a smaller slope'} up to"
+    slope = "then falls until" if falls else "then with a smaller slope up to"
     first = "throughput scales linearly up to" if linear else "throughput bends at"
     return [f"{first} {words[0]}", *(f"{slope} {each}" for each in words[1:])]
 

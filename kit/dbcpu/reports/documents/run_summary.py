@@ -38,8 +38,9 @@ def causes(level: LevelView) -> str:
     ``CPU steal (14 % lost)`` first where a single session loses as much.
     """
     counted = level.counted_cause if is_known_by_count(level) else "none"
-    lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    first = [f"{CAUSE_WORDS[counted]} ({lost} lost)"] if counted != "none" else []
+    lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
+    much = f" ({percent(lost)} lost)" if (level.counted_slowdown or 1.0) > EQUAL else ""
+    first = [f"{CAUSE_WORDS[counted]}{much}"] if counted != "none" else []
     slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
     return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
 

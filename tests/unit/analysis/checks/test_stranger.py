@@ -1,5 +1,6 @@
 """What strangers stumbled over: sentences of one result beside its other parts, on hosts whose truth is known."""
 
+import re
 from functools import cache
 
 import pytest
@@ -266,3 +267,33 @@ def test_those_who_stay_slow_leave_no_cpu_to_others_when_they_end(host: Simulate
     for levels in ((1, 2, 3, 4), (1, 4)):
         room = made(host, levels, repeats=12).capacity
         assert room is not None and room.usable_cores == pytest.approx(3.0, abs=0.2)
+
+
+def test_under_a_quota_the_curve_may_bend_beyond_it() -> None:
+    said = lines(SimulatedHost(cores=4, threads=2, quota_cpus=3.7), range(1, 9))["scaling"]
+    first, second = re.findall(r"(?:up to|until) (\d+\.\d) sessions", said)
+    assert (float(first), float(second)) == (pytest.approx(3.7, abs=0.2), pytest.approx(7.5, abs=1.0))
+
+
+def test_a_quota_of_less_than_all_cpus_is_what_bounds_them() -> None:
+    host = SimulatedHost(cores=4, threads=1, quota_cpus=3.7)
+    assert "of a CPU quota of 3.7" in lines(host, range(1, 9))["to quote"]
+    assert "quota" in headline(made(host, range(1, 9))).remedy
+    assert "of 4 vCPUs" in lines(SimulatedHost(cores=4, threads=1, quota_cpus=4), range(1, 9))["to quote"]
+
+
+@pytest.mark.parametrize("levels", [(1, 8), (1, 2, 3, 4, 5, 6, 7, 8)])
+def test_slower_cores_have_their_remedy_whatever_was_measured(levels: tuple[int, ...]) -> None:
+    host = SimulatedHost(cores=8, threads=1, efficiency_cores=4, efficiency_speed=0.6)
+    assert "cores of full speed" in headline(made(host, levels)).remedy
+
+
+def test_who_loses_a_cpu_to_interrupts_has_a_cause_also_where_few_do() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, irq=0.3), (1, 4), seed=7)
+    assert "as long as the fastest (interrupts)" in found.verdict
+    assert "slowdown of 1.00x" not in found.verdict
+
+
+def test_of_work_that_waits_more_sessions_than_vcpus_are_of_use() -> None:
+    remedy = headline(made(SimulatedHost(cores=4, threads=1, waits=0.5), range(1, 13))).remedy
+    assert remedy.startswith("run no more than 8 such sessions")
