@@ -14,6 +14,7 @@ from dbcpu.analysis.history.limits import (
     Point,
     Violation,
     check,
+    fewer_vcpus,
     history_key,
     in_maintenance,
     point,
@@ -86,13 +87,35 @@ def checked(
         runs = ReadableRuns(opened)
         kept = KeptFigures(opened, runs)
         figures = kept.of_one(header.run_id)
-        return _checked(header, figures, history(runs, kept, header, limits.runs), limits, strict)
+        earlier = history(runs, kept, header, limits.runs)
+        return _checked(header, figures, earlier, limits, strict, None if earlier else _lost_vcpus(runs, header))
+
+
+def _lost_vcpus(runs: ReadableRuns, header: Header) -> Violation | None:
+    """Against the newest complete run before it on the same host; none of them can be compared with this one."""
+    hostname = header.host.hostname if header.host else ""
+    before = (
+        each.run_id
+        for each in runs.newest_first(header.plan.target)
+        if (each.target, each.hostname, each.status) == (header.plan.target, hostname, "complete")
+        and started_before(each.started_at, header.started_at)
+    )
+    newest = next(before, None)
+    key = None if newest is None else runs.history_key(newest)
+    return None if newest is None or key is None else fewer_vcpus(history_key(header), key, newest)
 
 
 def _checked(
-    header: Header, figures: RunFigures, earlier: Sequence[Point], limits: CheckLimits, strict: bool
+    header: Header,
+    figures: RunFigures,
+    earlier: Sequence[Point],
+    limits: CheckLimits,
+    strict: bool,
+    lost: Violation | None = None,
 ) -> Checked:
+    """``lost``: of vCPUs, against a run that is none of the ``earlier`` ones, for these have as many."""
     found = (*check(header, figures, earlier, limits), *(undecided(figures) if strict else ()))
+    found = found if lost is None else (lost, *found)
     counted = [each for each in found if strict or not each.inconclusive]
     others = strangers(figures)
     code = 0 if not counted else BUSY if others and explained(counted) else 1

@@ -86,6 +86,25 @@ def test_a_usual_night_and_the_only_run_of_a_target_are_silent(store: str, capsy
     assert capsys.readouterr().out == ""
 
 
+def test_fewer_vcpus_than_at_the_run_before_are_told_once(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With them no earlier run is comparable, and the check was silent of a host that had lost half of its CPUs."""
+    for day in (10, 11):
+        less = noisy_run(
+            day, repeats=2, levels=(1, 2), started_at=f"2026-11-{day}T04:30:00+00:00", target="box", cores=1
+        )
+        with open_store(store) as opened:
+            opened.save(less)
+        told = main(["check", "--last", "--target", "box", "--store", store])
+        said = capsys.readouterr().out
+        assert (told, "and 4 at run-8, so that these runs are not compared" in said) == (
+            (1, True) if day == 10 else (0, False)
+        )
+    more = noisy_run(12, repeats=2, levels=(1, 2), started_at="2026-11-12T04:30:00+00:00", target="box", cores=8)
+    with open_store(store) as opened:
+        opened.save(more)
+    assert main(["check", "--last", "--target", "box", "--store", store]) == 0
+
+
 def test_limits_of_the_command_line_win_and_zero_switches_off(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

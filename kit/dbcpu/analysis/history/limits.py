@@ -180,7 +180,22 @@ def same_history(one: HistoryKey, other: HistoryKey) -> bool:
     )
 
 
+def fewer_vcpus(own: HistoryKey, before: HistoryKey, run_id: str) -> Violation | None:
+    """That sessions may use fewer vCPUs than at the run before, with which this one cannot be compared for that alone.
+
+    It is said once: from the next run on there is one that can be compared.
+    """
+    now, then = own[_VCPUS], before[_VCPUS]
+    alike = (*own[:_VCPUS], then, *own[_VCPUS + 1 :])
+    if now is None or then is None or int(now) >= int(then) or not same_history(alike, before):
+        return None
+    text = f"sessions may use {plural(int(now), 'vCPU')}, and {then} at {run_id}, so that these runs are not compared"
+    return Violation("vcpus", 0, float(now), float(then), text)
+
+
 _OWN = 5
+_VCPUS = 1
+"""Its place in a key."""
 KEY_FACTS = _OWN + len(MUST_AGREE)
 
 

@@ -32,7 +32,7 @@ def capacity(
     open_ = cores is not None and leaves_sharing_open([each.level for each in measured], vcpus, cores)
     sure = (cores or 0) if open_ and cores != vcpus else float("inf")
     even = _while(measured, lambda each: each.even is Answer.YES and each.level <= sure)
-    fast = _while(measured, is_fine)
+    fast = _while(measured, lambda each: is_fine(each) and each.level <= sure)
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     # Those who are slow stay so, as long as nobody has to wait.
