@@ -218,7 +218,9 @@ def _undecided(kind: Kind) -> str:
 
 
 def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
-    """Mrows/s of ``busy`` sessions, one per core; between measured levels and beyond the cores in proportion."""
+    """Mrows/s of ``busy`` sessions, one per core, or per CPU of its quota; between levels and beyond in proportion."""
+    if old.quota is not None:
+        return old.cpu_throughput * busy
     levels = {each.level: each.throughput for each in analysis.levels if each.throughput}
     most = old.cores or 1
     known = [level for level in levels if level <= most]

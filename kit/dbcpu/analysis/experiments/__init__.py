@@ -9,6 +9,7 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
+from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -58,9 +59,9 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     if kind == "pool":
         sessions = timed(record)
         found, analysis = pool(record, sessions), by_whole_rounds(analysis, record, sessions)
-        said = "No pool finished all of its jobs." if found is None else _pooled(found, analysis) + _in_turn(found)
-        verdict = f"{said} {meanwhile(analysis)}".rstrip()
-        return replace(analysis, pool=found, verdict=verdict, experiment=_pool_conclusion(found), capacity=None)
+        said = _pooled(found, record, analysis) + _in_turn(found) if found else "No pool finished all of its jobs."
+        verdict, conclusion = f"{said} {meanwhile(analysis)}".rstrip(), _pool_conclusion(found, analysis)
+        return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, capacity=None)
     if kind == "together":
         both = together(record, timed(record))
         said, conclusion = _beside(both, analysis), _together_conclusion(both)
@@ -83,11 +84,13 @@ def _soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     return Conclusion("Neither drift nor a second speed is shown", "")
 
 
-def _pool_conclusion(found: Pool | None) -> Conclusion:
+def _pool_conclusion(found: Pool | None, analysis: Analysis) -> Conclusion:
     if found is None:
         return Conclusion("No pool finished all of its jobs", UNKNOWN)
     if found.enough is None:
         return Conclusion("Inconclusive: no pool size is shown to be enough", UNKNOWN)
+    if _leaves_vcpus_idle(found, analysis):
+        return Conclusion(f"Inconclusive: no pool of more than {found.enough} was measured", UNKNOWN)
     return Conclusion(f"Enough: {plural(found.enough, 'active session')}", "")
 
 
@@ -177,7 +180,12 @@ def _sized(soak: Soak, disturbed: Sequence[str]) -> str:
     return f"Slow executions (95th percentile) over fast ones (5th): {listed(ratios)}; {says}."
 
 
-def _pooled(found: Pool, analysis: Analysis) -> str:
+def _leaves_vcpus_idle(found: Pool, analysis: Analysis) -> bool:
+    """Whether the largest pool measured is the fastest, and more sessions would each have a vCPU."""
+    return found.enough == found.sizes[-1].active and found.enough < (analysis.vcpus or 0)
+
+
+def _pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     if len(found.sizes) == 1:
         only = found.sizes[0]
         many = plural(only.active, "active session")
@@ -193,7 +201,13 @@ def _pooled(found: Pool, analysis: Analysis) -> str:
             f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide.{_waiting(found)}"
         )
     enough, most = found.size(found.enough), found.sizes[-1]
-    cpus = f" on {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
+    if _leaves_vcpus_idle(found, analysis):
+        return (
+            f"Inconclusive how many active sessions are enough{cpus}: of the pools measured the largest, with "
+            f"{enough.active}, takes the shortest time ({seconds(enough.total_s)} for {plural(found.pieces, 'job')}); "
+            f"measure larger ones.{_waiting(found)}"
+        )
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe and most.active == enough.active:
         return (
@@ -254,7 +268,8 @@ def _limit(found: Pool) -> str:
 def _impossible(found: Pool, analysis: Analysis) -> str:
     """A caveat where only more sessions than vCPUs are enough: CPU-only work has no gain from them."""
     vcpus = analysis.vcpus
-    if vcpus is None or found.enough is None or found.enough <= vcpus or found.blocking:
+    waits = found.blocking or (analysis.reference is not None and analysis.reference.busy < 1.0)
+    if vcpus is None or found.enough is None or found.enough <= vcpus or waits:
         return ""
     if not any(each.active >= vcpus and each.enough is Answer.NO for each in found.sizes):
         return ""
@@ -282,7 +297,7 @@ def _beside(both: Together, analysis: Analysis) -> str:
     known = [each for each in both.parties if each.loss is not None]
     if not known:
         return "No round of all targets together was finished."
-    place = "each on CPUs of its own" if both.apart else "sharing CPUs"
+    place = "each on CPUs of its own" if both.apart else "free to share CPUs"
     slowdowns = [f"{plain(each.name)} has a slowdown of {times(each.loss)}" for each in known]
     slowed = [each for each in known if each.told]
     highest = max((each.high or float("inf") for each in known), default=float("inf"))

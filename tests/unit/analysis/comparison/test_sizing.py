@@ -456,3 +456,11 @@ def test_one_host_that_cannot_be_sized_loses_no_other() -> None:
     assert [each.kind.name for each in found.needs] == ["no smt"]
     assert found.sentence.startswith("12 busy cores of old are 12 vCPUs of no smt (")
     assert "Not sized: part was measured up to N=2 only, and all were equal there" in found.sentence
+
+
+@pytest.mark.parametrize("quota", [0.5, 1.5, 3.7])
+def test_cpus_of_a_quota_are_as_many_cores_there_and_back(quota: float) -> None:
+    held = simulate(SimulatedHost(cores=4, threads=1, quota_cpus=quota), tuple(range(1, 9)), repeats=6, seed=2)
+    (there,) = sized(("old", simulated_box()), ("held", held)).needs
+    (back,) = sized(("held", held), ("old", simulated_box())).needs
+    assert abs(there.vcpus - 12) <= 1 and abs(back.vcpus - 12) <= 1

@@ -14,6 +14,8 @@ from dbcpu.plan import rounds
 from dbcpu.record import BASELINE, Execution, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
+from dbcpu.simulator import SimulatedHost
+from dbcpu.simulator.experiments import RunOptions, simulate_pool
 from support.builders import experiments as build
 from support.paths import ROOT
 
@@ -268,3 +270,30 @@ def test_the_largest_pool_is_no_answer_where_a_smaller_one_may_be_enough() -> No
     assert analysis.verdict.startswith("Inconclusive how few active sessions are enough")
     assert "the most measured, 4, are (" in analysis.verdict
     assert "and whether 2 would be is undecided: differences below 1.0" in analysis.verdict
+
+
+@pytest.mark.parametrize(
+    ("host", "sizes", "said", "headline"),
+    [
+        (SimulatedHost(cores=8, threads=1), (1, 2), "Inconclusive how many active sessions are enough on 8 vCPUs: of",
+         "Inconclusive: no pool of more than 2 was measured"),
+        (SimulatedHost(cores=2, threads=1), (1, 2), "2 active sessions are enough on 2 vCPUs: ",
+         "Enough: 2 active sessions"),
+        (SimulatedHost(cores=4, threads=1, quota_cpus=1.5), (1, 2, 4),
+         "2 active sessions are enough on a CPU quota of 1.5", "Enough: 2 active sessions"),
+    ],
+    ids=["idle vCPUs", "all vCPUs", "quota"],
+)  # fmt: skip
+def test_enough_is_not_said_of_a_pool_that_leaves_vcpus_idle(
+    host: SimulatedHost, sizes: tuple[int, ...], said: str, headline: str
+) -> None:
+    analysis = explain(simulate_pool(host, 40, sizes, RunOptions(repeats=3, seed=1, size="medium")))
+    assert analysis.experiment is not None
+    assert (analysis.verdict.startswith(said), analysis.experiment.headline) == (True, headline), analysis.verdict
+
+
+def test_jobs_that_wait_use_more_sessions_than_vcpus_without_others_on_the_host() -> None:
+    host = SimulatedHost(cores=4, threads=1, waits=0.5)
+    found = explain(simulate_pool(host, 40, (2, 4, 8), RunOptions(repeats=3, seed=1, size="medium")))
+    assert found.pool is not None and found.pool.enough == 8
+    assert "other processes or steal" not in found.verdict
