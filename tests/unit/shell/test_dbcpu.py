@@ -214,6 +214,7 @@ def test_the_lock_of_a_killed_start_does_not_hold(clone: Clone) -> None:
         ({"FAKE_WHOLE": "0"}, "Python 3.14 is here, but not its venv module; install it (Debian, Ubuntu: apt-get"),
         ({"FAKE_FAIL": "NewConnectionError: refused"}, "the package index could not be reached"),
         ({"FAKE_FAIL": "OSError: No space left on device"}, "no space is left for"),
+        ({"FAKE_FAIL": " "}, "failed without a word; is there room for about 700 MB there (df)? Log: "),
         ({"FAKE_FAIL": "ERROR: some wheel is broken"}, "failed: ERROR: some wheel is broken. Log: "),
         (
             {
