@@ -157,7 +157,7 @@ def _two(second: SecondValue | None, analysis: Analysis) -> str:
     elif second.segments:
         who = f"all together, in {plural(len(second.segments), 'segment')}"
     causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
-    why = f", mostly {Cause(causes[0]).words}" if causes else ""
+    why = f", slow executions mostly by {Cause(causes[0]).words}" if causes else ""
     return (
         f"bimodal: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
         f"{times(second.ratio)} of the first mode ({seconds(second.first_s)}); {who}{why}"
