@@ -229,7 +229,7 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
 
 def _differ(seen: Seen) -> bool:
     """Whether rounds are so unlike that noise does not explain it: then the usual one does not speak for all."""
-    high, allowed = sum(ratio > EVEN_LIMIT for ratio in seen.ratios), may_stand_apart(len(seen.ratios))
+    high, allowed = sum(ratio > EQUAL for ratio in seen.ratios), may_stand_apart(len(seen.ratios))
     return high > allowed and _apart(seen) > allowed
 
 

@@ -298,3 +298,11 @@ def test_who_loses_a_cpu_to_interrupts_has_a_cause_also_where_few_do() -> None:
 def test_of_work_that_waits_more_sessions_than_vcpus_are_of_use() -> None:
     remedy = headline(made(SimulatedHost(cores=4, threads=1, waits=0.5), range(1, 13))).remedy
     assert remedy.startswith("run no more than 8 such sessions")
+
+
+@pytest.mark.parametrize("seed", [2, 9, 10, 12])
+def test_rounds_that_stand_apart_by_less_than_a_ratio_of_1_15_are_not_equal(seed: int) -> None:
+    """One session of four runs on the CPU of the interrupts in half of all rounds, and in two of these six."""
+    found = made(SimulatedHost(cores=8, threads=1, irq=0.12), (1, 4), seed=seed)
+    assert found.levels[-1].even is Answer.UNDECIDED
+    assert "Yes" not in headline(found).headline
