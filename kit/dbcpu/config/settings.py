@@ -12,6 +12,7 @@ from dbcpu.config.toml_checks import number_above_0, only, whole_number
 from dbcpu.errors import UsageError
 
 OFF = "off"
+SHARES, RATIOS = ("throughput_drop", "steal"), ("slowdown", "max_over_min")
 
 
 def settings() -> Settings:
@@ -49,5 +50,14 @@ def _limits(table: Mapping[str, Any], where: str) -> dict[str, Any]:
                 raise UsageError(f"{where}: runs is more than 1000")
             made[key] = value
         else:
-            made[key] = number_above_0(value, f"{where}: {key}")
+            made[key] = limit(key, number_above_0(value, f"{where}: {key}"), f"{where}: {key}")
     return made
+
+
+def limit(key: str, value: float, where: str) -> float:
+    """A limit of ``CheckLimits`` as it is given. Raises UsageError for a share of 1 or more, and a ratio below 1."""
+    if key in SHARES and value >= 1:
+        raise UsageError(f"{where} is {value:g}, and a share is below 1: for 10 % give 0.10")
+    if key in RATIOS and value < 1:
+        raise UsageError(f"{where} is {value:g}, which every run is beyond; give a ratio from 1 on, such as 1.25")
+    return value

@@ -203,7 +203,8 @@ def _default_path() -> Path:
 _SQLITE = {
     "SQLITE_FULL": "the disk is full; free some space, what was stored before is still there",
     "SQLITE_IOERR": "the disk failed to read or write; see whether it is full, what was stored before is still there",
-    "SQLITE_READONLY": "it may not be written; choose another by --store or DBCPU_STORE",
+    "SQLITE_READONLY": "it may not be written, or its disk is full; make room, or choose another by --store or "
+    "DBCPU_STORE",
     "SQLITE_CANTOPEN": "it cannot be opened or created; see that the folder exists and may be written",
     "SQLITE_NOTADB": "it is not a SQLite database; name another file by --store or DBCPU_STORE",
     "SQLITE_CORRUPT": "it is damaged; go back to a copy, or name another file by --store or DBCPU_STORE",

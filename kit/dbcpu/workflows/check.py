@@ -24,7 +24,7 @@ from dbcpu.analysis.history.limits import (
 from dbcpu.analysis.history.strangers import explained, stranger_words, strangers
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.config.rules import CheckLimits
-from dbcpu.config.settings import settings
+from dbcpu.config.settings import limit, settings
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment, plain
@@ -192,4 +192,5 @@ def _newest(store: Store, target: str | None) -> str:
 def _limits(given: Mapping[str, float | None]) -> CheckLimits:
     limits = settings().limits
     chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(limits, **{name: value or None for name, value in chosen.items()})
+    wanted = {name: value and limit(name, value, f"--{name.replace('_', '-')}") for name, value in chosen.items()}
+    return replace(limits, **{name: value or None for name, value in wanted.items()})

@@ -115,6 +115,20 @@ def test_limits_of_the_command_line_win_and_zero_switches_off(
     assert main(["check", "run-7", "--connect-s", "0", "--store", store]) == 0
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--throughput-drop", "10", "is 10, and a share is below 1"),
+        ("--max-over-min", "0.9", "is 0.9, which every run is beyond; give a ratio from 1 on"),
+    ],
+)
+def test_a_limit_that_no_run_or_every_run_is_beyond_is_refused(
+    store: str, capsys: pytest.CaptureFixture[str], option: str, value: str, said: str
+) -> None:
+    assert main(["check", "--last", "--target", "box", "--store", store, option, value]) == 2
+    assert f"{option} {said}" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_file_is_held_against_fixed_limits_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(tmp_path / "run.json")
     write_record(file, noisy_run(1, connect_s=3.0))
