@@ -11,6 +11,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment
+from dbcpu.measure.host_access import access_request
 from dbcpu.measure.preflight import check_counts, seen_cores
 from dbcpu.measure.preview import MEMORY_SHARE, Preview
 from dbcpu.plan import RoundSpec
@@ -96,7 +97,11 @@ def _too_much(memory_bytes: int, available_bytes: int | None) -> tuple[str, ...]
 
 
 def _known(request: Request, choices: Choices) -> tuple[Work, HostInfo | None, int | None]:
-    """What is known without a connection: the work, this host if the target runs here, and the vCPUs."""
+    """What is known without a connection: the work, this host if the target runs here, and the vCPUs.
+
+    A route that no run takes is refused here, too.
+    """
+    access_request(choices.host, request.options.get("host"))
     workloads.check_size(request.kind, choices.workload, choices.size)
     database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
     work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)

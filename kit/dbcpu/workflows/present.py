@@ -52,9 +52,12 @@ def present(
         from dbcpu.workflows.compare import variants_document
 
         shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
-    if json_file != "-":
-        print_document(shown.brief() if brief else shown)
-    where = write_report([document] if shown is document else [document, shown], record, out, formats)
-    if not quiet:
-        sys.stderr.write(f"{where}Show again: {again}\n")
+    try:
+        if json_file != "-":
+            print_document(shown.brief() if brief else shown)
+    finally:
+        # Standard output that is closed or full takes nothing from the report.
+        where = write_report([document] if shown is document else [document, shown], record, out, formats)
+        if not quiet:
+            sys.stderr.write(f"{where}Show again: {again}\n")
     return int(reached(analysis.findings, fail_on))

@@ -276,6 +276,20 @@ def test_a_result_for_which_output_is_closed_is_not_lost_unnoticed(
     assert child.returncode == 3
 
 
+def test_a_run_whose_result_cannot_be_printed_has_its_report_and_its_name(tmp_path: Path) -> None:
+    environment = runs.environment(PYTHONPATH=":".join(sys.path), DBCPU_STORE=str(tmp_path / "runs.db"))
+    quick = ("--sessions", "1", "--repeats", "1", "--executions", "1", "--size", "tiny", "--report", "json")
+    out = tmp_path / "out"
+    child = start(
+        "run", "sqlite", "--yes", *quick, "--out", str(out), env=environment, cwd=tmp_path,
+        preexec_fn=lambda: os.close(1),
+    )  # fmt: skip
+    said = child.communicate(timeout=120)[1]
+    assert child.returncode == 3
+    assert "Show again: dbcpu show 20" in said and "standard output is closed" in said
+    assert list(out.glob("*.json"))
+
+
 @pytest.mark.parametrize("closed", [(1,), (0, 1, 2)], ids=str)
 def test_who_prints_nothing_needs_no_output(tmp_path: Path, closed: tuple[int, ...]) -> None:
     store = tmp_path / "runs.db"

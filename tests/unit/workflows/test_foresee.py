@@ -51,6 +51,12 @@ def test_what_cannot_be_foreseen_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert main(["run", "sqlite", "--dry-run", "--size", "huge"]) == 2
 
 
+@pytest.mark.parametrize("route", ["foo:bar", "ssh:-oProxyCommand=x", "k8s:"])
+def test_a_route_that_no_run_takes_is_refused(capsys: pytest.CaptureFixture[str], route: str) -> None:
+    assert main(["run", "sqlite", "--host", route, "--dry-run", "--sessions", "1"]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_memory_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbcpu.workflows.foresee.MEMORY_SHARE", 0.0)
     assert "the run would be refused" in foresee(resolve("embedded"), Choices(sessions="1"))[-2]
