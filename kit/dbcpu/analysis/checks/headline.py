@@ -183,6 +183,9 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     told, worst = _told(found), found.worst
     if told is None or worst is None:
         return ""
+    if not found.losses and found.fine and _main(worst, analysis.findings) is Cause.SHARED_CORE:
+        # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
+        return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     first = _remedy_of(analysis, told)
     if max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(told):
         return first
@@ -210,7 +213,9 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
         others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
         wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        return by_code.get("oversubscribed") or f"run no more than {plural(analysis.vcpus or 0, 'busy session')}"
+        busy = analysis.reference.busy if analysis.reference else 1.0
+        most = plural(round((analysis.vcpus or 0) / busy), "such session" if busy < 1.0 else "busy session")
+        return by_code.get("oversubscribed") or f"run no more than {most}"
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy or Cause.UNEXPLAINED.remedy
 
 
