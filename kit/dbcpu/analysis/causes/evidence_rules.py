@@ -237,14 +237,15 @@ def _placed(on: Mask, rest_s: Floats, more: Words, of: Sessions) -> list[Share]:
 
     by_remote_s, by_sharing_s = remote_s * MAX_REMOTE, met.sibling_most_s
     by_place_s = by_sharing_s + by_remote_s
-    placed = on & (by_place_s >= ACCOUNTS * rest_s)
-    beside = on & ~placed & (by_place_s + met.sibling_foreign_s / 2 >= ACCOUNTS * rest_s)
-    factor = rest_s / by_place_s
+    # Others on the sibling count where sessions alone do not account for it, and then by their part.
+    by_others_s = np.where(by_place_s >= ACCOUNTS * rest_s, 0.0, met.sibling_foreign_s / 2)
+    known_s = by_place_s + by_others_s
+    placed, factor = on & (known_s >= ACCOUNTS * rest_s), rest_s / known_s
     return [
         Share.where(placed & (by_sharing_s > 0), Cause.SHARED_CORE, by_sharing_s * factor, shared_words),
         Share.where(placed & (by_remote_s > 0), Cause.REMOTE_MEMORY, by_remote_s * factor, remote_words),
-        Share.where(beside, Cause.COMPETITOR, rest_s, foreign_words),
-        Share.where(on & ~placed & ~beside, Cause.SLOWER_CPU, rest_s, slower_words),
+        Share.where(placed & (by_others_s > 0), Cause.COMPETITOR, by_others_s * factor, foreign_words),
+        Share.where(on & ~placed, Cause.SLOWER_CPU, rest_s, slower_words),
     ]
 
 
