@@ -270,8 +270,8 @@ RESULT = Topic("What was found", {
         "`ThreadsPerCore=1`, or `taskset -cp CPUS PID`"),
     "oversubscribed": Entry(INFO, "more sessions than vCPUs",
         "the sessions time-share the CPUs, regardless of placement",
-        "run no more than {vcpus} busy sessions (size of the connection pool; with Oracle Enterprise Edition "
-        "`resource_manager_plan`), or add vCPUs"),
+        "run no more than {sessions} (size of the connection pool; with Oracle Enterprise Edition "
+        "`resource_manager_plan`), or {more}"),
     "sticky-placement": Entry(INFO, "an imbalance close to that of a fully pinned placement",
         "the scheduler rarely migrates sessions while all cores are busy: a session that starts on a shared core "
         "stays there for most of its statement",

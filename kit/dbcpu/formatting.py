@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 UNKNOWN = "-"
 LONGEST_LIST = 60
 """Letters of a list of CPUs or levels within a sentence."""
-MOST_DIGITS = 19
-MOST = 2**63 - 1
+MAX_DIGITS = 19
+MAX_NUMBER = 2**63 - 1
 """What a signed number of 64 bits holds: a column of a store, a counter of the kernel."""
 
 
@@ -49,12 +49,12 @@ def moment(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def as_whole_number(text: str, least: int = 0, most: int = MOST) -> int | None:
+def as_whole_number(text: str, least: int = 0, most: int = MAX_NUMBER) -> int | None:
     """A number from ``least`` to ``most``, as 1 to 19 digits of ASCII; None for any other text, a sign included.
 
     ``int`` takes digits of every script, and refuses more than 4300 of them in words of its own.
     """
-    if not (len(text) <= MOST_DIGITS and text.isascii() and text.isdecimal()):
+    if not (len(text) <= MAX_DIGITS and text.isascii() and text.isdecimal()):
         return None
     return found if least <= (found := int(text)) <= most else None
 

@@ -7,18 +7,20 @@ and describe-db-parameters
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.findings import Finding
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import plain
 from dbcpu.plan import AA
 from dbcpu.record import ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
 UNKNOWN_VALUE = "VALUE"
+_WHICH_GRANTS = "as a user with more privileges; for Oracle `dbcpu doctor TARGET` prints the grants"
 _SET_BY_WINDOW = re.compile(r"SCHEDULER\[\w*\]:")
 """What stands before a plan that a scheduler window has set."""
 _SAFE = re.compile(r"[\w$#:.]*")
@@ -189,6 +191,19 @@ def where(finding: Finding, service: str) -> Finding:
         return replace(finding, remedy=count + _NO_ALTER_SYSTEM)
     remedy = _CHANGE.sub(_in_parameter_group, finding.remedy)
     return replace(finding, remedy=f"{remedy}{_GROUP_NOTE}")
+
+
+def not_visible(left: Sequence[Mapping[str, str]]) -> Finding | None:
+    """What the user's privileges left unchecked (``Database.not_checked``), with the grants; None for nothing."""
+    what = dict.fromkeys(plain(name) for each in left for name in each)
+    if not what:
+        return None
+    grants = dict.fromkeys(
+        plain(one.strip()) for each in left for text in each.values() for one in text.split(";") if one.strip()
+    )
+    found = noted("not-checked", f"not visible to the database user: {'; '.join(what)}", grants="; ".join(grants))
+    # None where only a superuser may, or where names were left out of the record.
+    return found if grants else replace(found, remedy=_WHICH_GRANTS)
 
 
 def without_host(finding: Finding, reason: str, service: str) -> Finding:

@@ -478,6 +478,7 @@ def test_host_that_accepts_and_stays_silent_is_given_up() -> None:
         ("require", [b"S", b"no certificate"], "see sslmode and sslrootcert"),
         ("require", [b"Eno"], "version older than this client's"),
         ("disable", [b""], "does PostgreSQL answer on that port"),
+        ("verify-ca sslrootcert=/nope", [b"S", b""], r"name the file by \?sslrootcert=FILE"),
     ],
 )
 def test_what_is_no_server_or_wants_other_ssl_is_told(mode: str, answers: list[bytes], hint: str) -> None:
@@ -499,26 +500,6 @@ def test_what_is_no_server_or_wants_other_ssl_is_told(mode: str, answers: list[b
             dial(f"host=127.0.0.1 port={port} user=x dbname=x gssencmode=disable sslmode={mode}", 10.0)
         thread.join(PATIENCE_S)
     assert "\n" not in str(caught.value)
-
-
-def test_a_missing_root_certificate_is_told() -> None:
-    """libpq looks for it once the server has said that it speaks SSL."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        other.settimeout(PATIENCE_S)
-        port = other.getsockname()[1]
-
-        def agree() -> None:
-            caller, _ = other.accept()
-            with caller:
-                caller.recv(100)
-                caller.sendall(b"S")
-                caller.recv(100)
-
-        thread = threading.Thread(target=agree, daemon=True)
-        thread.start()
-        with pytest.raises(ConnectError, match=r"name the file by \?sslrootcert=FILE"):
-            dial(f"host=127.0.0.1 port={port} user=x gssencmode=disable sslmode=verify-ca sslrootcert=/nope", 10.0)
-        thread.join(PATIENCE_S)
 
 
 def test_closed_port_is_told_with_what_to_look_at() -> None:

@@ -68,7 +68,7 @@ def test_what_is_to_be_filled_in_is_given_where_the_finding_is_made() -> None:
 
 
 def test_a_finding_carries_the_words_of_the_catalogue() -> None:
-    finding = noted("oversubscribed", "seen this", vcpus=16)
+    finding = noted("oversubscribed", "seen this", sessions="16 busy sessions", more="add vCPUs")
     assert (finding.code, finding.level, finding.seen) == ("oversubscribed", Level.INFO, "seen this")
     assert "no more than 16 busy sessions" in finding.remedy
     assert noted("incomplete-run", "seen", level=Level.PROBLEM).level is Level.PROBLEM

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.formatting import MOST, as_whole_number, seconds
+from dbcpu.formatting import MAX_NUMBER, as_whole_number, seconds
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import MAX_CPUS
 
@@ -274,7 +274,7 @@ def _workload(values: dict[str, str]) -> dict[str, str]:
     return {**values, **{name: values[name] for name in ("name", "size", "answer")}}
 
 
-def _whole(text: str, least: int = 0, most: int = MOST) -> int:
+def _whole(text: str, least: int = 0, most: int = MAX_NUMBER) -> int:
     """Raises ValueError."""
     if (number := as_whole_number(text, least, most)) is None:
         raise ValueError(f"{text[:40]!r} is not a whole number from {least} to {most}")

@@ -93,16 +93,9 @@ def checked(
 
 def _lost_vcpus(runs: ReadableRuns, header: Header) -> Violation | None:
     """Against the newest complete run before it on the same host; none of them can be compared with this one."""
-    hostname = header.host.hostname if header.host else ""
-    before = (
-        each.run_id
-        for each in runs.newest_first(header.plan.target)
-        if (each.target, each.hostname, each.status) == (header.plan.target, hostname, "complete")
-        and started_before(each.started_at, header.started_at)
-    )
-    newest = next(before, None)
-    key = None if newest is None else runs.history_key(newest)
-    return None if newest is None or key is None else fewer_vcpus(history_key(header), key, newest)
+    newest = next(_before(header, runs.newest_first(header.plan.target)), None)
+    key = None if newest is None else runs.history_key(newest.run_id)
+    return None if newest is None or key is None else fewer_vcpus(history_key(header), key, newest.run_id)
 
 
 def _checked(
@@ -161,8 +154,17 @@ def earlier_runs(runs: ReadableRuns, header: Header, among: Iterable[RunSummary]
 
     Of runs that started at the same moment, as imported and simulated ones do, the run_id decides: so does the store.
     """
-    hostname, own = header.host.hostname if header.host else "", history_key(header)
-    for each in runs.newest_first(header.plan.target) if among is None else among:
+    own = history_key(header)
+    for each in _before(header, runs.newest_first(header.plan.target) if among is None else among):
+        earlier = runs.history_key(each.run_id)
+        if earlier is not None and same_history(own, earlier):
+            yield each
+
+
+def _before(header: Header, among: Iterable[RunSummary]) -> Iterator[RunSummary]:
+    """The complete ones of the same target and host before ``header``'s, comparable or not."""
+    hostname = header.host.hostname if header.host else ""
+    for each in among:
         # Most runs of a shared store are of other hosts: their headers need not be read.
         if (each.target, each.hostname, each.status) != (header.plan.target, hostname, "complete"):
             continue
@@ -170,9 +172,7 @@ def earlier_runs(runs: ReadableRuns, header: Header, among: Iterable[RunSummary]
             not started_before(each.started_at, header.started_at) and each.run_id >= header.run_id
         ):
             continue
-        earlier = runs.history_key(each.run_id)
-        if earlier is not None and same_history(own, earlier):
-            yield each
+        yield each
 
 
 def started_before(one: str, other: str) -> bool:

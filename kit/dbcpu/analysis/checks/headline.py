@@ -6,6 +6,7 @@ what would fix it?
 
 from msgspec import Struct
 
+from dbcpu.analysis.checks.outcome import sessions_that_fit
 from dbcpu.analysis.checks.refusal import WORDS, refusal
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, lost_words, unreliable
 from dbcpu.analysis.levels.outcome import (
@@ -213,9 +214,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
         others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
         wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        busy = analysis.reference.busy if analysis.reference else 1.0
-        most = plural(round((analysis.vcpus or 0) / busy), "such session" if busy < 1.0 else "busy session")
-        return by_code.get("oversubscribed") or f"run no more than {most}"
+        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy)
+        return by_code.get("oversubscribed") or f"run no more than {fit}"
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy or Cause.UNEXPLAINED.remedy
 
 

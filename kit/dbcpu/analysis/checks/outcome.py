@@ -175,18 +175,18 @@ def oversubscribed(given: CheckInput) -> Finding | None:
         shares = f"took turns, in unequal shares: {times(worst.max_over_min)} between fastest and slowest"
     slowdown = worst.slowdown_median or 1.0
     median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
-    found = noted(
+    return noted(
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
-        vcpus=round((vcpus or 0) / given.busy),
+        sessions=sessions_that_fit(vcpus or 0, given.busy),
+        more="add vCPUs" if bounding_quota(given.record) is None else "raise the CPU quota",
     )
-    if given.busy < 1.0:  # they leave the CPUs to others meanwhile
-        found = replace(found, remedy=found.remedy.replace("busy sessions", "such sessions"))
-    elif vcpus == 1:
-        found = replace(found, remedy=found.remedy.replace("1 busy sessions", "1 busy session"))
-    limited = bounding_quota(given.record) is not None
-    return replace(found, remedy=found.remedy.replace("add vCPUs", "raise the CPU quota")) if limited else found
+
+
+def sessions_that_fit(vcpus: int, busy: float) -> str:
+    """So many keep the vCPUs busy; of work that waits in between more than one per vCPU."""
+    return plural(vcpus, "busy session") if busy == 1.0 else plural(round(vcpus / busy), "such session")
 
 
 def sticky_placement(given: CheckInput) -> Finding | None:

@@ -18,12 +18,11 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import BASELINE, IMPORTED, Header, Round, RunRecord
-from dbcpu.remedies import command, more, without_host
+from dbcpu.remedies import command, more, not_visible, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10
 FEWEST_SOLOS = 3
-WHICH_GRANTS = "as a user with more privileges; for Oracle `dbcpu doctor TARGET` prints the grants"
 SQLPLUS = "sqlplus"
 FANOUT_GRANTS = (
     "the plan and DB CPU with `grant select on sys.v_$sql_plan to USER`, the same on `sys.v_$session` and "
@@ -179,18 +178,12 @@ def not_checked(given: CheckInput) -> Finding | None:
     """What the database user's privileges left unchecked: of all targets, where several ran together."""
     header = given.record.header
     left = [each.database.not_checked for each in header.plan.parties] or [header.database.not_checked]
-    what = dict.fromkeys(plain(name) for each in left for name in each)
-    if not what:
-        return None
-    statements = dict.fromkeys(
-        plain(one.strip()) for each in left for text in each.values() for one in text.split(";") if one.strip()
-    )
-    if header.database.driver == SQLPLUS:
-        seen = f"sqlplus-fanout does not look at, or may not see: {'; '.join(what)}"
-        return replace(noted("not-checked", seen, grants=""), remedy=FANOUT_GRANTS)
-    found = noted("not-checked", f"not visible to the database user: {'; '.join(what)}", grants="; ".join(statements))
-    # None where only a superuser may, or where names were left out of the record.
-    return found if statements else replace(found, remedy=WHICH_GRANTS)
+    found = not_visible(left)
+    if found is None or header.database.driver != SQLPLUS:
+        return found
+    what = "; ".join(dict.fromkeys(plain(name) for each in left for name in each))
+    seen = f"sqlplus-fanout does not look at, or may not see: {what}"
+    return replace(noted("not-checked", seen, grants=""), remedy=FANOUT_GRANTS)
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:

@@ -233,14 +233,12 @@ class _Words:
                 return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
             if level.full_speed is Answer.NO:  # then half of them are slow at least
                 many = max(many, level.slower or 0.0)
-            if 1 <= round(many) < level.level:
-                same = level.slower is not None and round(level.slower) == round(many)
+            same = level.slower is not None and round(level.slower) == round(many)
+            if 1 <= round(many) < level.level and (same or exceeds(level.slowdown_max or 1.0)):
                 has = "has" if round(many) == 1 else "have"
                 slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
                 if same:
                     return f"{slow} of {times(level.slower_factor)}{why}"
-                if not exceeds(level.slowdown_max or 1.0):
-                    return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
                 if round(many) == 1:
                     return f"{slow} of {times(level.slowdown_max)}{why}"
                 return f"{slow}, the slowest {times(level.slowdown_max)}{why}"

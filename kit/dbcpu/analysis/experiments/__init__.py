@@ -268,7 +268,7 @@ def _limit(found: Pool) -> str:
 def _impossible(found: Pool, analysis: Analysis) -> str:
     """A caveat where only more sessions than vCPUs are enough: CPU-only work has no gain from them."""
     vcpus = analysis.vcpus
-    waits = found.blocking or (analysis.reference is not None and analysis.reference.busy < 1.0)
+    waits = found.blocking or analysis.busy < 1.0
     if vcpus is None or found.enough is None or found.enough <= vcpus or waits:
         return ""
     if not any(each.active >= vcpus and each.enough is Answer.NO for each in found.sizes):

@@ -37,7 +37,7 @@ def apart_words(level: LevelView) -> str:
     found = level.rounds_apart
     if found is None:
         return ""
-    fewest, most = found.sessions, found.most_sessions
+    fewest, most = found.sessions, found.max_sessions
     every = "all" if level.level > 1 else "it"
     some = f"{fewest} of" if fewest == most else f"{fewest} to {most} of"
     who = every if fewest == level.level else f"{some} {level.level}"

@@ -187,14 +187,14 @@ class LevelDetails(Struct, frozen=True):
 class RoundsApart(Struct, frozen=True):
     """Rounds of one level that come in two kinds, as where sessions share a core in some rounds and in others do not.
 
-    In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``most_sessions`` of them in each; none
+    In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``max_sessions`` of them in each; none
     had in the others.
     """
 
     rounds: int
     sessions: int
     slowdown: float
-    most_sessions: int
+    max_sessions: int
 
 
 class LevelView(Struct, frozen=True):
@@ -356,3 +356,8 @@ class Analysis(Struct, frozen=True):
     more_rounds: MoreRounds | None = None
     disturbance: str = ""
     two_kinds: bool = False
+
+    @property
+    def busy(self) -> float:
+        """Share of its time in which a session alone wants a CPU; 1 where that is not known."""
+        return self.reference.busy if self.reference else 1.0

@@ -82,8 +82,7 @@ def _most(record: RunRecord, analysis: Analysis) -> float:
     """No curve bends beyond the vCPUs, unless sessions leave them to others meanwhile, or a quota holds them back."""
     if bounding_quota(record) is not None:
         return float("inf")
-    busy = analysis.reference.busy if analysis.reference else 1.0
-    return analysis.vcpus / busy if analysis.vcpus else float("inf")
+    return analysis.vcpus / analysis.busy if analysis.vcpus else float("inf")
 
 
 def _knees(scaling: Scaling, linear: bool, most: float) -> list[str]:

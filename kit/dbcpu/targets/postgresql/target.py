@@ -11,6 +11,7 @@ from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
+from dbcpu.remedies import not_visible
 from dbcpu.targets.base import Work
 from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for
@@ -150,10 +151,8 @@ class LibpqTarget:
             found.append(noted("database-busy", f"{plural(busy, 'other session')} executing statements"))
         if single(control, "select pg_is_in_recovery()") == "t":
             found.append(noted("standby", "the server is a standby"))
-        if unchecked := self._unchecked():
-            seen = f"not visible to the database user: {'; '.join(unchecked)}"
-            grants = dict.fromkeys(each.rstrip("; ") for each in unchecked.values())
-            found.append(noted("not-checked", seen, grants="; ".join(grants)))
+        if unchecked := not_visible([self._unchecked()]):
+            found.append(unchecked)
         return tuple(found)
 
     def take_turn(self) -> str | None:
