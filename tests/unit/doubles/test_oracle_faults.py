@@ -16,6 +16,7 @@ from plugins.oracle_double import Connect
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
+from support.doubles.oracle.sessions import SessionTable
 
 CAP_SYS_NICE = 23
 """Source: capabilities(7)"""
@@ -308,3 +309,15 @@ def test_sessions_that_work_can_go_ahead_of_others(oracle_connect: Connect) -> N
         pids = {entry["sid"]: entry["pid"] for entry in double.sessions()}
         nice = [os.getpriority(os.PRIO_PROCESS, pids[each.session_id]) for each in (control, worker)]
         assert nice == [os.getpriority(os.PRIO_PROCESS, 0), -20]
+
+
+def test_two_workers_never_have_one_index_though_an_entry_is_written_meanwhile() -> None:
+    """Whoever reads entries misses one that is being written: a fault of the first session then befell two."""
+    table = SessionTable(4)
+    table.write(0, {"index": 0})
+    assert table.take_index(0) == 0
+    table._memory[0:4] = bytes(4)  # as ``write`` leaves it for a moment
+    assert table.entries() == []
+    assert table.take_index(1) == 1
+    table.clear(0)
+    assert table.take_index(2) == 0

@@ -205,8 +205,7 @@ class Session:
         if self.entry["index"] is not None:
             return
         with self.server.table.locked():
-            taken = {entry["index"] for entry in self.server.table.entries()}
-            index = next(number for number in range(len(taken) + 1) if number not in taken)
+            index = self.server.table.take_index(self._number)
             if self.server.faults.ahead:
                 go_ahead()
             cpus = self.server.faults.cpus

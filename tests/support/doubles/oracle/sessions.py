@@ -14,6 +14,7 @@ from typing import Any
 
 _ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
+_INDEX_BYTES = 2
 PRIVATE_TABLE = "private_table"
 """The table of workload logical_io is defined."""
 _FLAGS = (PRIVATE_TABLE,)
@@ -26,6 +27,7 @@ class SessionTable:
     def __init__(self, size: int = 1024) -> None:
         self._size = size
         self._memory = mmap.mmap(-1, size * _ENTRY_BYTES)
+        self._indices = mmap.mmap(-1, size * _INDEX_BYTES)
         self._flags = mmap.mmap(-1, len(_FLAGS))
         self._altered = mmap.mmap(-1, _ENTRY_BYTES)
         self._lock = os.memfd_create("oracle-double-lock")
@@ -63,11 +65,25 @@ class SessionTable:
         if len(data) > _ENTRY_BYTES - _LENGTH_BYTES:
             raise ValueError(f"an entry of {len(data)} bytes does not fit")
         at = number * _ENTRY_BYTES
-        self.clear(number)
+        self._empty(number)
         self._memory[at + _LENGTH_BYTES : at + _LENGTH_BYTES + len(data)] = data
         self._memory[at : at + _LENGTH_BYTES] = len(data).to_bytes(_LENGTH_BYTES, "big")
 
     def clear(self, number: int) -> None:
+        """The entry, and the index of a worker, are free."""
+        self._empty(number)
+        self._indices[number * _INDEX_BYTES : (number + 1) * _INDEX_BYTES] = bytes(_INDEX_BYTES)
+
+    def take_index(self, number: int) -> int:
+        """The smallest index that no other worker has; in ``locked``. Entries may be under a writer just then."""
+        each = range(0, len(self._indices), _INDEX_BYTES)
+        taken = {int.from_bytes(self._indices[at : at + _INDEX_BYTES], "big") for at in each}
+        one_more = next(value for value in range(1, self._size + 1) if value not in taken)
+        at = number * _INDEX_BYTES
+        self._indices[at : at + _INDEX_BYTES] = one_more.to_bytes(_INDEX_BYTES, "big")
+        return one_more - 1
+
+    def _empty(self, number: int) -> None:
         at = number * _ENTRY_BYTES
         self._memory[at : at + _LENGTH_BYTES] = bytes(_LENGTH_BYTES)
 
