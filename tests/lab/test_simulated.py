@@ -72,7 +72,7 @@ def short(drawn: Drawn) -> RunRecord:
     return simulate(drawn.host, levels, repeats=1, seed=drawn.seed, executions=drawn.executions)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(drawn_hosts)
 def test_the_parts_add_up_to_the_loss(drawn: Drawn) -> None:
     for view in explain(short(drawn)).sessions:
@@ -80,7 +80,7 @@ def test_the_parts_add_up_to_the_loss(drawn: Drawn) -> None:
         assert sum(part or 0.0 for part in parts) == pytest.approx((view.elapsed_s or 0) - (view.reference_s or 0))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(drawn_hosts, st.randoms(use_true_random=False))
 def test_the_order_of_sessions_changes_nothing(drawn: Drawn, random: Random) -> None:
     record = short(drawn)
@@ -97,7 +97,7 @@ def test_the_order_of_sessions_changes_nothing(drawn: Drawn, random: Random) -> 
     ]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(drawn_hosts)
 def test_twice_the_time_everywhere_is_the_same_verdict(drawn: Drawn) -> None:
     record = short(drawn)

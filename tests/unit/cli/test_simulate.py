@@ -349,7 +349,7 @@ combined = st.fixed_dictionaries(
 some_preset = st.sampled_from([[], ["this-vm"], ["hidden-smt"], ["c4.4xlarge-smt-off"], ["steal"]])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(some_preset, combined)
 @pytest.mark.slow
 def test_all_options_combine(preset: list[str], options: dict[str, str]) -> None:

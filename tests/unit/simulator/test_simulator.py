@@ -73,7 +73,7 @@ def elapsed(made: Round) -> list[float]:
 # --- laws ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(hosts, st.integers(1, 12), seeds, st.integers(1, 3))
 @pytest.mark.slow
 def test_every_session_does_all_of_its_work_in_the_time_there_is(
@@ -105,7 +105,7 @@ def _assert_no_cpu_does_more_than_time_allows(host: SimulatedHost, done: Trace) 
         assert done.run_s[-1].sum() <= whole + 1e-6
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.builds(
         SimulatedHost,
@@ -135,7 +135,7 @@ def test_work_is_speed_times_time_by_who_is_where(host: SimulatedHost, sessions:
     assert done.work_s[-1] == pytest.approx(np.array(work))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(hosts, st.integers(1, 10), seeds, st.sampled_from([2.0, 20.0, 100.0]))
 @pytest.mark.slow
 def test_a_round_agrees_with_itself(host: SimulatedHost, sessions: int, seed: int, hz: float) -> None:
@@ -164,7 +164,7 @@ def test_a_round_agrees_with_itself(host: SimulatedHost, sessions: int, seed: in
         assert np.greater_equal(row.busy_s, row.softirq_s).all() or host.irq
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(hosts, st.integers(1, 6), seeds)
 def test_fixed_time_begins_nothing_after_its_end(host: SimulatedHost, sessions: int, seed: int) -> None:
     done = trace(host, sessions, seed, for_s=2.5)
@@ -386,7 +386,7 @@ def test_unknown_presets_and_two_amounts_are_refused() -> None:
 # --- the truth that tests hold an analysis against ------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(hosts, st.integers(1, 12), seeds)
 @pytest.mark.slow
 def test_the_true_losses_add_up_to_the_time_beyond_the_work(host: SimulatedHost, sessions: int, seed: int) -> None:

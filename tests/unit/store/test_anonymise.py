@@ -68,7 +68,7 @@ def numbers(value: Any) -> list[object]:
     return [value] if isinstance(value, int | float) else []
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(names, min_size=10, max_size=10, unique=True))
 def test_no_name_is_left_and_no_number_is_changed(given_names: list[str]) -> None:
     run = identifying(given_names)

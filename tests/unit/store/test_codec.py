@@ -50,7 +50,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     return st.dictionaries(values_of(str), values_of(arguments[1]), max_size=2)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(values_of(RunRecord))
 def test_whatever_fits_the_types_comes_back_the_same(record: RunRecord) -> None:
     text = "".join(codec.json_pieces(record.header, record.rounds))

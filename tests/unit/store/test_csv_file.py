@@ -248,7 +248,7 @@ rounds_of_times = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(rounds_of_times, st.sampled_from([",", ";", "\t"]), st.integers(1, 9), st.booleans())
 def test_times_come_back_and_are_explained(rounds: list[list[float]], mark: str, cpus: int, known: bool) -> None:
     lines = [mark.join(["n", "repeat", "session", "seconds"])]
@@ -261,7 +261,7 @@ def test_times_come_back_and_are_explained(rounds: list[list[float]], mark: str,
     assert found.header.plan.workload.name in printed(found)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.dictionaries(st.tuples(st.integers(1, 6), st.integers(1, 3)), values, min_size=1))
 def test_rates_come_back_and_are_explained(rates: dict[tuple[int, int], float]) -> None:
     found = record("n,repeat,rate\n" + "".join(f"{n},{repeat},{rate}\n" for (n, repeat), rate in rates.items()))
@@ -271,7 +271,7 @@ def test_rates_come_back_and_are_explained(rates: dict[tuple[int, int], float]) 
     printed(found)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.one_of(
         st.text(),

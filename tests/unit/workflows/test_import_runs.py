@@ -66,7 +66,7 @@ def test_compressed_csv_is_read_too(here: Path) -> None:
     assert run("import", "run.csv.gz").stdout.startswith("imported-")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(), st.text().map(str.encode), st.binary().map(lambda b: gzip.compress(b))))
 @example(b"\x1f\x8b\x08")
 @example(b"[1]")

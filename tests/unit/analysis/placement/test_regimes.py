@@ -151,7 +151,7 @@ def test_misplacement_is_a_finding_with_the_remedy_that_fits_it_and_sharing_has_
 lanes = st.lists(st.tuples(st.integers(0, 7), st.floats(0, 3), st.floats(0.01, 3)), min_size=1, max_size=10)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(lanes, st.sampled_from([1, 2, 4]), st.randoms(use_true_random=False))
 def test_the_parts_add_up_and_the_order_of_sessions_does_not_matter(
     stays: list[tuple[int, float, float]], threads: int, chance: object
@@ -174,7 +174,7 @@ def test_the_parts_add_up_and_the_order_of_sessions_does_not_matter(
     assert (first >= -1e-9).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(lanes, st.lists(st.sampled_from([(), (0, 4), (1, 2, 3)]), min_size=10, max_size=10))
 def test_the_occupancy_agrees_with_looking_at_every_moment(
     stays: list[tuple[int, float, float]], choices: list[tuple[int, ...]]

@@ -104,7 +104,7 @@ def sampled(ordinal: int, stays: list[tuple[int, int, str]]) -> Session:
     return replace(session(ordinal, at / 10), residency=tuple(residency))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(STAYS, min_size=1, max_size=5))
 def test_at_every_moment_each_session_is_once_where_it_was_and_with_whom_it_was(
     given_stays: list[list[tuple[int, int, str]]],
