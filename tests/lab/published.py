@@ -218,7 +218,7 @@ def curve_of(table: Table, cores: int) -> tuple[Scaling, TopologyCheck | None]:
     reference = Reference(3, 1.0, None, solo, 0.01, 0.1)
     work = {
         level: [
-            RoundWork.of([Span(((0.0, level / rate * ROWS / 1e6),), 0.0, level / rate * ROWS / 1e6)] * level)
+            RoundWork.of([Span.of(((0.0, level / rate * ROWS / 1e6),), 0.0, level / rate * ROWS / 1e6)] * level)
             for rate in values
         ]
         for level, values in table.rates.items()

@@ -18,7 +18,7 @@ from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.sessions import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds
-from dbcpu.analysis.levels.measured_rounds import by_round, usable
+from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.evidence import Evidence
@@ -45,7 +45,7 @@ def with_proven_sharing(
     if seen is None or not costs:
         return tuple(levels)
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
-    for round_, members in by_round(context.sessions):
+    for round_, members in context.rounds:
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     most = context.vcpus or 0
     return tuple(

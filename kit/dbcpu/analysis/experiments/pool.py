@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
-from dbcpu.analysis.levels.measured_rounds import by_round
 from dbcpu.analysis.levels.solo_reference import solo
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, by_round
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
 from dbcpu.analysis.results.host import Scaling

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.measured_rounds import by_round
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
 from dbcpu.analysis.statistics.robust import deviation, median
@@ -76,12 +75,12 @@ def _rounds(sessions: Sequence[Timed]) -> list[list[Timed]]:
 
 
 def _elapsed_s(members: Sequence[Timed]) -> float:
-    return median([each.span.per_execution_s for each in members if each.span])
+    return median(times_of(members))
 
 
 def _rate(members: Sequence[Timed], rows: int) -> float:
     """Mrows/s: the sum of the sessions' own rates."""
-    return sum(rows / each.span.per_execution_s for each in members if each.span) / 1e6
+    return sum(rows / each_s for each_s in times_of(members)) / 1e6
 
 
 def _median(values: Iterable[float]) -> float | None:

@@ -26,7 +26,7 @@ from dbcpu.analysis.levels.answers import (
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_shown, lost_by_session, main_cause
-from dbcpu.analysis.levels.measured_rounds import by_round, scatter_of_rounds, spans_of, usable
+from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, spans_of, usable
 from dbcpu.analysis.levels.noise import gap_gate
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
@@ -35,7 +35,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, SessionView
@@ -75,9 +75,9 @@ def gate(reference: Reference | None) -> float:
 def groups(context: RunContext) -> dict[tuple[int, int], str]:
     """'fast' or 'slow' by session key, for sessions of rounds that show two groups."""
     named: dict[tuple[int, int], str] = {}
-    for round_, members in by_round(context.sessions):
+    for round_, members in context.rounds:
         counted = [each for each in members if each.span and not each.why]
-        times = [span.per_execution_s for span in spans_of(counted)]
+        times = times_of(counted)
         _, fastest_of_slow = split(times, gate(context.reference_at(round_.level)))
         if fastest_of_slow is not None:
             both = zip(counted, times, strict=True)
@@ -88,7 +88,7 @@ def groups(context: RunContext) -> dict[tuple[int, int], str]:
 def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) -> tuple[LevelView, ...]:
     """Level views by variant and then level."""
     rounds: dict[tuple[str, int], list[list[Timed]]] = {}
-    for round_, members in by_round(context.sessions):
+    for round_, members in context.rounds:
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
     scatter = {variant: scatter_of_rounds(context, variant) for variant in variants}
@@ -223,7 +223,7 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
     rounds = usable([members for each, members in by_round(context.at_one_pace) if each.level == level])
     if not all(member.key in context.split.sessions for members in rounds for member in members):
         return PaceSeen(None, own, alike=alike)
-    times = [[span.per_execution_s for span in spans_of(members)] for members in rounds]
+    times = list(map(times_of, rounds))
     slowdown = median_of_known(median(each) / context.reference.elapsed_s for each in times)
     return PaceSeen(None, own, slowdown, median_of_known(max(each) / min(each) for each in times), alike)
 
@@ -251,7 +251,7 @@ def _seen(
         slow=many >= level / 2,
         vcpus=context.vcpus,
         scatter=scatter,
-        logs=tuple(tuple(np.log([span.per_execution_s for span in spans_of(members)]).tolist()) for members in rounds)
+        logs=tuple(tuple(np.log(times_of(members)).tolist()) for members in rounds)
         if level > 1 and all(members[0].round.shares_known for members in rounds)
         else (),
         cpus=tuple(usual_cpus(members) for members in rounds) if len(rounds) >= MIN_ROUNDS else (),
@@ -331,7 +331,7 @@ def round_figures(
     ``kept``: as for ``work``.
     """
     spans = spans_of(members)
-    elapsed = [span.per_execution_s for span in spans]
+    elapsed = times_of(members)
     ratio, fastest_of_slow = split(elapsed, min_gap)
     shares = members[0].round.shares_known
     several = len(spans) > 1 and shares

@@ -14,10 +14,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.measured_rounds import by_round, usable
+from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, times_of
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Evenness
 from dbcpu.analysis.results.run import LevelView
@@ -67,7 +67,7 @@ def _shown(ratio: float, chance: Chance | None) -> Interval | None:
 def _chance(context: RunContext, worst: LevelView, within: dict[int, LevelView]) -> Chance | None:
     """Standard error of the logarithm of a level's max/min: by the scatter of the rounds of all uneven levels."""
     rounds: dict[int, list[list[Timed]]] = {}
-    for each, members in by_round(context.sessions):
+    for each, members in context.rounds:
         if each.variant == worst.variant and each.level in within and within[each.level].even is Answer.NO:
             rounds.setdefault(each.level, []).append(members)
     logs = [np.array([_log_ratio(members) for members in usable(found)]) for found in rounds.values()]
@@ -78,5 +78,5 @@ def _chance(context: RunContext, worst: LevelView, within: dict[int, LevelView])
 
 
 def _log_ratio(members: Sequence[Timed]) -> float:
-    times = [each.span.per_execution_s for each in members if each.span]
+    times = times_of(members)
     return float(np.log(max(times) / min(times)))

@@ -1,29 +1,23 @@
 """The rounds of a level: which sessions of them count, and by how much they differ from one round to the next."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 import numpy as np
 
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.valid_sessions import Span, Timed
+from dbcpu.analysis.placement.valid_sessions import Span, Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.record import Round
-
-
-def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
-    """The sessions of each round together."""
-    grouped = groupby(sessions, attrgetter("round.order"))
-    return [(members[0].round, members) for members in (list(group) for _, group in grouped)]
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
     """The valid sessions of the rounds in which none failed; where every round has a failure, of all rounds."""
-    clean = [list(members) for members in rounds if not any(each.why for each in members)]
+    clean = [list(members) for members in rounds if not any(map(attrgetter("why"), members))]
+    if clean or not rounds:
+        return clean
     rest = [[each for each in members if not each.why] for members in rounds]
-    return clean or [members for members in rest if members]
+    return [members for members in rest if members]
 
 
 def spans_of(members: Sequence[Timed]) -> list[Span]:
@@ -44,12 +38,11 @@ def scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:
 def _scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:
     cores = context.cores or context.vcpus or 0
     rounds: dict[int, list[list[Timed]]] = {}
-    for each, members in by_round(context.sessions):
+    for each, members in context.rounds:
         if each.variant == variant and each.level <= cores:
             rounds.setdefault(each.level, []).append(members)
     medians = {
-        level: [float(np.log(median([span.per_execution_s for span in spans_of(one)]))) for one in usable(members)]
-        for level, members in rounds.items()
+        level: [float(np.log(median(times_of(one)))) for one in usable(members)] for level, members in rounds.items()
     }
     return scatter_of(medians, cores)
 

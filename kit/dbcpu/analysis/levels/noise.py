@@ -18,7 +18,7 @@ from functools import reduce
 
 import numpy as np
 
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics import few_values, studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -55,7 +55,7 @@ def usual_spread(alone: Sequence[Timed], within: Sequence[Floats]) -> float:
 
 
 def _elapsed(alone: Sequence[Timed]) -> Floats:
-    return np.array([each.span.per_execution_s for each in alone if each.span])
+    return np.array(times_of(alone))
 
 
 def noise_range(alone: Sequence[Timed], within: Sequence[Floats]) -> NoiseRange | None:
@@ -64,7 +64,7 @@ def noise_range(alone: Sequence[Timed], within: Sequence[Floats]) -> NoiseRange 
     Solo sessions alone overestimate it where the host drifts, rounds where their sessions truly differ: the range
     holds what either gives.
     """
-    own = np.log([each.span.per_execution_s for each in alone if each.span])
+    own = np.log(times_of(alone))
     freedom = sum(logs.size - 1 for logs in within)
     found = []
     if own.size > 1:
@@ -129,7 +129,7 @@ def _times(members: Sequence[Timed]) -> list[float]:
     ran = [each.session.cpu_s for each in members]
     spans = [each.span for each in members if each.span]
     counted = [cpu_s / len(span.executions) for cpu_s, span in zip(ran, spans, strict=True) if cpu_s]
-    return counted if len(counted) == len(spans) else [span.per_execution_s for span in spans]
+    return counted if len(counted) == len(spans) else times_of(members)
 
 
 def _groups(times: Floats) -> list[Floats]:

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.consistency import work
-from dbcpu.analysis.levels.measured_rounds import by_round, usable
+from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.throughput import while_all_ran
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.results.run import NoiseFloor
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import AA
@@ -53,7 +53,7 @@ def _spreads(sessions: Sequence[Timed], variant: str) -> dict[int, list[float]]:
             rounds.setdefault(each.level, []).append(members)
     found = {}
     for level, all_rounds in rounds.items():
-        elapsed = [[each.span.per_execution_s for each in members if each.span] for members in usable(all_rounds)]
+        elapsed = list(map(times_of, usable(all_rounds)))
         found[level] = [max(each) / min(each) for each in elapsed if each]
     return found
 

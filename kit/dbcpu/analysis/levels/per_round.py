@@ -6,10 +6,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.consistency import gate, median_of_known, round_figures
-from dbcpu.analysis.levels.measured_rounds import by_round, usable
+from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.variant_host import host_of_variant
-from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.analysis.placement.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.results.run import Reference
 from dbcpu.errors import UnknownName
 from dbcpu.plan import AA

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
-from operator import attrgetter
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,11 +14,11 @@ from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
-from dbcpu.analysis.placement.valid_sessions import Timed, timed
+from dbcpu.analysis.placement.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.record import RunRecord
+from dbcpu.record import Round, RunRecord
 
 SAME_PACE = 1.10
 """A level is looked at with all sessions at one pace if its CPUs are shown to be slower by less than this."""
@@ -61,11 +59,16 @@ class RunContext(Struct, frozen=True, dict=True):
         return {}
 
     @cached_property
+    def rounds(self) -> Sequence[tuple[Round, list[Timed]]]:
+        """Each with its sessions."""
+        return by_round(self.sessions)
+
+    @cached_property
     def watched(self) -> Sequence[WatchedRound]:
         """The rounds of the sessions as delivered."""
         if self.split is not None:
             return self.split.watched
-        return WatchedRound.each([list(group) for _, group in groupby(self.delivered, attrgetter("round.order"))])
+        return WatchedRound.each([members for _, members in by_round(self.delivered)])
 
     @property
     def rows(self) -> int:

@@ -13,7 +13,7 @@ from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread, within
 from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.stolen import stolen_s
-from dbcpu.analysis.placement.valid_sessions import Key, Timed, database_cpu_s
+from dbcpu.analysis.placement.valid_sessions import Key, Timed, database_cpu_s, times_of
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import deviation, median
@@ -47,7 +47,7 @@ def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
 
 def scatter(alone: Sequence[Timed]) -> Chance | None:
     """Of the logarithms of the times of single sessions; None of fewer than two."""
-    logs = np.log([each.span.per_execution_s for each in alone if each.span])
+    logs = np.log(times_of(alone))
     return pooled([logs]) if logs.size > 1 else None
 
 
@@ -62,7 +62,7 @@ def reference(
     alone = solo(record, sessions)
     calm = alone if stolen is None else _at_usual_steal(alone, stolen)
     least = MIN_TOLERANCE if stolen is None else MIN_COUNTED
-    elapsed = np.array([each.span.per_execution_s for each in calm if each.span])
+    elapsed = np.array(times_of(calm))
     if not elapsed.size:
         return None
     median_s = median(elapsed)

@@ -36,13 +36,18 @@ class ExecutionTimes(Struct, frozen=True, dict=True):
         sessions = list(chain.from_iterable(ran))
         every = [execution for session in sessions for execution in session.executions]
 
-        def column(name: str) -> Floats:
+        def known(name: str) -> Floats:
+            return np.fromiter(map(attrgetter(name), every), np.float64, len(every))
+
+        def stamped(name: str) -> Floats:
             # What is not known, None, becomes NaN.
             return np.array(list(map(attrgetter(name), every)), dtype=np.float64)
 
         ends = np.cumsum([len(session.executions) for session in sessions], dtype=np.int64)
-        names = ("start_s", "elapsed_s", "server_start_s", "server_elapsed_s")
-        return cls(sessions, np.repeat(np.arange(len(ran)), [len(some) for some in ran]), ends, *map(column, names))
+        return cls(
+            sessions, np.repeat(np.arange(len(ran)), [len(some) for some in ran]), ends,
+            known("start_s"), known("elapsed_s"), stamped("server_start_s"), stamped("server_elapsed_s"),
+        )  # fmt: skip
 
     @cached_property
     def first(self) -> npt.NDArray[np.int64]:
@@ -53,6 +58,11 @@ class ExecutionTimes(Struct, frozen=True, dict=True):
     def last(self) -> npt.NDArray[np.int64]:
         """By session, the row of its last one."""
         return self.ends - 1
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """By session, how many it has."""
+        return self.ends - self.first
 
     @property
     def are_stamped(self) -> bool:

@@ -8,7 +8,8 @@ Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, groupby
+from operator import attrgetter
 from statistics import median
 
 import numpy as np
@@ -83,7 +84,8 @@ def counted_share(round_: Round) -> float:
     lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
     if not used_s or None in used_s or lasted_s <= 0:
         return 0.0
-    allowed = set(chain.from_iterable({session.allowed_cpus for session in round_.sessions}))
+    # Nearly all have the same: that two are equal is seen faster than their hash.
+    allowed = set(chain.from_iterable(cpus for cpus, _ in groupby(map(attrgetter("allowed_cpus"), round_.sessions))))
     rows = [row for row in round_.cpu_timeline if row.cpu in allowed] or round_.cpu_timeline
     busy_s = sum(sum(row.busy_s) - sum(row.irq_s) - sum(row.softirq_s) for row in rows)
     left_s = busy_s - sum(each or 0.0 for each in used_s) - _kit_s(round_)

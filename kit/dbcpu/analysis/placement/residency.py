@@ -155,12 +155,12 @@ def stretches(rounds: Sequence[Round]) -> list[Stretches]:
     sessions = [session.residency for each in rounds for session in each.sessions]
     counts, every = np.array(list(map(len, sessions)), dtype=np.int64), list(chain.from_iterable(sessions))
     session = np.repeat(np.arange(counts.size), counts)
+    many = len(every)
+    from_s, to_s = (np.fromiter(map(attrgetter(name), every), np.float64, many) for name in ("from_s", "to_s"))
     # What was not counted, None, becomes NaN.
-    from_s, to_s, cpu_s = (
-        np.array(list(map(attrgetter(name), every)), dtype=np.float64) for name in ("from_s", "to_s", "cpu_s")
-    )
-    cpu = np.array(list(map(attrgetter("cpu"), every)), dtype=np.int64)
-    kind = np.array(list(map(_KINDS.get, map(attrgetter("state"), every), repeat(OTHER))), dtype=np.int64)
+    cpu_s = np.array(list(map(attrgetter("cpu_s"), every)), dtype=np.float64)
+    cpu = np.fromiter(map(attrgetter("cpu"), every), np.int64, many)
+    kind = np.fromiter(map(_KINDS.get, map(attrgetter("state"), every), repeat(OTHER)), np.int64, many)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))
         cpu, kind = cpu[order], kind[order]

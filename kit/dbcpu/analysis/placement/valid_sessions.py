@@ -6,8 +6,9 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 1 % of the shortest span, both ends are the server's.
 """
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
@@ -38,21 +39,24 @@ class Span(Struct, frozen=True):
     """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds.
 
     ``idle_s``: what jobs took meanwhile that only waited, and where callers wait for each answer the time in which no
-    call was there; it is no part of ``elapsed_s``.
+    call was there; it is no part of ``elapsed_s``. Both that and ``per_execution_s`` follow from the others, and are
+    asked for so often that they are kept.
     """
 
     executions: tuple[tuple[float, float], ...]
     start_s: float
     end_s: float
-    idle_s: float = 0.0
+    idle_s: float
+    elapsed_s: float
+    per_execution_s: float
 
-    @property
-    def elapsed_s(self) -> float:
-        return self.end_s - self.start_s - self.idle_s
-
-    @property
-    def per_execution_s(self) -> float:
-        return self.elapsed_s / len(self.executions)
+    @classmethod
+    def of(
+        cls, executions: tuple[tuple[float, float], ...], start_s: float, end_s: float, idle_s: float = 0.0
+    ) -> "Span":
+        """With what follows from these."""
+        elapsed_s = end_s - start_s - idle_s
+        return cls(executions, start_s, end_s, idle_s, elapsed_s, elapsed_s / len(executions))
 
     def shortened(self, by_s: float) -> "Span":
         """As if so many seconds less had been lost, evenly over its time; a twentieth of it is left at least."""
@@ -62,7 +66,7 @@ class Span(Struct, frozen=True):
             return self.start_s + (at_s - self.start_s) * factor
 
         executions = tuple((moved(begin), moved(end)) for begin, end in self.executions)
-        return Span(executions, self.start_s, moved(self.end_s), self.idle_s * factor)
+        return Span.of(executions, self.start_s, moved(self.end_s), self.idle_s * factor)
 
 
 class Timed(Struct, frozen=True):
@@ -112,6 +116,17 @@ def timed_round(record: RunRecord, order: int | None) -> tuple[Timed, ...]:
     return _all_timed(record, found, ExecutionTimes.of(found), clock_basis(record)) if found else ()
 
 
+def by_round(sessions: Iterable[Timed]) -> list[tuple[Round, list[Timed]]]:
+    """The sessions of each round together."""
+    grouped = groupby(sessions, attrgetter("round.order"))
+    return [(members[0].round, members) for members in (list(group) for _, group in grouped)]
+
+
+def times_of(members: Iterable[Timed]) -> list[float]:
+    """Seconds per execution of each, without those of which they are not known."""
+    return [each.span.per_execution_s for each in members if each.span]
+
+
 def bounds_of(members: Sequence[Timed]) -> Bounds:
     """From when to when each ran, in seconds after the release of its round."""
     starts_s = [each.span.start_s if each.span else np.nan for each in members]
@@ -121,20 +136,21 @@ def bounds_of(members: Sequence[Timed]) -> Bounds:
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
     """``times``: of these rounds."""
-    members = [(each, session) for each in rounds for session in each.sessions]
-    keys = [(each.order, session.ordinal) for each, session in members]
+    of_round = [each for each in rounds for _ in each.sessions]
+    sessions = [session for each in rounds for session in each.sessions]
+    keys = [(each.order, session.ordinal) for each, session in zip(of_round, sessions, strict=True)]
     whys = [
         "" if session.executions and session.answer_ok and not (session.error or each.error)
         else _why_left_out(each, session)
-        for each, session in members
+        for each, session in zip(of_round, sessions, strict=True)
     ]  # fmt: skip
-    is_undone = [False] * len(members)
+    is_undone = [False] * len(sessions)
     if not_done := undone_of(record, rounds, times):
         for at, key in enumerate(keys):
             if not whys[at] and key in not_done:
                 whys[at], is_undone[at] = f"the work was not done: {not_done[key]}", True
-    ran = [at for at, (_, session) in enumerate(members) if session.executions]
-    spans: list[Span | None] = [None] * len(members)
+    ran = [at for at, session in enumerate(sessions) if session.executions]
+    spans: list[Span | None] = [None] * len(sessions)
     for at, span in zip(ran, _spans(record, times, basis), strict=True):
         spans[at] = span
     wrong = _clock_steps(times) if basis != "client" else {}
@@ -144,12 +160,12 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
     node = kernel_node_of(record.header.host)
     every_node = frozenset(node.values())
     columns: dict[str, Sequence[object]] = {
-        "round": [each for each in rounds for _ in each.sessions],
-        "session": [session for each in rounds for session in each.sessions],
+        "round": of_round,
+        "session": sessions,
         "span": spans,
         "why": whys,
         "undone": is_undone,
-        "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for _, session in members],
+        "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for session in sessions],
         "key": keys,
     }
     found = tuple(map(Timed, *(columns[name] for name in Timed.__struct_fields__)))
@@ -221,16 +237,20 @@ def _why_left_out(round_: Round, session: Session) -> str:
 def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
     in_turn = record.header.plan.one_at_a_time
     begin_s, end_s = _intervals(times, basis)
-    starts_s, ends_s = begin_s[times.first].tolist(), times.max_by_session(end_s).tolist()
+    first_s, last_s = begin_s[times.first], times.max_by_session(end_s)
+    starts_s, ends_s = first_s.tolist(), last_s.tolist()
     idle_s = [
-        _idle_s(each, start_s, last_s, in_turn) if each.blocked or in_turn else 0.0
-        for each, start_s, last_s in zip(times.sessions, starts_s, ends_s, strict=True)
+        _idle_s(each, one_start_s, one_end_s, in_turn) if each.blocked or in_turn else 0.0
+        for each, one_start_s, one_end_s in zip(times.sessions, starts_s, ends_s, strict=True)
     ]
+    elapsed_s = last_s - first_s - np.array(idle_s)
     columns: dict[str, Sequence[object]] = {
         "executions": times.rows_by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),
         "start_s": starts_s,
         "end_s": ends_s,
         "idle_s": idle_s,
+        "elapsed_s": elapsed_s.tolist(),
+        "per_execution_s": (elapsed_s / times.counts).tolist(),
     }
     return list(map(Span, *(columns[name] for name in Span.__struct_fields__)))
 

@@ -23,7 +23,7 @@ TOGETHER = (0.0, 1.0, 2.0, 2.0 + (2 * THREAD - 1), 2 * 2 * THREAD)
 
 
 def once(*ends_s: float) -> RoundWork:
-    return RoundWork.of([Span(((0.0, end_s),), 0.0, end_s) for end_s in ends_s])
+    return RoundWork.of([Span.of(((0.0, end_s),), 0.0, end_s) for end_s in ends_s])
 
 
 def only(rates: Rates) -> float:
@@ -65,12 +65,12 @@ def test_a_queue_that_evens_out_lets_who_is_left_go_faster() -> None:
 
 def test_executions_that_ended_before_the_first_session_count_as_they_are() -> None:
     """However fast the last one of a session goes once others have left."""
-    steady = Span(((0.0, 1.0), (1.0, 2.0)), 0.0, 2.0)
-    late = Span(((0.0, 1.0), (1.0, 2.0), (2.0, 2.5)), 0.0, 2.5)
+    steady = Span.of(((0.0, 1.0), (1.0, 2.0)), 0.0, 2.0)
+    late = Span.of(((0.0, 1.0), (1.0, 2.0), (2.0, 2.5)), 0.0, 2.5)
     assert rate_sum(RoundWork.of([steady, late]), ROWS, lambda n: 1 / n) == pytest.approx(2.0)
 
 
 def test_sessions_that_never_ran_together_are_counted_one_by_one() -> None:
-    apart = RoundWork.of([Span(((0.0, 1.0),), 0.0, 1.0), Span(((2.0, 4.0),), 2.0, 4.0)])
+    apart = RoundWork.of([Span.of(((0.0, 1.0),), 0.0, 1.0), Span.of(((2.0, 4.0),), 2.0, 4.0)])
     assert rate_sum(apart, ROWS) == rate_sum(apart, ROWS, lambda n: 1 / n) == pytest.approx(1.5)
     assert only(where_sessions_move({2: [apart]}, ROWS, (0.0, 1.0, 2.0))) == pytest.approx(4 / 3)

@@ -38,7 +38,7 @@ def test_nothing_runs_for_longer_than_it_lasts() -> None:
 
 
 def test_a_span_without_a_loss_is_shorter_by_it_and_what_was_blocked_stays_no_part_of_it() -> None:
-    span = Span(((1.0, 3.0), (4.0, 6.0)), 1.0, 6.0, idle_s=1.0)
+    span = Span.of(((1.0, 3.0), (4.0, 6.0)), 1.0, 6.0, idle_s=1.0)
     shorter = span.shortened(0.4)
     assert shorter.elapsed_s == pytest.approx(span.elapsed_s - 0.4)
     assert shorter.executions[1] == pytest.approx((3.7, 5.5))

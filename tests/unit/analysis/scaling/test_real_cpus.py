@@ -57,7 +57,7 @@ def told(
     work = {}
     for level, rate in rates.items():
         ends = [level / rate * (1 + part) for part in (-0.005, 0.0, 0.005)]
-        work[level] = [RoundWork.of([Span(((0.0, end_s),), 0.0, end_s)] * level) for end_s in ends]
+        work[level] = [RoundWork.of([Span.of(((0.0, end_s),), 0.0, end_s)] * level) for end_s in ends]
     found = scaling((), work, ROWS, REFERENCE, vcpus, cores)
     shown = known or (host(cores, vcpus // cores) if cores else None)
     run = record(solos(), shown, vcpus=vcpus)

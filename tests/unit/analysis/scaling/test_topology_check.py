@@ -23,7 +23,7 @@ ROWS = 1_000_000
 
 
 def all_end_at(end_s: float, sessions: int) -> RoundWork:
-    return RoundWork.of([Span(((0.0, end_s),), 0.0, end_s)] * sessions)
+    return RoundWork.of([Span.of(((0.0, end_s),), 0.0, end_s)] * sessions)
 
 
 def of_curve(cores: int, shown_cores: int, vcpus: int, cv: float, seed: int, further: float = 0.3) -> str | None:
