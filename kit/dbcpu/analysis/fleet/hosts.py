@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from msgspec import Struct, field
 
+from dbcpu.analysis.placement.regimes import usable_cores
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.robust import median_factor
@@ -65,7 +66,8 @@ class HostRun(Struct, frozen=True):
 class Host(Struct, frozen=True):
     """A measured target. ``settings`` do not make twins, and may explain why two of them differ.
 
-    ``work``: unit, workload and size; only hosts with the same are compared.
+    ``work``: unit, workload and size; only hosts with the same are compared. ``shown``: vCPUs that the host shows, of
+    which a quota, a setting, may leave fewer; None where no host was seen.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Host(Struct, frozen=True):
     tags: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     sees_host: bool = True
+    shown: int | None = None
 
     @property
     def unit(self) -> str:
@@ -136,6 +139,7 @@ def host_of(member: Member) -> Host | None:
     header, figures = runs[-1]
     host, work = header.host, header.plan.workload
     vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
+    bare = RunRecord(header, ())
     return Host(
         name=member.name,
         runs=tuple(host_run(*each) for each in runs),
@@ -146,11 +150,12 @@ def host_of(member: Member) -> Host | None:
         database=header.database.kind,
         version=header.database.version.partition(" (")[0],  # whose package it is, the shell kit does not know
         work=(figures.text("unit"), work.name, work.size, work.sql_hash or ""),
-        counted=facts_of(RunRecord(header, ()), vcpus, cores, member.name),
+        counted=facts_of(bare, vcpus, cores, member.name),
         group=member.group,
         tags=member.tags,
         settings=_settings(header, cores),
         sees_host=host is not None,
+        shown=len(usable_cores(bare)) or None,
     )
 
 

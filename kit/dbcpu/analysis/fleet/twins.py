@@ -14,7 +14,9 @@ Journal of Statistics 6, 1979 (weighted Bonferroni); Rousseeuw and Croux, JASA 8
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
@@ -46,7 +48,7 @@ MIN_LOSS = 0.01
 
 
 class Kind(Struct, frozen=True):
-    """What twins have in common. ``level``: sessions of the speed that is compared."""
+    """What twins have in common. ``level``: sessions of the speed that is compared. ``vcpus``: that the hosts show."""
 
     metric: str
     level: int
@@ -65,7 +67,8 @@ class Compared(Struct, frozen=True):
     ``undecided``: further out than its twins differ, and its own rounds differ too much for it to be named.
     ``p_of_twins``: as ``p``, by the scatter of the twins alone.
     ``causes``: (name, its share of time, the twins' median share), the largest difference first. ``differs``: settings
-    that most twins have otherwise, in words.
+    that most twins have otherwise, in words. ``run_cause``: what its run lost most to; '' where most twins lost most to
+    the same.
     """
 
     host: str
@@ -164,8 +167,8 @@ def benjamini_hochberg(p: Sequence[float], share: float) -> list[bool]:
 def _kind(host: Host, metric: str) -> Kind:
     level = host.speeds(metric)[-1].level
     return Kind(
-        metric, level, host.cpu_model, host.vcpus, host.hypervisor, host.database, host.version, host.work
-    )  # fmt: skip
+        metric, level, host.cpu_model, host.shown or host.vcpus, host.hypervisor, host.database, host.version, host.work
+    )
 
 
 def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -> tuple[list[Compared], float]:
@@ -176,7 +179,8 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
     usual = {
         name: median([each.get(name, 0.0) for each in common]) for name in {key for each in common for key in each}
     }
-    settings = _usual_settings(members)
+    settings = _usual([each.settings for each in members])
+    lost_to = _usual([{"to": each.runs[-1].cause} for each in members])
     ranks = np.argsort(np.argsort(-logs, kind="stable"), kind="stable") + 1
     found, detectable = [], []
     for at, host in enumerate(members):
@@ -210,7 +214,7 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
                     for name, value in sorted(host.settings.items())
                     if name in settings and value != settings[name]
                 ),
-                run_cause=host.runs[-1].cause,
+                run_cause="" if host.runs[-1].cause == lost_to.get("to") else host.runs[-1].cause,
             )
         )
     return found, median(detectable)
@@ -248,13 +252,7 @@ def _causes(own: Mapping[str, float], usual: Mapping[str, float]) -> tuple[tuple
     return tuple(sorted(more, key=lambda each: each[2] - each[1]))
 
 
-def _usual_settings(members: Sequence[Host]) -> Mapping[str, str]:
+def _usual(members: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
     """By name the value that more than half of the twins have."""
-    found: dict[str, dict[str, int]] = {}
-    for each in members:
-        for name, value in each.settings.items():
-            counts = found.setdefault(name, {})
-            counts[value] = counts.get(value, 0) + 1
-    return {
-        name: value for name, counts in found.items() for value, count in counts.items() if 2 * count > len(members)
-    }
+    counts = Counter(chain.from_iterable(each.items() for each in members))
+    return {name: value for (name, value), count in counts.items() if 2 * count > len(members)}

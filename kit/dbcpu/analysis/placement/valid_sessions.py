@@ -39,8 +39,8 @@ class Span(Struct, frozen=True):
     """From the first start to the last end of a session; ``executions`` are (start, end) offsets in seconds.
 
     ``idle_s``: what jobs took meanwhile that only waited, and where callers wait for each answer the time in which no
-    call was there; it is no part of ``elapsed_s``. Both that and ``per_execution_s`` follow from the others, and are
-    asked for so often that they are kept.
+    call was there; it is no part of ``elapsed_s``. Both that and ``per_execution_s`` follow from the others; they are
+    kept, for so many questions need them.
     """
 
     executions: tuple[tuple[float, float], ...]

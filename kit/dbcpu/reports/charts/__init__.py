@@ -4,11 +4,15 @@ The same document gives the same bytes: jitter comes from the order of the point
 written.
 """
 
+# ruff: noqa: E402 - Matplotlib says where it keeps its list of fonts as it is loaded: no news to whoever wants a picture
 import ctypes
 import gc
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Protocol, runtime_checkable
+
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
 
 from matplotlib.figure import Figure
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import ALONE
+from dbcpu.analysis.fleet.hosts import ALONE, Host
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, benjamini_hochberg, twins
 from support.builders.fleets import RATE, fleet, host
 
@@ -147,6 +147,26 @@ def test_the_cause_is_what_the_run_lost_more_to_than_its_twins() -> None:
     one = twins([*hosts, odd]).unlike[0]
     assert one.causes == (("steal", 0.09, 0.0), ("run-queue wait", 0.02, 0.0))
     assert one.differs == ("kernel 4.4 (twins: 6.6)",)
+
+
+def test_what_most_twins_lose_most_to_explains_none_of_them() -> None:
+    """One with less turbo, of twins that all share cores, is not slower than they are by sharing."""
+    hosts = [_lost_most_to(each, "shared-core") for each in fleet(1, 20, spread=0.01)]
+    slow = host("odd", [RATE / 1.15])
+    same, other = (twins([*hosts, _lost_most_to(slow, cause)]).unlike[0] for cause in ("shared-core", "irq"))
+    assert (same.run_cause, other.run_cause) == ("", "irq")
+
+
+def _lost_most_to(one: Host, cause: str) -> Host:
+    return replace(one, runs=tuple(replace(each, cause=cause) for each in one.runs))
+
+
+def test_a_quota_is_a_setting_and_makes_no_other_kind_of_host() -> None:
+    hosts = [replace(each, shown=16, settings={"quota": "none"}) for each in fleet(1, 20, spread=0.01)]
+    limited = replace(host("odd", [RATE / 1.15], vcpus=15, settings={"quota": "15 CPUs"}), shown=16)
+    found = twins([*hosts, limited])
+    assert [each.host for each in found.unlike] == ["odd"]
+    assert found.unlike[0].differs == ("quota 15 CPUs (twins: none)",)
 
 
 def test_what_all_twins_lose_is_no_cause() -> None:
