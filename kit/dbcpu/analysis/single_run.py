@@ -31,7 +31,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionVi
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
-from dbcpu.analysis.scaling.topology_check import has_two_kinds, speeds_stay, topology_check
+from dbcpu.analysis.scaling.topology_check import has_two_kinds, speeds_stay_up_to, topology_check
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
@@ -61,9 +61,14 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     first, sticky = with_stickiness(
         [view for view in level_views if view.variant == variant], context.threads, gate(ref)
     )
-    stay = speeds_stay(context)
     curve = scaling(
-        first, work(context.sessions, variant, context.works), context.rows, ref, vcpus, cores, speeds_stay=stay
+        first,
+        work(context.sessions, variant, context.works),
+        context.rows,
+        ref,
+        vcpus,
+        cores,
+        stay_up_to=speeds_stay_up_to(context),
     )
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)

@@ -14,6 +14,7 @@ from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.measured_kind import FAIR
+from dbcpu.analysis.comparison.measured_run import middle_words
 from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import size
@@ -118,7 +119,7 @@ def comparison_document(
     rules = _rules(licences, [each.name for each in sides])
     try:
         sizing = size(
-            [(each.name, each.first.record, each.first.analysis) for each in sides],
+            [(each.name, each.middle.record, each.middle.analysis) for each in sides],
             rules,
             busy,
             ratio,
@@ -129,7 +130,7 @@ def comparison_document(
         if busy is not None or licences or rank_by:
             raise
         return of_runs.document(comparison)  # not requested: the comparison has no ranking then
-    return of_runs.document(comparison, sizing)
+    return of_runs.document(comparison, replace(sizing, unknown=(*middle_words(sides), *sizing.unknown)))
 
 
 def variants_document(record: RunRecord, analysis: Analysis) -> Document:

@@ -165,7 +165,8 @@ def oversubscribed(given: CheckInput) -> Finding | None:
     """Not of a pool, whose answer says how many sessions are enough."""
     vcpus = None if given.record.header.plan.experiment == "pool" else given.vcpus
     seen = [e for e in given.levels if vcpus and e.level > vcpus and is_loss(e)]
-    seen = [each for each in seen if each.share(each.oversubscribed_s) > REGIME_SHARE]
+    waited = (Cause.RUN_QUEUE, Cause.COMPETITOR)
+    seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in waited]
     if not seen:
         return None
     worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]

@@ -276,9 +276,9 @@ class _Words:
             return "as by a turbo frequency that falls with the number of busy cores"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
-        if cause in ALIKE and self._by_turns(level):
-            cause = Cause.RUN_QUEUE
-        sentence, second = self._sentence(cause, level), Cause(level.second_cause)
+        # What all of them lose alike makes none of them slower than another.
+        turns = cause in ALIKE and self._by_turns(level)
+        sentence, second = self._sentence(cause, level), Cause.RUN_QUEUE if turns else Cause(level.second_cause)
         said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
         second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
         also = f", and {second.words} as well" if second.is_known and not is_counted_only(level) else ""
@@ -383,6 +383,8 @@ def _fine(found: Outcome) -> str:
     every = "every level"
     if len(measured) < last - 1:
         every, ratio = "every measured level", f"measured at N={short_ranges(measured)}; {ratio}"
+    apart = level_with_most_slow_rounds(found.fine)
+    ratio += f"), but not in every round (at {plural(apart.level, 'session')}, {apart_words(apart)}" if apart else ""
     if all(map(is_fine, found.levels)):
         return f"all sessions get equal CPU {speed}, at {every} up to {up_to} ({ratio})"
     return f"up to {up_to} all get equal CPU {speed} ({ratio})"

@@ -108,6 +108,14 @@ class MeasuredSide(Struct, frozen=True):
         return self.runs[0]
 
     @property
+    def middle(self) -> Measured:
+        """The run of the median peak throughput, of an even number the lower one; whatever order they are given in."""
+        rooms = [each.analysis.capacity for each in self.runs]
+        peaks = [(room.most_throughput or 0.0) if room else 0.0 for room in rooms]
+        ranked = sorted(zip(peaks, self.runs, strict=True), key=lambda one: (one[0], one[1].record.header.run_id))
+        return ranked[(len(ranked) - 1) // 2][1]
+
+    @property
     def levels(self) -> set[int]:
         """Those that all of its runs have."""
         return set.intersection(*(each.levels for each in self.runs))
@@ -130,6 +138,16 @@ class MeasuredSide(Struct, frozen=True):
     @property
     def variant(self) -> str:
         return self.first.record.header.plan.variants[0]
+
+
+def middle_words(sides: Sequence[MeasuredSide]) -> tuple[str, ...]:
+    """Which run stands for a side of several, of each such side: one curve is sized and ranked."""
+    return tuple(
+        f"{each.name} is sized and ranked by {each.middle.record.header.run_id}, which has the median peak throughput "
+        f"of its {len(each.runs)} runs."
+        for each in sides
+        if len(each.runs) > 1
+    )
 
 
 def same_sitting(one: MeasuredSide, other: MeasuredSide) -> bool:

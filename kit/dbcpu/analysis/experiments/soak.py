@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from dbcpu.analysis.placement.host_time import stolen_share
+from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.work_done import undone_in
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.statistics.bimodality import two_modes
@@ -73,10 +73,11 @@ class Course:
         window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
         self._ends.append(at_s + window_s)
         fast, middle, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
+        queued, throttled = _waited(done, window_s)
         self._segments.append(
             Segment(
                 at_s, window_s, int(elapsed.size), _number(middle), _number(fast), _number(slow),
-                steal=stolen_share(done), queue=_queue(done, window_s), cut=done.error or "",
+                steal=stolen_share(done), queue=queued, cut=done.error or "", throttled=throttled,
             )
         )  # fmt: skip
 
@@ -173,10 +174,14 @@ def _number(value: object) -> float | None:
     return None if value is None else float(value)  # type: ignore[arg-type]
 
 
-def _queue(done: Round, window_s: float) -> float | None:
-    delays = [session.run_delay_s for session in done.sessions]
-    known = [delay for delay in delays if delay is not None]
-    return sum(known) / (len(known) * window_s) if known and window_s > 0 else None
+def _waited(done: Round, window_s: float) -> tuple[float | None, float | None]:
+    """Shares of the sessions' time: in run queues, and throttled by a quota, which the kernel counts as run delay."""
+    known = [delay for session in done.sessions if (delay := session.run_delay_s) is not None]
+    if not known or window_s <= 0:
+        return None, None
+    throttled_s = sum(throttled_shares(done).values())
+    whole_s = len(known) * window_s
+    return (sum(known) - throttled_s) / whole_s, throttled_s / whole_s
 
 
 def _trend(segments: Sequence[Segment]) -> SoakTrend | None:

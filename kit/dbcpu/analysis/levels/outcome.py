@@ -69,13 +69,14 @@ def loss(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
 
-def lasting_throughput(level: LevelView) -> float:
+def lasting_throughput(level: LevelView, stay_up_to: int = 0) -> float:
     """The rate sum where sessions are even, else at most the makespan's; Mrows/s, 0 where nothing is known.
 
     Where some end early, and others have their CPU from then on, the rate sum is more than the host does.
+    ``stay_up_to``: of so many sessions those who are slow stay so, whoever ends.
     """
     known = [each for each in (level.throughput, level.makespan_throughput) if each]
-    if level.even is Answer.YES:
+    if level.even is Answer.YES or level.level <= stay_up_to:
         return level.throughput or 0.0
     return min(known, default=0.0)
 

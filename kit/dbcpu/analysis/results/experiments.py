@@ -19,7 +19,8 @@ class Segment(Struct, frozen=True):
     """One segment of a soak. ``at_s`` counts from the first; times of executions are per execution.
 
     ``fast_s`` and ``slow_s``: 5 % and 95 % of its executions are faster. ``second``: share of executions at the
-    second value. ``steal`` and ``queue``: shares of the CPUs' and of the sessions' time. ``cut``: why it ended early.
+    second value. ``steal``: share of the CPUs' time; ``queue`` and ``throttled``: of the sessions' time, in run queues
+    and held back by a CPU quota. ``cut``: why it ended early.
     """
 
     at_s: float
@@ -32,6 +33,7 @@ class Segment(Struct, frozen=True):
     steal: float | None = None
     queue: float | None = None
     cut: str = ""
+    throttled: float | None = None
 
 
 class Gap(Struct, frozen=True):

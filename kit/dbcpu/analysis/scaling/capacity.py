@@ -10,7 +10,7 @@ from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.analysis.scaling.topology_check import speeds_stay
+from dbcpu.analysis.scaling.topology_check import speeds_stay_up_to
 from dbcpu.analysis.statistics.interval import Interval
 
 
@@ -35,9 +35,8 @@ def capacity(
     fast = _while(measured, lambda each: is_fine(each) and each.level <= sure)
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
-    # Those who are slow stay so, as long as nobody has to wait.
-    lasting = (vcpus or 0) if speeds_stay(context) else 0
-    done = [(each.throughput or 0.0) if each.level <= lasting else lasting_throughput(each) for each in measured]
+    stay_up_to = speeds_stay_up_to(context)
+    done = [lasting_throughput(each, stay_up_to) for each in measured]
     most = max(done) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.outcome import lasting_throughput
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
@@ -92,10 +93,10 @@ def scaling(
     vcpus: int | None,
     cores: int | None,
     *,
-    speeds_stay: bool = False,
+    stay_up_to: int = 0,
 ) -> Scaling:
-    """From the levels and rounds of one variant; ``rows`` is the work in one execution. ``speeds_stay``: of
-    sessions on slower cores, or far from their memory.
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution. ``stay_up_to``:
+    see ``lasting_throughput``.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
@@ -119,7 +120,7 @@ def scaling(
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
     wanted = None if vcpus is None else vcpus / reference.busy
-    cores_seen = _effective_cores(fitted, measured, () if speeds_stay else levels, wanted)
+    cores_seen = _effective_cores(fitted, measured, levels, wanted, stay_up_to)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -341,20 +342,22 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 
 def _effective_cores(
-    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], wanted: float | None
+    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], wanted: float | None, stay_up_to: int
 ) -> float | None:
     """Without a fit the best level: by its makespan where it is not shown to be even, for then some may end early.
 
-    ``levels``: none where those who are slow stay so. ``wanted``: sessions that keep all vCPUs
-    busy; with fewer the best level is no limit of the host.
+    A fit is no higher than that where the rate sum of a level with sessions enough is one that lasts: sums of others
+    may bend the curve upwards. ``wanted``: sessions that keep all vCPUs busy; with fewer the best level is no limit of
+    the host. ``stay_up_to``: see ``lasting_throughput``.
     """
-    if fitted is not None and fitted.form.flat:
-        return max(fitted.at(knee) for knee in fitted.knees)
-    if wanted is None or measured.levels[-1] < wanted:
-        return None
-    whole = {each.level: lasting_throughput(each) / each.throughput for each in levels if each.throughput}
+    whole = {each.level: lasting_throughput(each, stay_up_to) / each.throughput for each in levels if each.throughput}
     rates = zip(measured.levels, measured.medians, strict=True)
-    return max(rate * whole.get(level, 1.0) for level, rate in rates)
+    best = max(rate * whole.get(level, 1.0) for level, rate in rates)
+    if fitted is not None and fitted.form.flat:
+        top = max(fitted.at(knee) for knee in fitted.knees)
+        lasting = [each.level for each in levels if each.even is Answer.YES or each.level <= stay_up_to]
+        return min(top, best) if wanted is not None and max(lasting, default=0) >= wanted else top
+    return None if wanted is None or measured.levels[-1] < wanted else best
 
 
 def _within(

@@ -181,9 +181,13 @@ def has_two_kinds(record: RunRecord) -> bool:
     return named or (len(threads) > 1 and all(each.online for each in host.topology.cpus))
 
 
-def speeds_stay(context: RunContext) -> bool:
-    """Whether those who are slow stay so, also when others end: on slower cores, or far from their memory."""
-    return has_two_kinds(context.record) or any(each.remote and not each.why for each in context.sessions)
+def speeds_stay_up_to(context: RunContext) -> int:
+    """Of so many sessions those who are slow stay so, also when others end: on slower cores, or far from their memory.
+
+    As many as vCPUs, for then nobody waits; else 0.
+    """
+    stay = has_two_kinds(context.record) or any(each.remote and not each.why for each in context.sessions)
+    return (context.vcpus or 0) if stay else 0
 
 
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:

@@ -56,6 +56,7 @@ _SEGMENT = (
     Column("slow_s", "95 %", seconds, unit="s", meaning="95 % of the executions are faster"),
     Column("second", "slow group", percent, meaning="share of executions in the slower of two groups (bimodal times)"),
     Column("queue", "run-queue wait", percent, meaning="run-queue wait, as a share of the sessions' time"),
+    Column("throttled", "throttled", percent, meaning="held back by a CPU quota, as a share of the sessions' time"),
     Column("steal", "steal", percent, meaning="CPU steal, as a share of the CPUs' time"),
     Column("cut", "remark", kind="text"),
 )
@@ -150,7 +151,8 @@ def experiment_lines(analysis: Analysis) -> tuple[tuple[str, str], ...]:
     if soak.worst is not None:
         worst = soak.segments[soak.worst]
         when = f"the {duration(worst.lasted_s)} from {_since(worst.at_s)}"
-        lost = f"run-queue wait {percent(worst.queue)}, steal {percent(worst.steal)}"
+        held = f"throttled {percent(worst.throttled)}, " if worst.throttled else ""
+        lost = f"run-queue wait {percent(worst.queue)}, {held}steal {percent(worst.steal)}"
         lines.append(("slowest", f"{when}: {seconds(worst.median_s)}, {lost}"))
     if soak.trend is not None:
         lines.append(("drift", f"{percent(soak.trend.change)} from start to end (p = {soak.trend.p:.2g})"))
@@ -181,6 +183,7 @@ def _soak(soak: Soak) -> list[Table]:
         return [Table(f"Short and long SQL in turns, {plural(soak.sessions, 'session')}", _SIZE, soak.sizes)]
     without = {"cut"} if not any(segment.cut for segment in soak.segments) else set()
     without |= {"second"} if soak.second is None else set()
+    without |= {"throttled"} if not any(segment.throttled for segment in soak.segments) else set()
     shown, title = soak.segments, "Segments"
     if len(shown) > MAX_SEGMENTS:
         # The slowest and those with something to say, in their order.

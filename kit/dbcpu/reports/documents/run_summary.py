@@ -125,7 +125,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
     """The summary of the levels as (name, text) lines; only those that are known."""
     lines = [
         ("scaling", scaling_words(record, analysis)),
-        ("contention", _contention(analysis)),
+        ("contention", of_first(analysis, _contention(analysis))),
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", of_first(analysis, _capacity(record, analysis))),
@@ -196,6 +196,8 @@ def _trace(record: RunRecord) -> str:
 
 
 def _contention(analysis: Analysis) -> str:
+    """Of the first variant: levels of the others are other ones, though they have the same numbers."""
+    own = [view for view in analysis.levels if view.variant == analysis.levels[0].variant]
     kinds = (
         ("avoidable (another core or CPU idle)", "misplaced_s"),
         ("SMT sharing", "sharing_s"),
@@ -203,7 +205,7 @@ def _contention(analysis: Analysis) -> str:
     )
     parts = []
     for words, name in kinds:
-        shares = {view.level: view.share(getattr(view, name)) for view in analysis.levels}
+        shares = {view.level: view.share(getattr(view, name)) for view in own}
         levels = [level for level, share in shares.items() if share > REGIME_SHARE]
         if levels:
             most = max(shares[level] for level in levels)

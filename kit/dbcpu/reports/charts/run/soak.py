@@ -95,9 +95,10 @@ def _course(axes: Axes, soak: Soak, unit_s: float) -> None:
 
 def _lost(axes: Axes, soak: Soak, unit_s: float) -> None:
     """Steps, as each value stands for a whole segment."""
-    for name, label, key in (("queue", "run-queue wait", "queue_s"), ("steal", "steal", "steal_s")):
-        shares = [getattr(each, name) for each in soak.segments]
-        if any(share is not None for share in shares):
+    lost = ("queue", "run-queue wait"), ("throttled", "throttled"), ("steal", "steal")
+    for name, label in lost:
+        shares, key = [getattr(each, name) for each in soak.segments], f"{name}_s"
+        if any(share is not None for share in shares) and (any(shares) or name != "throttled"):
             edges = [each.at_s / unit_s for each in soak.segments]
             edges.append((soak.segments[-1].at_s + soak.segments[-1].lasted_s) / unit_s)
             axes.stairs([100 * (share or 0.0) for share in shares], edges, color=PART_COLOURS[key], label=label, lw=1.3)
