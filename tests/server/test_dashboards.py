@@ -149,6 +149,58 @@ def test_figures_of_a_newer_analysis_of_one_run_hide_no_other_run(reader_url: st
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("title", ["The newest run of each target", "Equal shares by level, newest run of each target"])
+def test_the_newest_run_is_found_without_a_look_at_all_runs_for_each(
+    title: str, reader_url: str, postgres_url: str
+) -> None:
+    """With ten thousand runs that took two minutes."""
+    (query,) = [target["rawSql"] for known, target in QUERIES if known == title]
+    asked = filled(query, **variables_of(reader_url))
+    admin = make_url(postgres_url).set(drivername="postgresql", database=make_url(reader_url).database)
+    with psycopg.connect(admin.render_as_string(hide_password=False)) as connection, connection.cursor() as cursor:
+        cursor.execute("select * from run limit 0")
+        names = [column.name for column in cursor.description or ()]
+        copied = ", ".join("run_id || '-' || copy" if name == "run_id" else name for name in names)
+        many = "from run cross join generate_series(1, 100) copy"
+        cursor.execute(f"insert into run ({', '.join(names)}) select {copied} {many}".encode())
+        copies = "from figure cross join generate_series(1, 100) copy where metric in ('verdict', 'even')"
+        cursor.execute(
+            "insert into figure select run_id || '-' || copy, analysis, metric, level, variant, value, low, high, text "
+            f"{copies}".encode()
+        )
+        cursor.execute("analyze run, figure")
+        cursor.execute("select count(*) from run")
+        ((runs,),) = cursor.fetchall()
+        cursor.execute(f"explain (analyze, timing off, format json) {asked}".encode())
+        ((plan,),) = cursor.fetchall()
+        assert _looked_at(plan[0]["Plan"], "run") <= 2 * runs
+        connection.rollback()
+
+
+def _looked_at(node: dict[str, Any], table: str) -> float:
+    """Rows of the table that a plan has read, those that it left out included."""
+    rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0) if node.get("Relation Name") == table else 0
+    return node["Actual Loops"] * rows + sum(_looked_at(each, table) for each in node.get("Plans", ()))
+
+
+@pytest.mark.postgres
+def test_variants_of_a_run_are_series_of_their_own(reader_url: str, postgres_url: str) -> None:
+    (query,) = [target["rawSql"] for title, target in QUERIES if title.startswith("Slowest session at")]
+    asked = filled(query, **variables_of(reader_url))
+    admin = make_url(postgres_url).set(drivername="postgresql", database=make_url(reader_url).database)
+    with psycopg.connect(admin.render_as_string(hide_password=False)) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "insert into figure select run_id, analysis, metric, level, 'smt_off', value, low, high, text "
+            "from figure where run_id = 'old-box-1' and metric = 'slowdown_max_x'"
+        )
+        cursor.execute(asked.encode())
+        found = {row[1] for row in cursor.fetchall() if row[1].startswith("old-box")}
+        (plain,) = [each for each in found if not each.endswith(" (smt_off)")]
+        assert found == {plain, f"{plain} (smt_off)"}
+        connection.rollback()
+
+
+@pytest.mark.postgres
 def test_the_user_of_grafana_may_change_nothing(reader_url: str) -> None:
     with psycopg.connect(reader_url, autocommit=True) as connection:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):

@@ -1,6 +1,7 @@
 """What strangers stumbled over: sentences of one result beside its other parts, on hosts whose truth is known."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -16,7 +17,7 @@ from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import causes, summary
 from dbcpu.reports.formats import table
-from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.contradictions import contradictions
 
 HOSTS = {
@@ -172,6 +173,7 @@ def test_sessions_that_wait_do_more_than_so_many_that_do_not() -> None:
     assert (found.scaling.effective_cores or 0.0) <= 4.0
 
 
+@cache
 def made(host: SimulatedHost, levels: range | tuple[int, ...], repeats: int = 6, seed: int = 1) -> Analysis:
     return explain(simulate(host, tuple(levels), repeats, seed=seed))
 
@@ -318,3 +320,49 @@ def test_sharing_that_nearly_accounts_for_it_is_not_put_down_to_others(seed: int
     host = SimulatedHost(cores=4, threads=2, waits=0.7)
     found = explain(simulate(host, (1, 4, 8, 16), 6, seed=seed, size="medium"))
     assert "competitor" not in {cause for level in found.levels for cause, _ in level.causes}
+
+
+@pytest.mark.parametrize("levels", [(*range(1, 17), 32), (*range(1, 21), 32), range(1, 21)])
+def test_usable_cores_do_not_depend_on_which_levels_were_measured(levels: Sequence[int]) -> None:
+    """Rates of unequal sessions beyond the vCPUs are too high, for some end early, and are no work of the host."""
+    host = SimulatedHost(cores=8, threads=2, smt_yield=1 / 3, scheduler="frozen")
+    found = explain(simulate(host, tuple(levels), 6, seed=1, size="medium")).capacity
+    assert found is not None and found.usable_cores_interval is not None
+    assert found.usable_cores == pytest.approx(8 * 4 / 3, rel=0.01)
+    assert found.usable_cores_interval.low <= 8 * 4 / 3 <= found.usable_cores_interval.high
+
+
+def test_slower_cores_count_for_what_they_do_and_not_for_those_who_wait() -> None:
+    host = SimulatedHost(cores=8, threads=1, efficiency_cores=4, efficiency_speed=0.5)
+    found = explain(simulate(host, (*range(1, 11), 16), 6, seed=1, size="medium")).capacity
+    assert found is not None
+    assert found.usable_cores == pytest.approx(6.0, rel=0.01)
+
+
+def test_above_the_vcpus_the_verdict_names_the_cause_of_the_table_first() -> None:
+    found = made(preset("smt8"), (1, 8, 16, 64, 80))
+    (level,) = [each for each in found.levels if each.level == 80]
+    assert (level.even, lost_to(level), level.counted_cause) == (Answer.NO, Cause.SHARED_CORE, Cause.RUN_QUEUE)
+    assert "8 hardware threads of one core, and run-queue wait as well)" in found.verdict
+
+
+def test_equal_at_full_speed_in_most_rounds_is_not_said_of_all() -> None:
+    host = SimulatedHost(cores=3, threads=2, hidden_smt=True)
+    found = made(host, (*range(1, 9), 12), repeats=10)
+    apart = found.levels[1].rounds_apart
+    assert apart is not None and found.levels[1].full_speed is Answer.YES
+    assert f"but not in every round (at 2 sessions, in {apart.rounds} of 10 rounds all have" in found.verdict
+
+
+def test_a_session_more_than_vcpus_counts_as_too_many_where_some_waited() -> None:
+    found = made(preset("graviton"), (1, 64, 65, 80))
+    (said,) = [each.seen for each in found.findings if each.code == "oversubscribed"]
+    assert said.startswith("at N=65,80 there were more sessions than the 64 vCPUs")
+
+
+def test_contention_is_told_of_the_first_variant_by_its_name() -> None:
+    host = SimulatedHost(cores=2, threads=2)
+    record = simulate(host, (1, 2, 4), 3, seed=1, size="short", variants=("baseline", "smt_off"))
+    said = dict(summary(record, explain(record)))["contention"]
+    assert said.startswith("baseline: SMT sharing at N=4 ")
+    assert "queueing" not in said

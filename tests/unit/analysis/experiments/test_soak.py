@@ -10,7 +10,7 @@ from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import times
-from dbcpu.record import Execution, KitCost, RunRecord
+from dbcpu.record import CgroupUse, Execution, KitCost, RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run import document
@@ -221,6 +221,23 @@ def test_short_sql_beside_long_is_compared_size_by_size() -> None:
     assert "shorter SQL is more uneven" in analysis.verdict
     assert {each.variant for each in analysis.levels} == {"tiny"}
     assert "sizes" in charts.drawn(document(record, analysis).charts, ["svg"])["svg"]
+
+
+def test_what_a_quota_held_back_is_no_wait_in_a_run_queue() -> None:
+    """The kernel counts throttled time as run delay, too."""
+    record = build.soak(steady, segments=3)
+    group = CgroupUse("/db", 1.5, periods=600, throttled_periods=600, throttled_s=18.0, sessions=(0, 1, 2, 3))
+    rounds = [record.rounds[0]]
+    for each in record.rounds[1:]:
+        members = tuple(replace(one, run_delay_s=6.0) for one in each.sessions)
+        rounds.append(replace(each, sessions=members, cgroups=(group,)))
+    record = replace(record, rounds=tuple(rounds))
+    analysis, soak = explained(record)
+    each = soak.segments[0]
+    assert (each.throttled, each.queue) == (pytest.approx(18 / 240), pytest.approx(6 / 240))
+    assert "throttled" in table.render(document(record, analysis))
+    unlimited, _ = explained(build.soak(steady, segments=3))
+    assert "throttled" not in table.render(document(build.soak(steady, segments=3), unlimited))
 
 
 def test_every_form_shows_the_soak() -> None:
