@@ -152,8 +152,11 @@ def _set_up_sqlite(connection: Any, _: object) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         # Readers then never wait for a writer. Refused while another process creates the store: it will do so.
+        # Nothing is changed in a database of another program, which is refused later on.
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
+            if not tables or VERSION_TABLE in tables:
+                connection.execute("PRAGMA journal_mode = WAL")
         except connection.OperationalError:
             return
 
