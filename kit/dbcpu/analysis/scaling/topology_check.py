@@ -21,7 +21,7 @@ from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.formatting import listed, number, percent, plural
+from dbcpu.formatting import listed, number, percent, plural, times
 from dbcpu.record import Round, RunRecord
 
 FULL_CORE = 0.8
@@ -85,6 +85,10 @@ def _checked(
         verdict = "fewer_cores" if cores else "told"
         return TopologyCheck(verdict, cores, vcpus, behind, text, two_speeds=True, unmeasured=unmeasured)
     found = _by_curve(context.record, scaling, cores, vcpus, unmeasured)
+    paced = _slower_together(context, levels) if alike and found.verdict == "agrees" else None
+    if paced is not None:
+        text = f"by the witness CPUs are {times(paced.pace_ratio)} slower with {paced.level} sessions than with one"
+        return TopologyCheck("unclear", cores, vcpus, None, f"{text}: they may share cores that are not shown")
     apart = _groups_apart(context, levels, views) if alike else None
     if apart is None or found.verdict not in ("agrees", "fewer_cores", "told"):
         return found
@@ -118,6 +122,16 @@ def _groups_apart(context: RunContext, levels: Sequence[LevelView], views: Seque
         return None
     apart = median([_median(each, "slow") / _median(each, "fast") for each in split])
     return apart if apart >= LIKE_SIBLINGS else None
+
+
+def _slower_together(context: RunContext, levels: Sequence[LevelView]) -> LevelView | None:
+    """The level at which CPUs that change speed by turns are slowest, if they are shown to be slower than with one."""
+    if context.split is None or context.split.two_speeds is None:
+        return None
+    within = [each for each in levels if 1 < each.level <= (context.vcpus or 0) and not each.at_one_pace]
+    return max(
+        (each for each in within if (each.pace_low or 0.0) > 1.0), key=lambda one: one.pace_low or 0.0, default=None
+    )
 
 
 def widened(knee: float, interval: Interval | None) -> Interval:

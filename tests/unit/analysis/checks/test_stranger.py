@@ -366,3 +366,11 @@ def test_contention_is_told_of_the_first_variant_by_its_name() -> None:
     said = dict(summary(record, explain(record)))["contention"]
     assert said.startswith("baseline: SMT sharing at N=4 ")
     assert "queueing" not in said
+
+
+def test_cpus_that_the_witness_shows_slower_together_are_not_consistent_with_what_is_shown() -> None:
+    host = SimulatedHost(cores=4, threads=2, hidden_smt=True, toggle=1.8, toggle_s=2.0)
+    found = explain(simulate(host, (*range(1, 11), 16), 6, seed=11, size="medium"))
+    assert "shared cores that are not shown" in found.verdict
+    assert found.topology is not None
+    assert (found.topology.verdict, "share cores that are not shown" in found.topology.why) == ("unclear", True)
