@@ -180,7 +180,7 @@ def test_the_newest_run_is_found_without_a_look_at_all_runs_for_each(
 def _looked_at(node: dict[str, Any], table: str) -> float:
     """Rows of the table that a plan has read, those that it left out included."""
     rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0) if node.get("Relation Name") == table else 0
-    return node["Actual Loops"] * rows + sum(_looked_at(each, table) for each in node.get("Plans", ()))
+    return float(node["Actual Loops"] * rows) + sum(_looked_at(each, table) for each in node.get("Plans", ()))
 
 
 @pytest.mark.postgres

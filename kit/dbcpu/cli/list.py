@@ -4,14 +4,12 @@ from pathlib import Path
 
 import click
 
+from dbcpu.cli._limit_option import limit_option
 from dbcpu.cli._options import json_flag, out_option, store_option
-
-MOST = 1_000_000_000
 
 
 @click.command
-@click.option("--limit", type=click.IntRange(0, MOST), default=20, show_default=True, metavar="N",
-              help="At most N; 0 for all.")  # fmt: skip
+@limit_option("At most N runs, with --history of each target; 0 for all.  [default: 20, with --history 60]")
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
 @click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")
@@ -20,8 +18,8 @@ MOST = 1_000_000_000
 @json_flag
 @store_option
 def command(
-    limit: int, target: str | None, host: str | None, history: bool, verdict: bool, out: Path | None, as_json: bool,
-    store: str | None,
+    limit: int | None, target: str | None, host: str | None, history: bool, verdict: bool, out: Path | None,
+    as_json: bool, store: str | None,
 ) -> None:  # fmt: skip
     """List the stored runs, newest first.
 
@@ -35,6 +33,6 @@ def command(
         from dbcpu.workflows.history import overview_document
         from dbcpu.workflows.show import show
 
-        show(overview_document(store, target, host), "json" if as_json else "table", out)
+        show(overview_document(store, target, host, limit), "json" if as_json else "table", out)
     else:
         list_runs.list_runs(store, target, host, limit, as_json=as_json, with_verdict=verdict, out=out)

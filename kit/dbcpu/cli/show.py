@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from dbcpu.cli._limit_option import limit_option
 from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
 
 
@@ -14,10 +15,11 @@ from dbcpu.cli._options import brief_option, format_option, licence_option, out_
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @brief_option
 @click.option("--history", is_flag=True, help="Show the history of its target up to this run instead.")
+@limit_option("With --history: of its newest N runs; 0 for all.  [default: 60]")
 @out_option("With --history: also write history.html, the other formats and the chart there.")
 @store_option
-def command(run: str, form: str, as_json: bool, licences: tuple[str, ...], brief: bool, history: bool, out: Path | None,
-            store: str | None) -> None:  # fmt: skip
+def command(run: str, form: str, as_json: bool, licences: tuple[str, ...], brief: bool, history: bool,
+            limit: int | None, out: Path | None, store: str | None) -> None:  # fmt: skip
     """Show which sessions of RUN were slowed, and why.
 
     RUN is a run_id, the beginning of one, last, or a .json or .json.gz file.
@@ -31,8 +33,8 @@ def command(run: str, form: str, as_json: bool, licences: tuple[str, ...], brief
     from dbcpu.workflows.show import run_document
     from dbcpu.workflows.show import show as shown
 
-    if out and not history:
-        raise click.UsageError("--out goes with --history; dbcpu report RUN writes the files of a run")
+    if (out or limit is not None) and not history:
+        raise click.UsageError("--out and --limit go with --history; dbcpu report RUN writes the files of a run")
     form = "json" if as_json else form
-    document = history_document(run, store) if history else run_document(run, store, licences)
+    document = history_document(run, store, limit) if history else run_document(run, store, licences)
     shown(document.brief() if brief else document, form, out)

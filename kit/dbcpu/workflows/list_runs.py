@@ -11,6 +11,8 @@ from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
 from dbcpu.workflows.readable_runs import none_kept
 
+MAX_RUNS = 20
+"""That are listed where nobody asks for more."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
 
 
@@ -18,17 +20,18 @@ def list_runs(
     store: str | None,
     target: str | None,
     host: str | None,
-    limit: int,
+    limit: int | None,
     *,
     as_json: bool,
     with_verdict: bool = False,
     out: Path | None = None,
 ) -> None:
-    """Print them, the newest first, at most ``limit`` (0: all), and what is wrong in dbcpu.toml.
+    """Print them, the newest first, at most ``limit`` (None: MAX_RUNS, 0: all), and what is wrong in dbcpu.toml.
 
     ``with_verdict``: the runs that are listed are explained, and their answers shown. ``out``: a page of them is
     written there, with the verdicts, and the other formats. Raises StoreError.
     """
+    limit = MAX_RUNS if limit is None else limit
     say_faults()
     most = limit + 1 if limit else None
     with database.open_store(store, create=False) as opened:

@@ -73,7 +73,10 @@ class Series(Struct, frozen=True):
 
 
 class Trend(Struct, frozen=True):
-    """The comparable runs of a target, the oldest first, with their figures and marks."""
+    """The comparable runs of a target, the oldest first, with their figures and marks.
+
+    ``older``: there are runs before these, which were left out.
+    """
 
     target: str
     host: str
@@ -83,6 +86,7 @@ class Trend(Struct, frozen=True):
     labels: tuple[str, ...]
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]
+    older: bool = False
 
     def marks_at(self, index: int) -> tuple[Mark, ...]:
         return tuple(each for each in self.marks if each.index == index)

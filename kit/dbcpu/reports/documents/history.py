@@ -46,6 +46,8 @@ NOTES = (
     "side). Usual: where the runs since the last lasting change lie; `dbcpu check` also compares with those before it.",
 )
 
+OLDER = "Older runs are left out where *the newest* so many are named; `--limit 0` takes all."
+
 
 def document(trend: Trend) -> Document:
     """Everything of one target. Its ``Trend`` has at least one run."""
@@ -65,6 +67,7 @@ def overview(trends: Sequence[Trend]) -> Document:
 
 
 def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...], data: Mapping[str, Any]) -> Document:
+    notes = NOTES if not any(each.older for each in trends) else (*NOTES, OLDER)
     charts = [_chart(trend, name) for trend, name in zip(trends, _chart_names(trends), strict=True)]
     return comparing(
         title=title,
@@ -72,12 +75,12 @@ def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...]
         verdict=tuple(sentence for each in trends for sentence in _verdict(each)),
         sections=sections,
         lines=[line for each in trends for line in _lines(each)],
-        notes=NOTES,
+        notes=notes,
         data=data,
         front=_front(title, trends),
         page=lambda: (
             *_pictures(charts, trends, sections),
-            Section("reading", "How to read it", notes=NOTES, terms=TERMS),
+            Section("reading", "How to read it", notes=notes, terms=TERMS),
         ),
         footer=f"dbcpu, {plural(sum(len(each.run_ids) for each in trends), 'run')}.",
     )
@@ -162,7 +165,7 @@ def _steady(trend: Trend) -> str:
     runs = len(trend.run_ids)
     if runs < MIN_RUNS:
         return f"{plural(runs, 'run')}: too few to show a lasting change"
-    shown = f"No lasting change shown in {plural(runs, 'run')}"
+    shown = f"No lasting change shown in {_runs_words(trend)}"
     first = next((each for each in trend.series if each.usual and each.values[-1] is not None), None)
     # Not having been seen is no proof of sameness: the range says how large a change would have been.
     return f"{shown}; a change of {_words(first)} within {_usual(first)} would not be seen" if first else shown
@@ -197,7 +200,13 @@ def sparkline(series: Series, trend: Trend) -> str:
 
 def _title(trend: Trend) -> str:
     host = f" on {trend.host}" if trend.host else ""
-    return f"{trend.target}{host}: {plural(len(trend.run_ids), 'run')} of {trend.workload}"
+    return f"{trend.target}{host}: {_runs_words(trend)} of {trend.workload}"
+
+
+def _runs_words(trend: Trend) -> str:
+    """``12 runs``, ``the newest 60 runs``."""
+    many = plural(len(trend.run_ids), "run")
+    return f"the newest {many.removeprefix('1 ')}" if trend.older else many
 
 
 def _words(series: Series) -> str:
@@ -233,7 +242,7 @@ def _verdict(trend: Trend) -> tuple[str, ...]:
     runs = len(trend.run_ids)
     if runs < MIN_RUNS:
         return (f"{of}: {plural(runs, 'comparable run')}; a lasting change can be detected from {MIN_RUNS} runs on.",)
-    return (f"{of}: no lasting change shown in {plural(runs, 'run')}.",)
+    return (f"{of}: no lasting change shown in {_runs_words(trend)}.",)
 
 
 def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Section:

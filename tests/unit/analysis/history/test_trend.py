@@ -196,9 +196,31 @@ def test_list_history_has_every_target_once(kept: Path, capsys: pytest.CaptureFi
     assert "no complete run" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["list", "--history", "--target", "old-box"], ["show", "last", "--history"]])
+def test_runs_that_a_history_leaves_out_are_said_to_be_left_out(
+    command: list[str], kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = ["--limit", "3"] if command[0] == "list" else ["--limit", "1"]
+    assert main([*command, *newest]) == 0
+    told = capsys.readouterr().out
+    assert f": the newest {'3 runs' if newest[1] == '3' else 'run'} of cartesian" in told
+    assert "`--limit 0` takes all" in told
+    for limit in (["--limit", "0"], ["--limit", "9"], []):
+        assert main([*command, *limit]) == 0
+        told = capsys.readouterr().out
+        assert "the newest" not in told.splitlines()[0]
+        assert "--limit 0" not in told
+    assert main([*command, *newest, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    found = data["histories"][0] if "histories" in data else data["history"]
+    assert (found["older"], len(found["run_ids"])) == (True, int(newest[1]))
+
+
 def test_what_does_not_go_together_is_refused(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "last", "--out", "x"]) == 2
     assert main(["show", "last", "--history", "--format", "metrics"]) == 2
     assert "a history is not shown as metrics" in capsys.readouterr().err
+    assert main(["show", "last", "--limit", "3"]) == 2
+    assert "--out and --limit go with --history" in capsys.readouterr().err
     assert main(["list", "--history", "--verdict"]) == 2
     assert "--verdict and --history do not go with each other" in capsys.readouterr().err
