@@ -124,6 +124,8 @@ def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[Le
         return curve
     alone = next((each for each in levels if each.level == 1 and each.full_speed is Answer.NO), None)
     part = ref.busy / ((alone.counted_slowdown if alone else None) or 1.0)
+    if alone is not None and ref.busy < 1 and ref.cpu_s is not None:
+        part = ref.cpu_s / ref.elapsed_s  # of work that waits by itself, what was counted as lost is no wait of its own
     quota = (record.header.host.limits.quota_cpus if record.header.host else None) or float("inf")
     if within is not None:
         within = Interval(min(within.low * part, quota), min(within.high * part, quota))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.checks.outcome import sessions_that_fit
 from dbcpu.analysis.checks.refusal import WORDS, refusal
-from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, lost_words, unreliable
+from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, unreliable
 from dbcpu.analysis.levels.outcome import (
     BAD,
     GOOD,
@@ -19,6 +19,7 @@ from dbcpu.analysis.levels.outcome import (
     is_loss,
     loss,
     lost_to,
+    lost_words,
     outcome,
 )  # fmt: skip
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
@@ -180,7 +181,8 @@ def _alone(analysis: Analysis) -> tuple[Fact, ...]:
 
 
 def _remedy(analysis: Analysis, found: Outcome) -> str:
-    """What helps against the main cause, and against what sessions lose beside each other where that is more."""
+    """What helps against the main cause; also against what fewer sessions lose to another one, and against what
+    sessions lose beside each other where that is more than one alone loses."""
     told, worst = _told(found), found.worst
     if told is None or worst is None:
         return ""
@@ -188,6 +190,14 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     first = _remedy_of(analysis, told)
+    earliest = found.losses[0] if found.losses else told
+    if (
+        told is worst
+        and earliest is not worst
+        and _main(earliest, analysis.findings) is not _main(worst, analysis.findings)
+    ):
+        fewer = _remedy_of(analysis, earliest)
+        return first if first == fewer else f"{fewer}; against what {worst.level} sessions lose: {first}"
     if max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(told):
         return first
     second = _remedy_of(analysis, worst)

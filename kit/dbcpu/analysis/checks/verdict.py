@@ -6,7 +6,7 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.checks.open_questions import half_undecided, would_decide
-from dbcpu.analysis.levels.answers import EQUAL, exceeds
+from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
     is_counted_only,
@@ -14,6 +14,7 @@ from dbcpu.analysis.levels.outcome import (
     is_loss,
     loss,
     lost_to,
+    lost_words,
     outcome,
     over_ideal,
 )
@@ -235,13 +236,14 @@ class _Words:
                 many = max(many, level.slower or 0.0)
             same = level.slower is not None and round(level.slower) == round(many)
             if 1 <= round(many) < level.level and (same or exceeds(level.slowdown_max or 1.0)):
-                has = "has" if round(many) == 1 else "have"
+                has, most = "has" if round(many) == 1 else "have", times(level.slowdown_max)
                 slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
-                if same:
-                    return f"{slow} of {times(level.slower_factor)}{why}"
                 if round(many) == 1:
-                    return f"{slow} of {times(level.slowdown_max)}{why}"
-                return f"{slow}, the slowest {times(level.slowdown_max)}{why}"
+                    return f"{slow} of {times(level.slower_factor) if same else most}{why}"
+                usual = level.slower_factor if same else None
+                if usual is not None and (level.slowdown_max or 1.0) <= EVEN_LIMIT * usual:
+                    return f"{slow} of {times(usual)}{why}"
+                return f"{slow}{f' of {times(usual)} in the middle' if usual else ''}, the slowest {most}{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
@@ -351,15 +353,6 @@ def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None
     if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
         return False  # more than that is lost
     return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
-
-
-def lost_words(level: LevelView) -> str:
-    """Who loses at a level: some, all, or, where that is undecided, sessions."""
-    if level.even is not Answer.NO and is_counted_only(level):
-        return "sessions lose time"
-    if level.usual_is_between:
-        return "sessions are slower"
-    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
 
 
 def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:

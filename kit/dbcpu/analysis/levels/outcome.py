@@ -133,3 +133,12 @@ def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:
         beyond=tuple(each for each in counted if vcpus is not None and each.level > vcpus),
         alone_undecided=any(each.level == 1 and each.full_speed is Answer.UNDECIDED for each in measured),
     )
+
+
+def lost_words(level: LevelView) -> str:
+    """Who loses at a level: some, all, or, where that is undecided, sessions."""
+    if level.even is not Answer.NO and is_counted_only(level):
+        return "sessions lose time"
+    if level.usual_is_between:
+        return "sessions are slower"
+    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")

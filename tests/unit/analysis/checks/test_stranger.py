@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
@@ -374,3 +375,30 @@ def test_cpus_that_the_witness_shows_slower_together_are_not_consistent_with_wha
     assert "shared cores that are not shown" in found.verdict
     assert found.topology is not None
     assert (found.topology.verdict, "share cores that are not shown" in found.topology.why) == ("unclear", True)
+
+
+@pytest.mark.parametrize(
+    ("host", "cores"),
+    [(SimulatedHost(cores=1, irq=0.3, waits=0.1), 0.7), (SimulatedHost(cores=2, steal=0.3, waits=0.3), 1.4)],
+    ids=["interrupts", "steal"],
+)
+def test_of_work_that_waits_what_the_host_takes_is_no_wait_of_its_own(host: SimulatedHost, cores: float) -> None:
+    found = explain(simulate(replace(host, threads=1), (1, 2, 3, 4), 6, seed=1, size="medium")).capacity
+    assert found is not None
+    assert found.usable_cores == pytest.approx(cores, abs=0.05)
+
+
+def test_what_fewer_sessions_lose_to_another_cause_has_its_remedy_too() -> None:
+    found = explain(simulate(SimulatedHost(cores=2, threads=2, irq=0.3), (1, 2, 3, 4, 5, 8), 6, seed=2, size="medium"))
+    assert "at 2 sessions 1 of 2 has a slowdown of 1.42x (interrupts)" in found.verdict
+    assert headline(found).remedy.startswith("move interrupts to other CPUs")
+    assert "; against what 3 sessions lose: run one session per core" in headline(found).remedy
+
+
+def test_slow_sessions_that_are_unlike_each_other_have_no_common_slowdown() -> None:
+    host = SimulatedHost(cores=3, threads=2, sockets=2, nodes=2, remote_slowdown=0.4, memory_node=0, scheduler="sticky",
+                         hypervisor=None)  # fmt: skip
+    found = explain(simulate(host, (*range(1, 15), 24), 6, seed=13, size="medium"))
+    (level,) = [each for each in found.levels if each.level == 8]
+    assert level.slowdown_max == pytest.approx(2.51, abs=0.01)
+    assert "at 8 sessions 6 of 8 have a slowdown of 1.67x in the middle, the slowest 2.51x" in found.verdict
