@@ -19,6 +19,7 @@ from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.hinge_curve import Hinge
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.profile_intervals import CONFIDENCE, Intervals, intervals
@@ -164,12 +165,14 @@ def _curves(
     """
     staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
     moving = first = staying or _curve(raw, vcpus, cores)
+    measured, places = raw, range(max(work) + 1)
     for _ in range(PASSES):
-        if moving is None:
+        if moving is None and first is not None:
             break
-        together = moving.hinge.along(range(max(work) + 1)).tolist()
-        measured = _measured(where_sessions_move(work, rows, together), solo)
-        if _alike(measured, moving.part):
+        # Few executions each: with sessions that move the rates as they are may fit no curve, and those corrected one.
+        together = moving.hinge.along(places) if moving else _between(measured, places)
+        measured = _measured(where_sessions_move(work, rows, together.tolist()), solo)
+        if moving is not None and _alike(measured, moving.part):
             break
         moving = _curve(measured, vcpus, cores)
     fitted = [each for each in (staying, moving) if each]
@@ -212,6 +215,11 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
     if not _shown(fitted.knees, measured.levels):
         return None
     return _Curve(fitted, replace(measured, noise=errors), _early(fitted, cores))
+
+
+def _between(measured: _Measured, places: Sequence[int]) -> Floats:
+    """The rates at each number of sessions, between levels in proportion, and below the first as if each had a CPU."""
+    return np.interp(places, (0, *measured.levels), (0.0, *measured.medians))
 
 
 def _shown(knees: Sequence[float], levels: Sequence[int]) -> bool:

@@ -183,3 +183,12 @@ def test_lines_that_cross_far_from_any_level_are_no_knee(host: SimulatedHost, le
     assert found.scaling.knees == ()
     # Two groups of sessions may show the cores: then they are those that there are.
     assert found.topology is None or found.topology.like_cores in (None, host.cores)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 11])
+def test_the_smallest_host_with_siblings_has_its_curve_with_one_execution_each(seed: int) -> None:
+    """Of three sessions on two cores the one that was alone ends first, and the others then move apart."""
+    host = SimulatedHost(cores=2, threads=2)
+    found = explain(simulate(host, (1, 2, 3, 4, 5, 8), 6, seed=seed, size="medium")).scaling
+    assert found.knees == pytest.approx((2.0, 4.0), abs=0.1)
+    assert found.smt_yield == pytest.approx(1 / 3, abs=0.02)
