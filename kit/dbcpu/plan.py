@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dbcpu.errors import UsageError
+from dbcpu.formatting import as_whole_number
 
 if TYPE_CHECKING:
     from dbcpu.record import Header, Round  # `dbcpu --help` needs no record
@@ -21,8 +22,6 @@ SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""
 NOT_VARIED = "variant {} is left out: "
 """Begins the note of a run about a variant that changes nothing there."""
-AA = ("aa1", "aa2")
-"""Variants of an A/A test: the same configuration twice, to estimate noise."""
 QUICK, NORMAL, COMPARE = 3, 6, 10
 """Repeats: 3 against 3 cannot be significant (minimum two-sided p of Mann-Whitney's U: 0.10); 6 and 10 can."""
 
@@ -57,22 +56,18 @@ def parse_levels(text: str, vcpus: int, cores: int | None = None, option: str = 
     levels: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
-        if not (_is_number(low) and (_is_number(high) if dash else True)):
+        first = as_whole_number(low)
+        last = as_whole_number(high) if dash else first
+        if first is None or last is None:
             raise UsageError(
                 f"{option} {text[:80]!r}: {part[:40]!r} is no number or range; give 4, 1-8, 1,2,4,8, auto or few"
             )
-        first, last = int(low), int(high or low)
         if not 1 <= first <= last <= MAX_SESSIONS:
             raise UsageError(
                 f"{option} {text!r}: {part!r} is not a range within 1 to {MAX_SESSIONS}; give 4, 1-8 or auto"
             )
         levels.update(range(first, last + 1))
     return tuple(sorted(levels))
-
-
-def _is_number(text: str) -> bool:
-    """As ``formatting.as_whole_number``, which stands in the same layer."""
-    return len(text) < 10 and text.isascii() and text.isdecimal()
 
 
 def few_levels(vcpus: int, cores: int | None) -> tuple[int, ...]:

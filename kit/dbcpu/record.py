@@ -25,6 +25,8 @@ RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"  # services that run a dat
 MAX_CPUS = 65_536
 """Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
 BASELINE = "baseline"  # the variant under which nothing is changed
+AA = ("aa1", "aa2")
+"""Variants of an A/A test: the same configuration twice, to estimate noise."""
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
 

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain
-from dbcpu.plan import AA
-from dbcpu.record import ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header
+from dbcpu.record import AA, ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""

@@ -1,6 +1,7 @@
 """A host whose /proc and /sys can be read, and perhaps written, and where commands can be run.
 
-A member module offers ``open_host(where: str) -> Host``.
+Of the members ``local``, ``recorded`` and ``ssh`` offer ``open_host(where: str) -> Host``; ``containers`` and
+``own_command`` say by which commands a host is reached.
 """
 
 import posixpath

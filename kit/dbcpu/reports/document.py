@@ -107,16 +107,6 @@ class Table(Struct, frozen=True):
         return (*self.notes, *([f"The {most} of {len(self.rows)} that {self.worst_first} are shown."] if cut else []))
 
 
-def columns(headings: Sequence[str], kinds: Mapping[str, Kind] | None = None, usual: Kind = "figure") -> list[Column]:
-    """Of rows that are tuples: a column per heading, in their order; ``kinds`` of those that are not ``usual``."""
-
-    def reads(at: int) -> Callable[[Any], Any]:
-        return lambda row: row[at]
-
-    known = kinds or {}
-    return [Column(each, each, kind=known.get(each, usual), value=reads(at)) for at, each in enumerate(headings)]
-
-
 class RunPicture(Struct, frozen=True):
     """A picture of one run. ``usual``: every run has it; where there is nothing to draw it says so."""
 

@@ -11,7 +11,6 @@ from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import usable_vcpus
 from dbcpu.plan import (
-    AA,
     MAX_SESSIONS,
     NextRound,
     Planner,
@@ -20,7 +19,7 @@ from dbcpu.plan import (
     executions_for,
     rounds,
 )
-from dbcpu.record import BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.record import AA, BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
 from dbcpu.simulator.variants import under

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.plan import AA
-from dbcpu.record import BASELINE
+from dbcpu.record import AA, BASELINE
 from dbcpu.simulator.host import SimulatedHost
 
 

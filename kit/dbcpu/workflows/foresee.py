@@ -15,7 +15,7 @@ from dbcpu.measure.host_access import access_request
 from dbcpu.measure.preflight import check_counts, seen_cores
 from dbcpu.measure.preview import MEMORY_SHARE, Preview
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Database, HostInfo
+from dbcpu.record import AA, Database, HostInfo
 from dbcpu.targets.base import Work
 from dbcpu.workflows.measure_run import DEFAULT_SECONDS, Choices
 
@@ -125,7 +125,7 @@ def forecast(request: Request, choices: Choices) -> Forecast:
     experiment = load_experiment("sweep").open_experiment(ExperimentOptions())
     cores = seen_cores(info, choices.cores, choices.threads_per_core, vcpus)
     levels = experiment.levels(choices.sessions, vcpus or 1, cores)
-    variants = plan.AA if choices.aa else ("",)
+    variants = AA if choices.aa else ("",)
     specs = experiment.specs(levels, choices.repeats, choices.seed or 0, variants)
     adaptive = choices.sessions == "auto" and not choices.aa
     most = "usually at most " if adaptive else ""

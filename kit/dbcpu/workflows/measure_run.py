@@ -37,7 +37,7 @@ from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
-from dbcpu.record import BASELINE, Header, HostInfo, Limits, Plan, Round
+from dbcpu.record import AA, BASELINE, Header, HostInfo, Limits, Plan, Round
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
 from dbcpu.variants._restore import restore
 from dbcpu.variants._settings import parameters_of
@@ -293,7 +293,7 @@ def _plan(
         raise UsageError(
             "the number of vCPUs of the database is unknown; give --vcpus N, or the levels: --sessions 1-8"
         )
-    variants: tuple[str, ...] = plan.AA if choices.aa else (BASELINE,)
+    variants: tuple[str, ...] = AA if choices.aa else (BASELINE,)
     cores = seen_cores(info, choices.cores, choices.threads_per_core, vcpus)
     levels = experiment.levels(choices.sessions, vcpus or 1, cores)
     make_room_for_files(max(levels))

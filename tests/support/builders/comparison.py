@@ -3,8 +3,7 @@
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.plan import AA
-from dbcpu.record import RunRecord
+from dbcpu.record import AA, RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session
 
 

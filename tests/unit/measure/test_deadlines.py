@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.measure import rounds
 from dbcpu.measure.rounds import Setting, fair_execution_s, measure, timeout_of
+from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round
 from support.builders.record import round_of, session
@@ -24,6 +25,12 @@ def test_twenty_times_what_fair_turns_take_and_a_minute_at_least() -> None:
     assert timeout_of(setting(), 1) == pytest.approx(100.0)
     assert timeout_of(setting(), 4) == pytest.approx(200.0)
     assert timeout_of(setting(executions=10), 1) == 60.0
+
+
+def test_jobs_that_only_wait_have_their_time_too() -> None:
+    """One session may hold all of them, one after the other."""
+    assert timeout_of(setting(jobs=Jobs(10)), 1) == 60.0
+    assert timeout_of(setting(jobs=Jobs(10, blocking=5, block_s=2.0)), 1) == pytest.approx(20 * (10 * 0.01 + 5 * 2.0))
 
 
 @pytest.mark.parametrize(

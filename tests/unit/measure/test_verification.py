@@ -98,6 +98,15 @@ def test_sessions_that_share_a_process_are_not_told_apart(proc: FakeProc) -> Non
     assert f"process {FIRST_PID} already serves session 0" in gate.members[1].server.how
 
 
+def test_sessions_that_are_not_verified_are_not_said_to_share_a_process(proc: FakeProc) -> None:
+    """Without a host both may claim a number that means nothing here."""
+    target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(FIRST_PID, command="postgres")))
+    with Gate(target, None, TICKS) as gate:
+        gate.gather(2, WORK)
+    assert [member.server.verified for member in gate.members] == [False, False]
+    assert not any("already serves" in member.server.how for member in gate.members)
+
+
 def test_without_a_host_nothing_is_verified_and_all_is_measured() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(FIRST_PID, command="postgres")))
     with Gate(target, None, TICKS) as gate:

@@ -33,6 +33,7 @@ from dbcpu.workflows.measure_run import Choices, Watcher
 from dbcpu.workflows.more_rounds import AddedRounds
 from dbcpu.workflows.progress import ProgressWatcher
 from dbcpu.workflows.same_run import EarlierRun
+from support.builders import record as built
 from support.doubles.proc_folder import FakeProc
 from support.doubles.target import WORK, FakeSession, FakeTarget
 
@@ -464,3 +465,12 @@ def test_rounds_of_another_workload_are_not_added(measure: Callable[..., RunReco
     more = AddedRounds((RoundSpec(1, 1, "baseline", len(first.rounds)),), (1,))
     with pytest.raises(UsageError, match="the workload was cartesian tiny, n = 20 and is cartesian short"):
         measure(FakeTarget(), replace(CHOICES, sessions="1", size="short"), experiment=more, earlier=EarlierRun(first))
+
+
+@pytest.mark.parametrize(("database", "counted"), [(1, (1, "cpu_count")), (64, (2, "online"))])
+def test_of_host_and_database_the_smaller_number_of_vcpus_counts(database: int, counted: tuple[int, str]) -> None:
+    info = built.host(2)
+    target: Any = SimpleNamespace(vcpus=lambda: (database, "cpu_count"))
+    found, source = vcpus_of(None, info, target)
+    assert found == counted[0]
+    assert (source == "cpu_count") is (counted[1] == "cpu_count")

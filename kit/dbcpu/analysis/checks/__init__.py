@@ -1,8 +1,8 @@
 """What a DBA should know before trusting the figures, and what the figures say: the list of findings.
 
-Each finding comes from one small function of ``validity`` (was the work done, is the run whole, was the
-sampling good enough), ``counters`` (did the database compute and nothing else), ``disturbance`` (what else was on the
-host) or ``outcome`` (what was found).
+Each finding comes from one small function of ``validity`` (was the work done, is the run whole, was the sampling good
+enough), ``database_counters`` (did the database compute and nothing else), ``disturbance`` (what else was on the host)
+or ``outcome`` (what was found).
 """
 
 from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity

@@ -250,10 +250,3 @@ def _noise_remedy(analysis: Analysis) -> str:
     if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         codes.insert(0, "inconclusive")
     return next((by_code[code] for code in codes if by_code.get(code)), "")
-
-
-def tone(level: LevelView) -> str:
-    """The colour of a level: good, bad, or unknown."""
-    if is_loss(level):
-        return BAD
-    return GOOD if Answer.UNDECIDED not in (level.even, level.full_speed) else UNKNOWN

@@ -1,7 +1,7 @@
 """Any number of sides against a baseline = 1.00: figures with intervals, and two decisions per side.
 
 A side is a run, or several runs of the same target and work: then the run is the unit. What decides is declared in
-``comparison.SUMMARIES``: throughput at full load, and evenness over the levels where cores and vCPUs run out.
+``results.comparison.SUMMARIES``: throughput at full load, and evenness over the levels where cores and vCPUs run out.
 Levels are detail and are not tested, so there is no family of tests to correct for.
 """
 

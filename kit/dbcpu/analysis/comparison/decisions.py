@@ -45,8 +45,8 @@ from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
-from dbcpu.plan import AA, NORMAL
-from dbcpu.record import RunRecord
+from dbcpu.plan import NORMAL
+from dbcpu.record import AA, RunRecord
 
 MIN_FLOOR = 0.01
 MIN_HISTORY = 5

@@ -1,8 +1,8 @@
 """How a target's figures went over its runs: the series, what changed when, and where nothing was measured. Pure.
 
-Only comparable runs are put in a row (``history.comparable``). All figures of a run are those that ``show`` gives.
+Only comparable runs are put in a row (``limits.comparable``). All figures of a run are those that ``show`` gives.
 The levels are those of the newest run; where an older run lacks one, the series has a gap. Sustained changes are
-those of ``history.limits``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
+those of ``limits``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
 weekend between nightly runs is none, a night left out is one. Kernel, database version and settings of the host that
 differ from the run before are marks of their own.
 """

@@ -78,10 +78,10 @@ def groups(context: RunContext) -> dict[tuple[int, int], str]:
     for round_, members in context.rounds:
         counted = [each for each in members if each.span and not each.why]
         times = times_of(counted)
-        _, fastest_of_slow = split(times, gate(context.reference_at(round_.level)))
-        if fastest_of_slow is not None:
+        _, slowest_of_fast = split(times, gate(context.reference_at(round_.level)))
+        if slowest_of_fast is not None:
             both = zip(counted, times, strict=True)
-            named |= {each.key: "slow" if value > fastest_of_slow else "fast" for each, value in both}
+            named |= {each.key: "slow" if value > slowest_of_fast else "fast" for each, value in both}
     return named
 
 
@@ -332,7 +332,7 @@ def round_figures(
     """
     spans = spans_of(members)
     elapsed = times_of(members)
-    ratio, fastest_of_slow = split(elapsed, min_gap)
+    ratio, slowest_of_fast = split(elapsed, min_gap)
     shares = members[0].round.shares_known
     several = len(spans) > 1 and shares
     rows_done = rows * sum(len(span.executions) for span in spans)
@@ -344,8 +344,8 @@ def round_figures(
         "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
         "slow": None
         if not shares
-        else float(sum(each > fastest_of_slow for each in elapsed))
-        if fastest_of_slow is not None
+        else float(sum(each > slowest_of_fast for each in elapsed))
+        if slowest_of_fast is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
         "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),

@@ -12,8 +12,7 @@ from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.analysis.placement.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.results.run import Reference
 from dbcpu.errors import UnknownName
-from dbcpu.plan import AA
-from dbcpu.record import BASELINE, RunRecord
+from dbcpu.record import AA, BASELINE, RunRecord
 
 
 class RoundFigures(Struct, frozen=True):

@@ -48,8 +48,8 @@ def expected_slow(level: int, threads: Sequence[int], elapsed: Floats | None, mi
         return 2.0 * (level - cores)
     if elapsed is None or level < 2:
         return None
-    _, fastest_of_slow = split(elapsed, min_gap)
-    return 0.0 if fastest_of_slow is None else float((elapsed > fastest_of_slow).sum())
+    _, slowest_of_fast = split(elapsed, min_gap)
+    return 0.0 if slowest_of_fast is None else float((elapsed > slowest_of_fast).sum())
 
 
 def core_speeds(threads: Sequence[int], throughput: Throughput, least: int) -> list[float] | None:

@@ -2,7 +2,8 @@
 
 The curve is the sum of the sessions' rates, in rates of one session alone. What those who end early do to it depends
 on the scheduler (``levels.throughput``): curves for either kind are fitted, and the one that fits better is reported.
-On the makespan a knee lies wrong where placement is sticky: it is only compared with the rate sum. Source: ``hinge``.
+On the makespan a knee lies wrong where placement is sticky: it is only compared with the rate sum.
+Source: ``piecewise_linear``
 """
 
 from collections.abc import Sequence

@@ -44,7 +44,7 @@ def intervals(
 
     Args:
         levels: rising.
-        errors: relative standard error of each rate (``hinge.settled``), from ``freedom`` (at least 1) degrees.
+        errors: relative standard error of each rate (``piecewise_linear.settled``), of ``freedom`` >= 1.
         ends: the gain is taken from the first to the second of these levels; None: from knee to knee, if there are two.
     """
     from dbcpu.analysis.statistics.special_functions import stdtrit

@@ -1,12 +1,16 @@
 """Each finding appears when its reason is there, and a clean run has none."""
 
+import inspect
 from collections.abc import Sequence
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
+from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, Finding, Level, noted
@@ -360,3 +364,16 @@ def clocked(*of: tuple[float, float]) -> Round:
 def test_a_servers_clock_that_was_set_makes_no_times(of: Sequence[tuple[float, float]], why: str) -> None:
     seen = found(record([*solos(), pair(), clocked(*of)]))
     assert (why in seen["failed-session"].seen) if why else ("failed-session" not in seen)
+
+
+@pytest.mark.parametrize("module", [validity, database_counters, disturbance, outcome])
+def test_every_check_that_is_written_is_run(module: ModuleType) -> None:
+    """One that nobody calls finds nothing, and no other test would miss it."""
+    written = {
+        each
+        for name, each in vars(module).items()
+        if not name.startswith("_") and inspect.isfunction(each) and each.__module__ == module.__name__
+        and each.__annotations__ == {"given": CheckInput, "return": Finding | None}
+    }  # fmt: skip
+    assert written, "checks take a CheckInput and give a Finding or None"
+    assert written - {*module.CHECKS} == set(), f"add these to CHECKS at the end of {module.__name__}"

@@ -14,8 +14,8 @@ from dbcpu.analysis.levels.per_round import one_variant
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
-from dbcpu.plan import AA, RoundSpec, blocks
-from dbcpu.record import Foreign, Round, RunRecord
+from dbcpu.plan import RoundSpec, blocks
+from dbcpu.record import AA, Foreign, Round, RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import SimulatedHost, simulate, simulate_now

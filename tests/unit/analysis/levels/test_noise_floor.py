@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import NoiseFloor
-from dbcpu.plan import AA, rounds
-from dbcpu.record import Round, RunRecord
+from dbcpu.plan import rounds
+from dbcpu.record import AA, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, record, round_of, session
 
