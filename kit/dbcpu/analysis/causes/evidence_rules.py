@@ -150,7 +150,7 @@ def throttling(on: Mask, throttled_s: Floats, of: Sessions) -> list[Share]:
 
     def words(row: int) -> str:
         quota_cpus = of.quota_cpus(row)
-        quota = f" of {quota_cpus:g} CPUs" if quota_cpus is not None else ""
+        quota = f" of {plural(quota_cpus, 'CPU')}" if quota_cpus is not None else ""
         lost = of_elapsed(throttled_s[row], of.alone.throttled_s[row], of.elapsed_s[row])
         return f"throttled by its CPU quota{quota} for {lost}"
 

@@ -177,7 +177,7 @@ def throttled(given: CheckInput) -> Finding | None:
     if not held:
         return None
     seconds_held, group, worst = max(held, key=lambda entry: entry[0])
-    quota = f"{group.quota_cpus:g} CPUs" if group.quota_cpus is not None else "a quota"
+    quota = plural(group.quota_cpus, "CPU") if group.quota_cpus is not None else "a quota"
     return noted(
         "throttled",
         f"the control group {plain(group.path)} is limited to {quota} and was throttled for {seconds(seconds_held)} "

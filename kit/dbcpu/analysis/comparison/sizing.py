@@ -384,7 +384,7 @@ def _with(need: Need) -> str:
         threads += " by what it shows" if kind.like_cores else ""
         words = [f"{threads} {kind.cores_from}".rstrip()]
     if kind.quota is not None:
-        words.append(f"measured with a quota of {kind.quota:g} CPUs")
+        words.append(f"measured with a quota of {plural(kind.quota, 'CPU')}")
     if need.decision is not None:
         within = f"{need.decision.low:.2f}x to {need.decision.high:.2f}x" if need.least is not None else "unknown"
         where = f" at {need.decision.levels}" if need.decision.levels else ""

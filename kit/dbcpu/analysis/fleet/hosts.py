@@ -14,6 +14,7 @@ from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.robust import median_factor
 from dbcpu.figures import FINDING, RunFigures
+from dbcpu.formatting import plural
 from dbcpu.record import Header, RunRecord
 
 ALONE, LOADED = "alone", "loaded"
@@ -225,7 +226,7 @@ def _settings(header: Header, cores: int | None) -> Mapping[str, str]:
     host = header.host
     found: dict[str, object] = {"cores": cores, "driver": header.database.driver}
     if host is not None:
-        quota = f"{host.limits.quota_cpus:g} CPUs" if host.limits.quota_cpus else "none"
+        quota = plural(host.limits.quota_cpus, "CPU") if host.limits.quota_cpus else "none"
         found |= {"kernel": host.kernel, "governor": host.governor, "quota": quota, "container": host.container}
         found |= {"product": host.facts.get("product")}
     return {name: str(value) for name, value in found.items() if value}

@@ -274,7 +274,7 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
     if quota is not None and quota < 1.2 * max(knee, vcpus) and (groups or quota < vcpus):
-        found.append(f"the CPU quota of {quota:g} CPUs")
+        found.append(f"the CPU quota of {plural(quota, 'CPU')}")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("an exhausted CPU quota")
     steal = typical_share(beyond)

@@ -84,7 +84,7 @@ def _host(record: RunRecord) -> FactList:
         ("SMT", smt),
         ("SMT control", host.topology.smt_control or ""),
         ("allowed CPUs", short_ranges(host.limits.allowed_cpus)),
-        ("CPU quota", f"{quota:g} CPUs ({host.limits.quota_source})" if quota is not None else "none"),
+        ("CPU quota", f"{plural(quota, 'CPU')} ({host.limits.quota_source})" if quota is not None else "none"),
         ("frequency governor", host.governor or "not known"),
         ("caches", "; ".join(caches)),
         *_named(host.facts),

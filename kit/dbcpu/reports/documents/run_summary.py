@@ -333,7 +333,9 @@ def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
     if allowed and len(allowed) < len(online):
         lines.append(f"allowed: CPUs {short_ranges(allowed)} only")
     if host.limits.quota_cpus is not None:
-        lines.append(f"CPU quota: {host.limits.quota_cpus:g} CPUs ({host.limits.quota_source or 'control group'})")
+        lines.append(
+            f"CPU quota: {plural(host.limits.quota_cpus, 'CPU')} ({host.limits.quota_source or 'control group'})"
+        )
     if host.hypervisor and threads == 1:
         lines.append(f"a {host.hypervisor} guest: the hypervisor may hide which CPUs share a core")
     return tuple(plain(line) for line in lines)
