@@ -8,7 +8,7 @@ from dbcpu.analysis.levels.outcome import is_known_by_count
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.regimes import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
@@ -35,11 +35,15 @@ SHOWN_CPUS = 8
 def causes(level: LevelView) -> str:
     """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
-    ``CPU steal (14 % lost)`` first where a single session loses as much.
+    ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
+    beside what all lose few lose more.
     """
-    counted = level.counted_cause if is_known_by_count(level) else "none"
+    few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
+    taken = few and level.counted_cause in (Cause.STEAL, Cause.IRQ)
+    counted = level.counted_cause if taken or is_known_by_count(level) else "none"
     lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
-    much = f" ({percent(lost)} lost)" if (level.counted_slowdown or 1.0) > EQUAL else ""
+    also = f", {dict(level.causes)[counted]} of {level.sessions} slow" if taken else ""
+    much = f" ({percent(lost)} lost{also})" if (level.counted_slowdown or 1.0) > EQUAL else ""
     first = [f"{CAUSE_WORDS[counted]}{much}"] if counted != "none" else []
     slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
     return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
