@@ -81,7 +81,7 @@ def test_a_password_store_finds_its_key(double: OracleDouble, admin: Path, insta
 
 def test_another_spelling_than_that_of_the_store_is_a_logon_that_fails(double: OracleDouble, install: Install) -> None:
     install(store={"SEPS": (double.user, PASSWORD)})
-    with pytest.raises(ConnectError, match="with a password store its key is the connect string to the letter"):
+    with pytest.raises(ConnectError, match="in a password store the key is the connect string to the letter"):
         target("oracle+oracledb://@seps").__enter__()
 
 

@@ -36,6 +36,8 @@ THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
 """Not granted, or not known to this version: one thing is then not known, and nothing fails."""
 
+_DENIED = "ORA-01017"
+_STORE_KEY = "in a password store the key is the connect string to the letter"
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LOST = (oracledb.Error, OSError, AttributeError)
 """What thin mode raises when another thread finds the connection dead meanwhile: its transport is None then."""
@@ -163,8 +165,10 @@ class Dialer:
                 dsn = params.get_connect_string()
             return Connection(dsn=dsn, params=params)
         except (oracledb.Error, OSError) as error:
-            doubt = f"; {self._wallet_doubt}" if self._wallet_doubt else ""
-            raise ConnectError(f"{self._address.where}: {explained(str(error))}{doubt}") from None
+            keyed = not self._address.user and _DENIED in codes(str(error))
+            doubt = _STORE_KEY if keyed else self._wallet_doubt
+            sentence = explained(str(error)) + (f"; {doubt}" if doubt else "")
+            raise ConnectError(f"{self._address.where}: {sentence}") from None
 
 
 class Views:

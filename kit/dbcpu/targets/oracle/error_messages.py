@@ -11,13 +11,12 @@ _THIN_NAMES = (
     "(LDAP) add ?thick=1 with Oracle's client libraries"
 )
 _ONE_MODE = "thin and thick mode cannot be mixed in one command: add ?thick=1 to each address, or leave it out of all"
-_STORM = "use fewer sessions, or start them when the host has more room"
+_STORM = "use fewer sessions, or measure when the host has more room"
 _WALLET_FILES = (
     "see the folder that WALLET_LOCATION in sqlnet.ora, or the connect descriptor, names for the client libraries"
 )
 REMEDIES: dict[str, str] = {
-    "ORA-01017": "check user and password; in a container database log on to the pluggable one; with a password store "
-    "its key is the connect string to the letter",
+    "ORA-01017": "check user and password; in a container database log on to the pluggable one",
     "ORA-01045": "grant create session to this user",
     "ORA-28000": "unlock the account: alter user ... account unlock",
     "ORA-28001": "the password has expired: give the user a new one",
@@ -109,13 +108,13 @@ REMEDIES: dict[str, str] = {
     "ORA-12637": "the other side was lost while both agreed on services: see its sqlnet.log, and "
     "SQLNET.AUTHENTICATION_SERVICES",
     # --- the listener and the host, when many log on at once
-    "ORA-12500": f"the listener could not start a server process, as where memory or processes are used up: {_STORM}, "
-    "and see the listener's log",
-    "ORA-12518": "the listener could not hand the connection over to a server process, as where memory, the "
-    f"parameter processes, or the processes of its operating system user are used up: {_STORM}, or raise what the "
-    "listener's log names",
-    "ORA-12525": "the logon took longer than the listener waits (INBOUND_CONNECT_TIMEOUT), as on an overloaded host: "
-    f"{_STORM}, or raise it in listener.ora and sqlnet.ora of the server",
+    "ORA-12500": "the listener could not start a server process: memory or processes of its host may be used up: "
+    f"{_STORM}, and see the listener's log",
+    "ORA-12518": "the listener could not hand the connection over to a server process: memory of its host, the "
+    f"parameter processes or the limits of its operating system user may be used up: {_STORM}, and see the "
+    "listener's log",
+    "ORA-12525": "the logon took longer than the listener waits: the host may be overloaded: "
+    f"{_STORM}, or raise INBOUND_CONNECT_TIMEOUT in listener.ora and sqlnet.ora of the server",
     "ORA-12540": f"the listener, or its host, takes no more connections at once: {_STORM}, or raise the limits of its "
     "operating system user (ulimit -n, ulimit -u)",
     "ORA-12549": "the operating system gives the listener's user no more processes, files or memory: raise its "
