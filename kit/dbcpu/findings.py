@@ -421,7 +421,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
         "others, and for the rules on passwords what the old profile has (a hardened database checks them), then "
         "`alter user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select "
-        "profile from dba_users where username = upper('{user}')` said before; then `drop profile dbcpu`"),
+        "profile from dba_users where username = '{account}'` said before; then `drop profile dbcpu`"),
     "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
         "sessions are measured; after the grace period they are refused",
         "give the user a new password before that: `alter user ... identified by ...`"),

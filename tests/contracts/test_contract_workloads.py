@@ -1,6 +1,8 @@
 """Every file below sql/ is a whole workload: its header, its sizes, and answers that really come out."""
 
 import itertools
+import math
+import re
 import select
 from importlib.resources import files
 
@@ -55,6 +57,31 @@ def test_every_size_is_whole(database: str, name: str) -> None:
             assert ":n" not in text.replace("::n", ""), "a size was left unfilled"
         if database != "shell":
             assert work.sql.lstrip().lower().startswith(("select", "with", "declare", "begin", "call"))
+
+
+GENERATED = re.compile(r"connect by level <= (\d+)", re.IGNORECASE)
+DEEPEST = 3000
+"""CONNECT BY keeps each level in the PGA, some 50 to 100 bytes, and has no other place for it: ORA-30009."""
+
+
+@pytest.mark.parametrize("name", workloads.names("oracle"))
+def test_no_generator_of_oracle_takes_memory_that_grows_with_the_size(name: str) -> None:
+    workload = workloads.load("oracle", name)
+    for size in workload.sizes:
+        work = workload.work(size)
+        levels = [int(level) for text in (*work.setup, work.sql) for level in GENERATED.findall(text)]
+        assert max(levels, default=0) <= DEEPEST, size
+
+
+def test_rows_and_answer_of_logical_io_are_those_that_its_generators_and_its_table_give() -> None:
+    workload = workloads.load("oracle", "logical_io")
+    counted = {}
+    for size in workload.sizes:
+        work = workload.work(size)
+        (stored,) = GENERATED.findall(work.setup[-1])
+        counted[size] = math.prod(int(level) for level in GENERATED.findall(work.sql)) * int(stored)
+        assert (work.rows, work.answer) == (counted[size], str(counted[size]))
+    assert counted == {"tiny": 20_000, "short": 3_000_000, "medium": 10_000_000, "long": 30_000_000}
 
 
 def test_simulated_runs_have_the_sizes_of_the_real_cartesian() -> None:

@@ -91,15 +91,49 @@ def test_a_wallet_with_a_password_shows_its_certificate(
         ("wallet_location={wallet}&ssl_server_cert_dn=CN%3Dother", "check ssl_server_cert_dn"),
         ("wallet_location={protected}", "is protected by a password; give it by wallet_password_env=VARIABLE"),
         ("wallet_location={wallet}&wallet_password_env=NOT_SET_HERE", "the environment has no NOT_SET_HERE"),
+        (
+            "wallet_location={protected}&wallet_password_env=WRONG_ONE",
+            r"the password in WRONG_ONE does not open .*/protected/wallet/ewallet\.pem; give the one that was set",
+        ),
     ],
 )
-def test_what_is_wrong_with_tls_is_told(options: str, sentence: str, double: OracleDouble, tmp_path: Path) -> None:
+def test_what_is_wrong_with_tls_is_told(
+    options: str, sentence: str, double: OracleDouble, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WRONG_ONE", "not of the wallet")
     (tmp_path / "protected").mkdir()
     plain, protected = Authority(tmp_path), Authority(tmp_path / "protected")
     options = options.format(wallet=plain.wallet(with_key=False), protected=protected.wallet("secret"))
     with TlsFront(double, plain) as front, pytest.raises(DbcpuError, match=sentence) as caught:
         target(served(front, double, options)).__enter__()
     assert "\n" not in str(caught.value)
+    assert "not of the wallet" not in str(caught.value)
+
+
+@pytest.mark.parametrize("clients", [False, True])
+def test_a_wrong_password_of_a_wallet_is_told_whether_or_not_the_server_wants_a_certificate(
+    clients: bool, double: OracleDouble, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver passes over it: one server then closes the connection, the other does not mind."""
+    folder = authority.wallet("of the wallet")
+    monkeypatch.setenv("WALLET_PASSWORD", "another")
+    options = f"wallet_location={folder}&wallet_password_env=WALLET_PASSWORD"
+    with TlsFront(double, authority, clients=clients) as front, pytest.raises(UsageError, match="in WALLET_PASSWORD"):
+        target(served(front, double, options))
+
+
+def test_the_wallet_of_an_entry_in_tnsnames_is_tried_too(
+    double: OracleDouble, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = authority.wallet("of the wallet")
+    monkeypatch.setenv("WALLET_PASSWORD", "another")
+    entry = (
+        "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcps)(HOST=localhost)(PORT=1))(CONNECT_DATA=(SERVICE_NAME=doublepdb))"
+        f"(SECURITY=(MY_WALLET_DIRECTORY={folder})))"
+    )
+    (tmp_path / "tnsnames.ora").write_text(f"mydb_tp = {entry}\n")
+    with pytest.raises(UsageError, match="the password in WALLET_PASSWORD does not open"):
+        target(url(double, f"mydb_tp?config_dir={tmp_path}&wallet_password_env=WALLET_PASSWORD"))
 
 
 def test_another_host_in_the_certificate_is_told(double: OracleDouble, authority: Authority) -> None:

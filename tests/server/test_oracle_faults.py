@@ -167,7 +167,7 @@ def test_a_server_that_is_not_dedicated_is_refused(server: str, told: str) -> No
         with (
             open_target(double) as target,
             Gate(target, None, TICKS) as gate,
-            pytest.raises(ServerError, match=f"served by {told}.*, although a dedicated one was requested"),
+            pytest.raises(ServerError, match=f"served by {told}.*: sessions would queue for a few processes"),
         ):
             gate.gather(2, TINY)
 

@@ -328,6 +328,42 @@ def test_login_scripts_change_nothing(profile: str, where: str, fanout: Fanout, 
     check_complete(record.rounds[0].sessions)
 
 
+@pytest.mark.parametrize("action", ["exit", "exit sql.sqlcode rollback"])
+def test_a_login_script_that_ends_at_errors_does_not_end_a_session_without_grants(action: str, fanout: Fanout) -> None:
+    site = fanout.folder / "sqlplus" / "admin" / "glogin.sql"
+    site.parent.mkdir(parents=True)
+    site.write_text(f"whenever sqlerror {action}\nwhenever oserror exit\n")
+    fanout.environment = {"ORACLE_HOME": str(fanout.folder)}
+    with OracleDouble(faults=Faults(ungranted=("all",))) as double:
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "tiny")
+    assert code == 0, err
+    sessions = line_file.from_text(out, "stdout").rounds[0].sessions
+    assert [(session.answer_ok, session.error) for session in sessions] == [(True, None)] * 2
+
+
+def test_without_a_b2sum_the_tag_names_no_place(fanout: Fanout) -> None:
+    none = fanout.folder / "bin" / "b2sum"
+    none.write_text("#!/bin/sh\nexit 127\n")
+    none.chmod(0o755)
+    deaf = Faults(endless=True, least_n=21)
+    with OracleDouble(faults=deaf) as double, fanout.start(double, "-n", "1", "-r", "1", "-s", "short") as process:
+        try:
+            while not [each for each in double.sessions() if each["index"] is not None]:
+                assert process.poll() is None
+                time.sleep(LOOK_EVERY_S)
+            tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
+        finally:
+            process.terminate()
+    assert [tag.rpartition("/")[2] for tag in tags] == ["0"]
+
+
+def test_no_script_asks_a_shell_for_a_number_of_another_base() -> None:
+    """ksh88, which is sh on AIX, reads none: 0xff is an error there, and 16#ff is one elsewhere."""
+    asked = re.compile(r"\$\(\([^()]*(?:\b0[xX]|\b\d+#)")
+    scripts = [file for file in SCRIPT.parent.iterdir() if file.is_file()]
+    assert [file.name for file in scripts if asked.search(file.read_text("utf-8"))] == []
+
+
 def test_another_language(fanout: Fanout) -> None:
     fanout.environment = {"NLS_LANG": "GERMAN_GERMANY.AL32UTF8"}
     faults = Faults(refused_settings=("nls_numeric_characters",))

@@ -16,5 +16,6 @@ def telling_what_is_left(target: Target) -> Iterator[None]:
         left = target.still_working() if isinstance(target, LeavesWork) else ""
         if not left:
             raise
-        kind = type(error) if isinstance(error, DbcpuError) else Interrupted
-        raise kind(f"{str(error) or 'interrupted'}; {left}") from None
+        if not isinstance(error, DbcpuError):  # its text is the number of the signal
+            raise Interrupted(f"interrupted; {left}") from None
+        raise type(error)(f"{error}; {left}") from None

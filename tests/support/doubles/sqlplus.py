@@ -1,7 +1,8 @@
 """A stand-in for sqlplus, for testing shell/sqlplus-fanout: the few commands it sends, over python-oracledb.
 
 Not Oracle's program: it knows set, timing, connect, prompt, clear, variable, print, exit, @FILE, statements ended by
-``;`` and blocks ended by ``/``. Settings have effect: headings, pages, feedback, times, the width of numbers.
+``;`` and blocks ended by ``/``. Settings have effect: headings, pages, feedback, times, the width of numbers. So
+has WHENEVER SQLERROR.
 As since 10g, $ORACLE_HOME/sqlplus/admin/glogin.sql is run at the start and again after each connect, and then the
 first login.sql in SQLPATH. NLS_LANG=GERMAN_GERMANY translates messages and writes numbers with a comma.
 Source: SQL*Plus User's Guide and Reference, Configuring SQL*Plus, SET System Variable Summary.
@@ -30,6 +31,7 @@ class StandIn:
         self._settings = dict(DEFAULTS)
         self._comma = False
         self._began_s = 0.0
+        self._ends_at_error = False
         language = os.environ.get("NLS_LANG", "AMERICAN_AMERICA").partition(".")[0].upper()
         language, _, self._territory = language.partition("_")
         self._elapsed = "Abgelaufen" if language == "GERMAN" else "Elapsed"
@@ -62,7 +64,7 @@ class StandIn:
                 words = shlex.split(rest)
                 self._settings |= {name.lower(): value for name, value in zip(words[::2], words[1::2], strict=True)}
             case "clear" | "whenever":
-                return True
+                self._note(rest.lower())
             case "timing":
                 if rest == "start":
                     self._began_s = time.monotonic()
@@ -83,6 +85,11 @@ class StandIn:
             case _:
                 return False
         return True
+
+    def _note(self, words: str) -> None:
+        """``sqlerror exit ...``; what WHENEVER says of the operating system, and CLEAR, have no effect here."""
+        if words.startswith("sqlerror "):
+            self._ends_at_error = words.startswith("sqlerror exit")
 
     def _connect(self, text: str) -> None:
         found = re.fullmatch(r'([^/]+)/"(.*)"@(.*)', text)
@@ -133,6 +140,8 @@ class StandIn:
             # It repeats the line in which the error is, of which the driver does not say which: the last but one.
             *_, repeated = sql.splitlines()[-2:-1] or sql.splitlines()
             say(f"{repeated}\n*\nERROR at line 1:\n{error}\n")
+            if self._ends_at_error:
+                sys.exit(1)
         if self._settings["timing"] == "on":
             self._say_elapsed(began_s)
 

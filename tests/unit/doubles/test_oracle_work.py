@@ -147,12 +147,27 @@ def test_executions_are_stamped_with_the_servers_clock_and_end_at_their_limits(c
 
 def test_parsing_takes_no_execution_and_only_the_first_is_hard(oracle_connect: Connect) -> None:
     with OracleDouble() as double:
-        first, second = (oracle_connect(double).cursor() for _ in range(2))
+        asked_before, first, second = (oracle_connect(double).cursor() for _ in range(3))
+        executed(asked_before, "counters")
         for cursor in (first, second):
             parsed(cursor, sql("cartesian", "seed"))
         hard = [dict(executed(cursor, "counters"))["parse count (hard)"] for cursor in (first, second)]
         assert hard == [1, 0]
-        assert [session["executions"] for session in double.sessions()] == [0, 0]
+        assert [session["executions"] for session in double.sessions()] == [0, 0, 0]
+
+
+def test_a_query_is_parsed_hard_once_for_each_environment_and_outlives_its_session(oracle_connect: Connect) -> None:
+    """The shared pool: what a session finds parsed is by whoever asked first, with the same settings."""
+    hard: list[int] = []
+    with OracleDouble() as double:
+        for setting in ("", "", "set_no_result_cache", "set_no_result_cache"):
+            connection = oracle_connect(double)
+            cursor = connection.cursor()
+            if setting:
+                cursor.execute(statements.text(setting))
+            hard.append(dict(executed(cursor, "counters"))["parse count (hard)"])
+            connection.close()
+    assert hard == [1, 0, 1, 0]
 
 
 def test_every_query_of_the_catalogue_is_answered(cursor: oracledb.Cursor) -> None:

@@ -24,11 +24,24 @@ _NUMBERS = ("https_proxy_port", "expire_time", "sdu")
 _SWITCHES = ("ssl_server_dn_match", "externalauth", "disable_oob", "use_sni")
 _OWN = ("dsn", "sid", "thick", "lib_dir", "mode", "https_proxy", "proxy_user", "wallet_password_env")
 OPTIONS = tuple(sorted((*_TEXTS, *_NUMBERS, *_SWITCHES, *_OWN)))
+_NOT_PASSED_ON = (
+    *(
+        "instance_name",
+        "wallet_location",
+        "wallet_password_env",
+        "ssl_server_cert_dn",
+        "ssl_server_dn_match",
+        "protocol",
+    ),
+    *("https_proxy", "https_proxy_port", "expire_time", "sdu", "use_sni", "disable_oob"),
+)
+"""What would have to be added to a connect string that Oracle's client libraries get as it is."""
 _MODES = ("default", "sysdba", "sysoper", "sysbackup", "sysdg", "syskm", "sysrac")
 
 
 class Address(Struct, frozen=True):
-    """How to connect. ``dsn`` is a connect string or alias; ``options`` are arguments of the driver's ConnectParams.
+    """How to connect. ``dsn`` is a connect string or alias, which thick mode passes on as it is; ``options`` are
+    arguments of the driver's ConnectParams.
 
     ``wallet_password_env`` names the environment variable with the password of ewallet.pem.
     """
@@ -109,6 +122,12 @@ def from_url(
         raise UsageError(
             "external authentication (no user and password, or externalauth=1) needs Oracle's client libraries; leave "
             "out thick=0, or give a user with a password"
+        )
+    if thick and dsn and (lost := [key for key in _NOT_PASSED_ON if key in given]):
+        raise UsageError(
+            f"in thick mode Oracle's client libraries resolve {dsn} and nothing is added to it, so that "
+            f"{', '.join(lost)} would have no effect; write it into the entry in tnsnames.ora or into sqlnet.ora, or "
+            "give host and service: USER@HOST:PORT/?service_name=SERVICE"
         )
     if not dsn and "host" not in options and not thick:
         raise UsageError(

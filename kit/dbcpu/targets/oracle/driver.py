@@ -4,21 +4,24 @@ Thin mode is chosen before any thread connects: until the first connection succe
 of mode open and lets other threads wait, which would look like slow connects. A listener that accepts and then
 says nothing is under no timeout of the driver's: each connect has a deadline of our own.
 Source: python-oracledb documentation, Initializing python-oracledb; High availability.
+
+Oracle's client libraries (thick mode) install signal handlers of their own when they connect. That of SIGINT breaks
+what all connections execute, and idle ones too. Source: github.com/oracle/python-cx_Oracle, issues 557 and 250
 """
 
 import contextlib
 import os
 import queue
+import signal
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import oracledb
 
 from dbcpu.errors import ConnectError, ServerError, UsageError
-from dbcpu.targets.oracle import statements
+from dbcpu.targets.oracle import statements, wallet
 from dbcpu.targets.oracle.address import Address
 from dbcpu.targets.oracle.error_messages import codes, explained, one_line
 
@@ -33,6 +36,9 @@ THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
 """Not granted, or not known to this version: one thing is then not known, and nothing fails."""
 
+_DENIED = "ORA-01017"
+_STORE_KEY = "in a password store the key is the connect string to the letter"
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LOST = (oracledb.Error, OSError, AttributeError)
 """What thin mode raises when another thread finds the connection dead meanwhile: its transport is None then."""
 
@@ -44,11 +50,13 @@ Row = tuple[Any, ...]
 
 class Connection(oracledb.Connection):
     """``in_use``: held during each call. The driver dies (SIGSEGV, thin mode of python-oracledb 26.1) where one thread
-    closes a connection which the call of another thread is just finding dead.
+    closes a connection which the call of another thread is just finding dead. ``only_instance``: of a cluster, the one
+    that all sessions have to come to.
     """
 
     def __init__(self, *given: Any, **options: Any) -> None:
         self.in_use = threading.Lock()
+        self.only_instance: str | None = None
         super().__init__(*given, **options)
 
 
@@ -70,17 +78,35 @@ def set_mode(address: Address) -> None:
         raise UsageError(f"the Oracle driver could not be set up: {explained(str(error))}{no_user}") from None
 
 
+def keep_signals() -> None:
+    """In thick mode, from the main thread: SIGINT, SIGTERM and SIGHUP come to Python's own handlers again."""
+    if oracledb.is_thin_mode() or threading.current_thread() is not threading.main_thread():
+        return
+    for number in _STOPS:
+        handler = signal.getsignal(number)
+        if handler is not None:
+            signal.signal(number, handler)
+
+
 class Dialer:
-    """Opens sessions on one database; several threads may connect at once."""
+    """Opens sessions on one database; several threads may connect at once.
+
+    In thick mode a name or connect string goes to Oracle's client libraries as it was given: they resolve it by their
+    sqlnet.ora (directory, default domain), and a password store has it as its key. Nothing can be added to it then.
+    Source: python-oracledb documentation, Using an Oracle Wallet for External Authentication; Optional Oracle Net
+    Configuration Files (thick_mode_dsn_passthrough)
+    """
 
     def __init__(self, address: Address, password: str | None, client_identifier: str) -> None:
         self._address = address
         self._client_identifier = client_identifier
+        self._passed_on = address.dsn if address.thick else None
+        self._instance_name: str | None = None
+        self._wallet_doubt = ""
         secrets: dict[str, Any] = {"password": password} if password is not None else {}
-        if address.wallet_password_env:
-            secrets["wallet_password"] = _from_environment(address.wallet_password_env)
-        elif not address.thick:
-            _refuse_protected(address.options.get("wallet_location"))
+        opening = _from_environment(address.wallet_password_env) if address.wallet_password_env else None
+        if opening is not None:
+            secrets["wallet_password"] = opening
         try:
             self._params = oracledb.ConnectParams(**dict(address.options), **secrets)
             if address.user:
@@ -88,7 +114,7 @@ class Dialer:
             if address.mode != "default":
                 self._params.set(mode=getattr(oracledb, f"AUTH_MODE_{address.mode.upper()}"))
             self._local = not address.dsn and "host" not in address.options
-            if address.dsn:
+            if address.dsn and self._passed_on is None:
                 self._params.parse_connect_string(address.dsn)
             # A pooled or shared server would measure somebody else's process, a retry would hide in the time.
             self._params.set(program=PROGRAM, retry_count=0, retry_delay=0)
@@ -100,14 +126,18 @@ class Dialer:
             _check_ports(self._params.port)
         except oracledb.Error as error:
             raise UsageError(f"the Oracle address {address.where} is not understood: {explained(str(error))}") from None
+        if not address.thick:
+            self._wallet_doubt = wallet.doubt(self._params.wallet_location, opening, address.wallet_password_env)
 
     def pin(self, instance_name: str) -> None:
-        """From now on only this instance of a cluster."""
-        self._params.set(instance_name=instance_name)
+        """From now on only this instance of a cluster; each session checks it, since not each name takes it up."""
+        self._instance_name = instance_name
+        if self._passed_on is None:
+            self._params.set(instance_name=instance_name)
 
     @property
     def pinned(self) -> bool:
-        return bool(self._params.instance_name)
+        return bool(self._instance_name or self._params.instance_name)
 
     def connect(self, timeout_s: float) -> Connection:
         """Raises ConnectError, without any secret in it, after ``timeout_s`` at the latest."""
@@ -118,6 +148,8 @@ class Dialer:
                 "connections there: check that it is a listener of Oracle (with TLS only by protocol=tcps), that the "
                 "instance is up and the host not overloaded, and that no logon trigger or directory takes as long"
             )
+        keep_signals()
+        connection.only_instance = self._instance_name
         connection.module = PROGRAM
         connection.client_identifier = self._client_identifier
         connection.call_timeout = QUERY_TIMEOUT_MS
@@ -127,14 +159,16 @@ class Dialer:
         params = self._params.copy()
         if not self._local:
             params.set(tcp_connect_timeout=timeout_s)
+        dsn = self._passed_on
         try:
-            # In thick mode the client libraries get the descriptor that was made of the alias here.
-            dsn = None if oracledb.is_thin_mode() or self._local else params.get_connect_string()
+            if dsn is None and not (self._local or oracledb.is_thin_mode()):
+                dsn = params.get_connect_string()
             return Connection(dsn=dsn, params=params)
-        except oracledb.Error as error:
-            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
-        except OSError as error:
-            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
+        except (oracledb.Error, OSError) as error:
+            keyed = not self._address.user and _DENIED in codes(str(error))
+            doubt = _STORE_KEY if keyed else self._wallet_doubt
+            sentence = explained(str(error)) + (f"; {doubt}" if doubt else "")
+            raise ConnectError(f"{self._address.where}: {sentence}") from None
 
 
 class Views:
@@ -284,15 +318,6 @@ def _within(timeout_s: float, action: Callable[[], Any], too_late: Callable[[Any
     if error is not None:
         raise error
     return result
-
-
-def _refuse_protected(wallet: object) -> None:
-    """Without its password the TLS library would ask for it on the terminal, once for each session."""
-    with contextlib.suppress(OSError):
-        if wallet and b"ENCRYPTED" in Path(str(wallet), "ewallet.pem").read_bytes():
-            raise UsageError(
-                f"{wallet}/ewallet.pem is protected by a password; give it by wallet_password_env=VARIABLE in the URL"
-            )
 
 
 def _check_ports(given: int | list[Any]) -> None:

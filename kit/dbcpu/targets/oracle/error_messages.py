@@ -6,6 +6,15 @@ ORA-12514, DPY-6003 is ORA-12505). Source: Oracle Database Error Messages; pytho
 
 import re
 
+_THIN_NAMES = (
+    "thin mode reads no sqlnet.ora, so write a name with its domain (NAMES.DEFAULT_DOMAIN), and for one of a directory "
+    "(LDAP) add ?thick=1 with Oracle's client libraries"
+)
+_ONE_MODE = "thin and thick mode cannot be mixed in one command: add ?thick=1 to each address, or leave it out of all"
+_STORM = "use fewer sessions, or measure when the host has more room"
+_WALLET_FILES = (
+    "see the folder that WALLET_LOCATION in sqlnet.ora, or the connect descriptor, names for the client libraries"
+)
 REMEDIES: dict[str, str] = {
     "ORA-01017": "check user and password; in a container database log on to the pluggable one",
     "ORA-01045": "grant create session to this user",
@@ -76,16 +85,19 @@ REMEDIES: dict[str, str] = {
     "dba_users): set it again with sec_case_sensitive_logon on, or add ?thick=1",
     "DPY-4001": "give a user and a password (password_env or password_file in dbcpu.toml), or external authentication",
     "DPY-2018": "wallet_location= names the folder of ewallet.pem, the only form of a wallet that thin mode reads",
-    "DPY-4000": "no such name in tnsnames.ora: check it, and config_dir= or TNS_ADMIN",
-    "DPY-4026": "no tnsnames.ora there: check config_dir= or TNS_ADMIN",
-    "DPY-4027": "give the folder of tnsnames.ora: ?config_dir=FOLDER or TNS_ADMIN",
+    "DPY-2019": _ONE_MODE,
+    "DPY-2053": _ONE_MODE,
+    "DPY-4000": f"no such name in tnsnames.ora: check it, and config_dir= or TNS_ADMIN; {_THIN_NAMES}",
+    "DPY-4026": f"no tnsnames.ora there: check config_dir= or TNS_ADMIN; {_THIN_NAMES}",
+    "DPY-4027": f"give the folder of tnsnames.ora: ?config_dir=FOLDER or TNS_ADMIN; {_THIN_NAMES}",
     "DPY-6002": "the certificate does not name this host: check ssl_server_cert_dn, or ssl_server_dn_match=0",
     "DPY-6006": "the certificate names another host: connect by the name in the certificate, or ssl_server_dn_match=0",
     "ORA-28150": "allow the proxy connection: alter user ... grant connect through ...",
     "DPI-1047": "install Instant Client, and on Linux name its folder to the system before dbcpu starts: export "
     "LD_LIBRARY_PATH=FOLDER, or ldconfig; lib_dir= alone does on macOS and Windows only. Thin mode needs none: it "
     "takes a user with a password, and no thick=1",
-    "ORA-12154": "no such name: check tnsnames.ora and TNS_ADMIN",
+    "ORA-12154": "no such name: check tnsnames.ora, TNS_ADMIN or ?config_dir=FOLDER, and in sqlnet.ora there "
+    "NAMES.DIRECTORY_PATH and NAMES.DEFAULT_DOMAIN",
     "ORA-28009": "SYS logs on with ?mode=sysdba alone; measure as a user of its own (docs/privileges.md)",
     "ORA-28365": "the wallet of the encrypted database is not open: administer key management set keystore open",
     "ORA-03113": "the server process has ended: see the alert log of the instance",
@@ -95,6 +107,79 @@ REMEDIES: dict[str, str] = {
     "SQLNET.ENCRYPTION_TYPES_SERVER and SQLNET.CRYPTO_CHECKSUM_TYPES_SERVER with those of the client",
     "ORA-12637": "the other side was lost while both agreed on services: see its sqlnet.log, and "
     "SQLNET.AUTHENTICATION_SERVICES",
+    # --- the listener and the host, when many log on at once
+    "ORA-12500": "the listener could not start a server process: memory or processes of its host may be used up: "
+    f"{_STORM}, and see the listener's log",
+    "ORA-12518": "the listener could not hand the connection over to a server process: memory of its host, the "
+    f"parameter processes or the limits of its operating system user may be used up: {_STORM}, and see the "
+    "listener's log",
+    "ORA-12525": "the logon took longer than the listener waits: the host may be overloaded: "
+    f"{_STORM}, or raise INBOUND_CONNECT_TIMEOUT in listener.ora and sqlnet.ora of the server",
+    "ORA-12540": f"the listener, or its host, takes no more connections at once: {_STORM}, or raise the limits of its "
+    "operating system user (ulimit -n, ulimit -u)",
+    "ORA-12549": "the operating system gives the listener's user no more processes, files or memory: raise its "
+    f"limits (ulimit -u, ulimit -n), or {_STORM}",
+    "ORA-12542": "the operating system has no free port or address left: wait until closed connections have expired, "
+    "a minute or more, and use fewer sessions",
+    "ORA-12571": "the connection broke while data was sent: see whether the server process has ended (alert log), "
+    "and what a firewall between drops",
+    "ORA-12606": "the network, or the logon on the server, was too slow: see whether the host is overloaded, and "
+    "SQLNET.INBOUND_CONNECT_TIMEOUT",
+    "ORA-12608": "the network was too slow to send: see whether the host is overloaded, and SQLNET.SEND_TIMEOUT",
+    "ORA-12609": "the server did not answer in the time of SQLNET.RECV_TIMEOUT, and a long execution sends nothing: "
+    "raise it on the client and the server, or choose a smaller --size",
+    "ORA-03135": "the connection was cut: see whether a firewall or gateway ends idle connections (?expire_time=1), "
+    "and the alert log of the instance",
+    "ORA-04030": "the operating system gave a server process no memory: use fewer sessions, and see free memory, "
+    "swap, and the limits of the database's operating system user (ulimit -a)",
+    "ORA-27300": "the operating system refused the server a process or memory: use fewer sessions, and see the "
+    "limits of the database's operating system user (ulimit -a)",
+    "ORA-30009": "CONNECT BY has no more memory in the PGA: use fewer sessions or a smaller --size, or raise "
+    "PGA_AGGREGATE_TARGET",
+    "ORA-01652": "the temporary tablespace is full: use fewer sessions, or have the DBA add space to it",
+    # --- clouds, and rules that refuse
+    "ORA-12506": "the service's access control list does not admit this address: on Autonomous Database add it to "
+    "the network access control list, else have the DBA see DBMS_SFW_ACL_ADMIN",
+    "ORA-47400": "a command rule of Database Vault refuses this: have its owner see DBA_DV_COMMAND_RULE, or measure "
+    "as a user that the rule admits",
+    "ORA-47306": "a rule of Database Vault refuses this: have its owner see DBA_DV_RULE_SET, or measure as a user "
+    "that the rule admits",
+    "ORA-01089": "the instance is being shut down: wait until it is open again",
+    "ORA-01219": "the database, or this pluggable database, is mounted but not open: alter database open, or alter "
+    "pluggable database ... open",
+    "ORA-12850": "a query of GV$ views got no parallel server on each instance, as while a node joins or leaves: "
+    "wait, and see parallel_max_servers of each instance",
+    # --- names and addresses
+    "ORA-12504": "the address has no service: write ?service_name=NAME, or SERVICE_NAME into CONNECT_DATA",
+    "ORA-12533": "the address in the connect descriptor is not valid: check PROTOCOL, HOST and PORT of its entry",
+    "ORA-12543": "the host cannot be reached: check address, network and firewall",
+    "ORA-12545": "no such host, or one of a cluster's names is not known on this machine: check the host's name, and "
+    "those to which SCAN listeners redirect",
+    "ORA-12261": "check the syntax of the Easy Connect string: HOST:PORT/SERVICE",
+    "ORA-12262": "no such host in the Easy Connect string, or a name that tnsnames.ora does not have: check its "
+    "spelling, and TNS_ADMIN or ?config_dir=FOLDER",
+    "ORA-12263": "the client libraries find no tnsnames.ora: give its folder by ?config_dir=FOLDER or TNS_ADMIN",
+    # --- without a listener, and by the operating system
+    "ORA-12162": "no database is named, and ORACLE_SID is not set: export ORACLE_SID, or name a service in the URL",
+    "ORA-12560": "the protocol could not be used: without a listener check ORACLE_SID, ORACLE_HOME and whether the "
+    "instance runs, with one check host and port",
+    "ORA-12546": "this user may not start a server process: check its groups, and the permissions of "
+    "$ORACLE_HOME/bin/oracle",
+    "ORA-12638": "the operating system gave no credentials: on Windows set SQLNET.AUTHENTICATION_SERVICES = (NONE) "
+    "in sqlnet.ora, unless it is to authenticate; with Kerberos get a ticket (okinit)",
+    "ORA-01005": "no password was given: password_env or password_file in dbcpu.toml",
+    # --- TLS in thick mode
+    "ORA-12578": f"the wallet could not be opened: {_WALLET_FILES}; cwallet.sso has to be there, readable by this user",
+    "ORA-28759": f"a file of the wallet could not be opened: {_WALLET_FILES}; cwallet.sso or ewallet.p12 has to be "
+    "there, readable by this user",
+    "ORA-28860": "the TLS handshake failed: check that the port is a TCPS one, and compare SSL_VERSION and "
+    "SSL_CIPHER_SUITES of client and server",
+    "ORA-28862": f"the TLS connection failed: see the listener's log, and {_WALLET_FILES}",
+    "ORA-28864": "the other side closed the TLS connection: see whether it requires a client certificate, and the "
+    "listener's log",
+    "ORA-29024": f"the server's certificate is not valid for this client: {_WALLET_FILES}; its authority has to be in "
+    "that wallet, and the certificate must not have expired",
+    "ORA-29003": "the certificate names another host: check SSL_SERVER_DN_MATCH and SSL_SERVER_CERT_DN of the entry",
     "DPY-4017": "check the parentheses of this entry in tnsnames.ora: one that is not closed hides the next ones",
     "DPY-4021": "thin mode speaks TCP and TCPS: name such an address, or add ?thick=1 with Oracle's client libraries",
 }
@@ -107,7 +192,7 @@ _BY_TEXT = {
     "CERTIFICATE_REQUIRED": "the server requires a client certificate: give wallet_location=FOLDER, with key and "
     "certificate in FOLDER/ewallet.pem, and its password by wallet_password_env=VARIABLE",
     "LDAP URL": "thin mode looks up no name in a directory: give dsn= the descriptor that tnsping NAME shows, or add "
-    "?thick=1 with Oracle's client libraries",
+    "?thick=1 with Oracle's client libraries, of 23.4 or newer for an LDAP URL",
     "component 'SLEEP' must be declared": "workload mixed needs Oracle Database 18c or newer",
     "Connection reset by peer": "a TCPS port needs protocol=tcps; else see the listener's log",
 }

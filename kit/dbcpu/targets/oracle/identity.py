@@ -51,9 +51,16 @@ def claim(
         ahead_s: see ``zone_s``.
 
     Raises:
-        ServerError: the session is not served by a process of its own.
+        ServerError: the session is not served by a process of its own, or came to another instance than the others.
     """
     context = views.one(connection, "context") or (None,) * 8
+    only, came_to = connection.only_instance, context[2]
+    if only and came_to and str(came_to).casefold() != only.casefold():
+        raise ServerError(
+            f"a session came to instance {came_to}, and the others are on {only}: each instance runs on a host of its "
+            f"own; name one: ?instance_name={only}, or, where thick mode passes a name on, (INSTANCE_NAME={only}) in "
+            "the CONNECT_DATA of its entry"
+        )
     numbers = {
         "sid": context[0],
         # Only thin mode knows it without asking.
@@ -120,7 +127,7 @@ def refusal(server: str) -> str:
     """Why a session that is not served by a dedicated process cannot be measured, and what to do."""
     kinds = {"SHARED": "a shared server", "NONE": "a shared server", "POOLED": "a pooled server (DRCP)"}
     return (
-        f"the session is served by {kinds.get(server, server)}, although a dedicated one was requested: sessions would "
-        "queue for a few processes; use a service without dispatchers or pool, or connect to the instance's own "
-        "listener"
+        f"the session is served by {kinds.get(server, server)}: sessions would queue for a few processes; dbcpu asks "
+        "for a dedicated one, except for a name that thick mode passes on: write (SERVER=DEDICATED) into its "
+        "CONNECT_DATA; else use a service without dispatchers or pool, or connect to the instance's own listener"
     )

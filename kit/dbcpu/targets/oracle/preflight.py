@@ -217,7 +217,8 @@ def _account(facts: Facts) -> Iterator[Finding]:
         yield noted("logon-warning", f"the logon succeeded with {facts.logon_warning}")
     if facts.limits:
         limits = ", ".join(f"{name} {_limit(name, limit)}" for name, limit in sorted(facts.limits.items()))
-        yield noted("profile-limits", f"the profile of {facts.user} has {limits}", user=facts.user.lower())
+        user, account = privileges.identifier(facts.user), privileges.literal(facts.user)
+        yield noted("profile-limits", f"the profile of {facts.user} has {limits}", user=user, account=account)
 
 
 def _limit(name: str, limit: int) -> str:

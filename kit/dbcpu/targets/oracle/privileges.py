@@ -15,6 +15,7 @@ _OF_THE_ROLE = (
     ". It opens the whole dictionary too, with DBA_HIST_* and V$ACTIVE_SESSION_HISTORY, whose use needs a licence for "
     "the Diagnostics Pack; after the run: `revoke select_catalog_role from {user}`"
 )
+_PLAIN_NAME = re.compile(r"[A-Z][A-Z0-9_$#]*")
 _READ_SINCE = (12, 1, 0, 2)
 _VIEWS_DENIED = ("ORA-00942", "ORA-01031", "ORA-41900")
 _SERVES = {
@@ -61,6 +62,20 @@ def every() -> tuple[str, ...]:
     return tuple(sorted({found for text in needs for found in _OBJECT.findall(text)}))
 
 
+def identifier(user: str) -> str:
+    """A user as SQL has to name it: as it is usually written, or within quotes where it means another without them.
+
+    ``user``: as the dictionary has it. Users of a directory or of Kerberos have names such as ``john@EXAMPLE.COM``.
+    Source: Oracle Database SQL Language Reference, Database Object Naming Rules
+    """
+    return user.lower() if _PLAIN_NAME.fullmatch(user) else f'"{user}"'
+
+
+def literal(user: str) -> str:
+    """A user as the dictionary has it, to stand within the quotes of a text."""
+    return user.replace("'", "''")
+
+
 def reads(version: str) -> bool:
     """Whether the version has the privilege READ, which unlike SELECT permits no locking.
 
@@ -78,12 +93,12 @@ def grants(objects: Iterable[str], user: str, rds: bool, *, cloud: bool = False,
     EXECUTE privileges to SYS objects; Security Guide, SELECT_CATALOG_ROLE.
     """
     if cloud:
-        return (f"grant select_catalog_role to {user.lower()};",)
+        return (f"grant select_catalog_role to {identifier(user)};",)
     if rds:
         call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'SELECT');"
-        return tuple(call.format(each, user.upper()) for each in objects)
+        return tuple(call.format(each, literal(user)) for each in objects)
     verb = "read" if read else "select"
-    return tuple(f"grant {verb} on sys.{each.lower()} to {user.lower()};" for each in objects)
+    return tuple(f"grant {verb} on sys.{each.lower()} to {identifier(user)};" for each in objects)
 
 
 def package_grants(user: str, rds: bool) -> tuple[str, ...]:
@@ -91,8 +106,8 @@ def package_grants(user: str, rds: bool) -> tuple[str, ...]:
     names = ("DBMS_OUTPUT", "DBMS_SQL")
     if rds:
         call = "exec rdsadmin.rdsadmin_util.grant_sys_object('{}', '{}', 'EXECUTE');"
-        return tuple(call.format(each, user.upper()) for each in names)
-    return tuple(f"grant execute on sys.{each.lower()} to {user.lower()};" for each in names)
+        return tuple(call.format(each, literal(user)) for each in names)
+    return tuple(f"grant execute on sys.{each.lower()} to {identifier(user)};" for each in names)
 
 
 def unchecked(
@@ -120,4 +135,4 @@ def findings(
     given = " ".join(grants(objects, user, rds, cloud=cloud, read=read))
     literals = " (granting V_$SQL shows the SQL text of all users, with its literals)" if "V_$SQL" in objects else ""
     found = noted("oracle-privileges", seen, level, lost="; ".join(lost) + literals, grants=given)
-    return (replace(found, remedy=found.remedy + _OF_THE_ROLE.format(user=user.lower())) if cloud else found,)
+    return (replace(found, remedy=found.remedy + _OF_THE_ROLE.format(user=identifier(user))) if cloud else found,)

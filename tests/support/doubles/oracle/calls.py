@@ -143,6 +143,7 @@ class Calls:
             return Table((Column("CNT", Type.NUMBER),), rows)
         if self._engine is None:
             self._engine = Engine(self._session)
+        self._session.note_query(statement.sql)
         return self._engine.query(statement.sql, values if run else [None] * len(statement.binds))
 
     # --- answers

@@ -25,8 +25,8 @@ _PLANS: dict[str, tuple[tuple[str, str | None], ...]] = {
     ),
     "emp_join": (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(5, _ROWS)),
     "logical_io": (
-        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), ("VIEW", None), ("COUNT", None),
-        ("CONNECT BY", "WITHOUT FILTERING"), ("FAST DUAL", None), ("TABLE ACCESS", "FULL"),
+        ("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), ("NESTED LOOPS", None), *_product(2, _ROWS),
+        ("TABLE ACCESS", "FULL"),
     ),
 }  # fmt: skip
 _PRODUCT_PLAN = (("SELECT STATEMENT", None), ("SORT", "AGGREGATE"), *_product(4, _ROWS))

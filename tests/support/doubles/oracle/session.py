@@ -235,6 +235,11 @@ class Session:
         self._seen(statement)
         self.publish()
 
+    def note_query(self, sql: str) -> None:
+        """A query on views is parsed hard once for each environment of the optimizer, whoever sends it first."""
+        if self.server.table.parse(f"{sql} {sorted(self.settings.items())}"):
+            self.statistics["parse count (hard)"] += 1
+
     def _seen(self, statement: Statement) -> Entry:
         """This session's part of the statement's row in v$sql."""
         new = {"name": statement.name, "plan": self.plan_hash(statement), "executions": 0, "cpu_us": 0, "elapsed_us": 0,

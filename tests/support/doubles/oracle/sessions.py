@@ -9,12 +9,14 @@ import fcntl
 import json
 import mmap
 import os
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 _ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
 _INDEX_BYTES = 2
+_CURSOR_SLOTS = 1 << 22
 PRIVATE_TABLE = "private_table"
 """The table of workload logical_io is defined."""
 _FLAGS = (PRIVATE_TABLE,)
@@ -30,6 +32,7 @@ class SessionTable:
         self._indices = mmap.mmap(-1, size * _INDEX_BYTES)
         self._flags = mmap.mmap(-1, len(_FLAGS))
         self._altered = mmap.mmap(-1, _ENTRY_BYTES)
+        self._parsed = mmap.mmap(-1, _CURSOR_SLOTS)
         self._lock = os.memfd_create("oracle-double-lock")
         self._pids: dict[int, int] = {}
         self._taken = 0
@@ -103,6 +106,12 @@ class SessionTable:
 
     def set_flag(self, name: str, value: bool) -> None:
         self._flags[_FLAGS.index(name)] = int(value)
+
+    def parse(self, cursor: str) -> bool:
+        """Whether nobody parsed this text in this environment before: the shared pool outlives sessions."""
+        at = zlib.crc32(cursor.encode()) % _CURSOR_SLOTS
+        known, self._parsed[at] = self._parsed[at], 1
+        return not known
 
     def altered(self) -> dict[str, str]:
         """Parameters that ALTER SYSTEM has set."""

@@ -97,7 +97,7 @@ def _work(
     if _PRIVATE_TABLE_NAME in statement.sql.lower():
         if not session.server.table.flag(PRIVATE_TABLE):
             raise OracleError(942)
-        rows = levels[0] * session.entry["private_rows"]
+        rows = math.prod(levels) * session.entry["private_rows"]
         session.statistics["session logical reads"] += round(rows * part)
         return count(round(rows * part), session.poll)
     if "standard_hash" in statement.sql.lower():

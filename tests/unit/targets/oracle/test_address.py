@@ -37,9 +37,11 @@ def test_a_whole_connect_string_is_taken_as_it_is() -> None:
 
 
 def test_nobody_named_is_authenticated_externally() -> None:
-    found = address("oracle+oracledb://@wallet_alias?wallet_location=/w&wallet_password_env=W", has_password=False)
-    assert found.options == {"wallet_location": "/w", "externalauth": True}
-    assert (found.wallet_password_env, found.thick) == ("W", True)
+    found = address("oracle+oracledb://@store_alias?config_dir=/tns", has_password=False)
+    assert found.options == {"config_dir": "/tns", "externalauth": True}
+    assert (found.dsn, found.thick) == ("store_alias", True)
+    tls = address("oracle+oracledb://u@h/?service_name=s&wallet_location=/w&wallet_password_env=W")
+    assert (tls.options["wallet_location"], tls.wallet_password_env) == ("/w", "W")
 
 
 def test_thick_mode_connects_without_a_listener() -> None:
@@ -64,6 +66,8 @@ def test_thick_mode_connects_without_a_listener() -> None:
         ),
         ("oracle://u@h/?service_name=s&thick=maybe", "thick=maybe in the Oracle URL is not understood"),
         ("oracle://u@", "names no database"),
+        ("oracle://u:p@ALIAS?thick=1&instance_name=i", "nothing is added to it, so that instance_name would have no"),
+        ("oracle://u@?dsn=h/s&thick=1&sdu=8192&wallet_location=w", "so that wallet_location, sdu would have no effect"),
         ("oracle://u@h/s?externalauth=1&thick=0", "external authentication .* needs Oracle's client libraries"),
     ],
 )

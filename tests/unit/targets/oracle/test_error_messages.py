@@ -34,6 +34,37 @@ def test_each_refusal_has_its_remedy(text: str, remedy: str) -> None:
     assert "CONNECTION_ID" not in told
 
 
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        *((f"ORA-{number}", "use fewer sessions") for number in ("12500", "12518", "12525", "12540", "12542", "12549")),
+        *((f"ORA-{number}", "use fewer sessions") for number in ("04030", "27300", "30009", "01652")),
+        ("ORA-12606", "is overloaded"), ("ORA-12608", "is overloaded"), ("ORA-12609", "smaller --size"),
+        ("ORA-03135", "ends idle connections"), ("ORA-12571", "alert log"),
+        ("ORA-12506", "network access control list"), ("ORA-47400", "Database Vault"), ("ORA-47306", "Database Vault"),
+        ("ORA-01089", "wait until it is open"), ("ORA-01219", "pluggable database ... open"),
+        ("ORA-12850", "parallel_max_servers"),
+        ("ORA-12504", "?service_name=NAME"), ("ORA-12533", "PROTOCOL, HOST and PORT"), ("ORA-12543", "firewall"),
+        ("ORA-12545", "no such host"), ("ORA-12261", "HOST:PORT/SERVICE"), ("ORA-12262", "no such host"),
+        ("ORA-12263", "?config_dir=FOLDER"), ("ORA-12162", "export ORACLE_SID"), ("ORA-12560", "ORACLE_HOME"),
+        ("ORA-12546", "bin/oracle"), ("ORA-12638", "AUTHENTICATION_SERVICES = (NONE)"), ("ORA-01005", "password_env"),
+        *((f"ORA-{number}", "WALLET_LOCATION") for number in ("12578", "28759", "28862", "29024")),
+        ("ORA-28860", "SSL_CIPHER_SUITES"), ("ORA-28864", "client certificate"), ("ORA-29003", "SSL_SERVER_DN_MATCH"),
+        ("DPY-2019", "?thick=1 to each address"), ("DPY-2053", "?thick=1 to each address"),
+        ("DPY-4000", "with its domain"), ("DPY-4026", "with its domain"), ("DPY-4027", "with its domain"),
+    ],
+)  # fmt: skip
+def test_what_many_logons_a_cloud_or_the_client_libraries_provoke_has_its_remedy(code: str, remedy: str) -> None:
+    """In the words of the server, and in those of thin mode for what a listener says."""
+    told = explained(f"{code}: the text of the server\nHelp: https://docs.example/")
+    assert told.startswith(f"{code}: the text of the server; ")
+    assert remedy in told
+    assert told.count("\n") == 0
+    if code.startswith("ORA"):
+        number = code.removeprefix("ORA-").lstrip("0")
+        assert remedy in explained(f"DPY-6000: Listener refused connection. (Similar to ORA-{number})")
+
+
 def test_what_is_not_known_is_passed_on_as_it_is() -> None:
     assert explained("ORA-00600: internal error code\nHelp: https://docs.example/ora-00600") == (
         "ORA-00600: internal error code"

@@ -312,9 +312,32 @@ def test_missing_privileges_come_with_their_grants() -> None:
         "`grant select on sys.v_$osstat to bench; grant select on sys.v_$process to bench; "
         "grant select on sys.v_$session to bench;`"
     )
-    (told,) = privileges.findings(denied, "bench", rds=True)
+    (told,) = privileges.findings(denied, "BENCH", rds=True)
     assert "exec rdsadmin.rdsadmin_util.grant_sys_object('V_$SESSION', 'BENCH', 'SELECT');" in told.remedy
     assert privileges.findings({"container": "ORA-02003"}, "BENCH", rds=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("user", "named"),
+    [
+        ("BENCH", "bench"),
+        ("OPS$ORACLE", "ops$oracle"),
+        ("bench", '"bench"'),
+        ("john@EXAMPLE.COM", '"john@EXAMPLE.COM"'),
+        ("OPS$DOM\\X", '"OPS$DOM\\X"'),
+        ("_X", '"_X"'),
+    ],
+)
+def test_a_user_who_needs_quotes_has_them_in_every_statement(user: str, named: str) -> None:
+    assert privileges.grants(["V_$SESSION"], user, False) == (f"grant select on sys.v_$session to {named};",)
+    assert privileges.grants(["V_$SESSION"], user, False, cloud=True) == (f"grant select_catalog_role to {named};",)
+    assert privileges.package_grants(user, False)[0] == f"grant execute on sys.dbms_output to {named};"
+    assert f"'V_$SESSION', '{user}', " in privileges.grants(["V_$SESSION"], user, True)[0]
+    limited = by_code(replace(QUIET, user=user, limits={"CPU_PER_CALL": 100}))["profile-limits"].remedy
+    assert f"`alter user {named} profile dbcpu`" in limited
+    assert f"where username = '{user}'`" in limited
+    cloud = by_code(replace(QUIET, user=user, cloud_service="OLTP", denied={"osstat": "ORA-00942"}))
+    assert f"revoke select_catalog_role from {named}`" in cloud["oracle-privileges"].remedy
 
 
 def test_on_autonomous_database_a_role_stands_for_the_grants() -> None:
