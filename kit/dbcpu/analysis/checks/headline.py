@@ -191,13 +191,11 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     first = _remedy_of(analysis, told)
     earliest = found.losses[0] if found.losses else told
-    if (
-        told is worst
-        and earliest is not worst
-        and _main(earliest, analysis.findings) is not _main(worst, analysis.findings)
-    ):
+    cause = _main(earliest, analysis.findings)
+    # A turbo frequency that falls with the number of busy cores is as it should be.
+    if told is worst and cause not in (Cause.FREQUENCY, _main(worst, analysis.findings)):
         fewer = _remedy_of(analysis, earliest)
-        return first if first == fewer else f"{fewer}; against what {worst.level} sessions lose: {first}"
+        return first if first == fewer else f"{first}; against what {plural(earliest.level, 'session')} lose: {fewer}"
     if max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(told):
         return first
     second = _remedy_of(analysis, worst)

@@ -39,8 +39,9 @@ def causes(level: LevelView) -> str:
     beside what all lose few lose more.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
-    taken = few and level.counted_cause in (Cause.STEAL, Cause.IRQ)
-    counted = level.counted_cause if taken or is_known_by_count(level) else "none"
+    by_count = is_known_by_count(level)
+    taken = few and not by_count and level.counted_cause in (Cause.STEAL, Cause.IRQ)
+    counted = level.counted_cause if taken or by_count else "none"
     lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
     also = f", {dict(level.causes)[counted]} of {level.sessions} slow" if taken else ""
     much = f" ({percent(lost)} lost{also})" if (level.counted_slowdown or 1.0) > EQUAL else ""

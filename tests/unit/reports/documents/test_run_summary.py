@@ -62,6 +62,10 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
     few = replace(found, causes=(("steal", 1), ("competitor", 2), ("none", 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
     assert causes(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
+    apart = replace(
+        few, level=2, slowdown_median=1.0, max_over_min=3.0, main_cause="steal", causes=(("steal", 1), ("none", 5))
+    )
+    assert causes(apart) == f"CPU steal ({lost} lost, 1 of 6 slow)"
 
 
 def test_a_host_bounded_by_a_quota_is_shown_with_all_its_cpus_and_the_quota() -> None:
