@@ -369,8 +369,9 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "pool, invalidated, or optimized again after feedback from its first execution",
         "`select * from v$sql_shared_cursor where sql_id = ...` shows why there are several cursors; one that was aged "
         "out needs more shared pool: `shared_pool_size`"),
-    "several-instances": Entry(WARNING, "sessions on more than one instance of a cluster",
-        "each instance runs on its own host: these sessions did not share CPUs, so N overstates the load",
+    "several-instances": Entry(PROBLEM, "sessions on more than one instance of a cluster",
+        "each instance runs on its own host: these sessions did not share CPUs, N overstates the load, and the vCPUs "
+        "are those of one host, so there is no answer",
         "connect to one instance: `?instance_name=NAME` in the URL"),
     "setting-refused": Entry(WARNING, "session settings that were refused or ignored, read back from the session",
         "results may come from a cache, in parallel, by another plan or with statistics per row; whether the work was "
@@ -544,6 +545,10 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cluster": Entry(INFO, "a cluster of several instances",
         "all sessions use one instance, since each instance runs on its own host",
         "choose another instance with `?instance_name=NAME` in the URL"),
+    "cluster-unknown": Entry(WARNING, "whether the database is a cluster is not known",
+        "V$INSTANCE may not be read and DBMS_UTILITY not be executed, so sessions are not held on one instance; where "
+        "they come to several, the run gives no answer, and the variant cage is refused",
+        "`grant read on sys.v_$instance`, or in a cluster name one instance: `?instance_name=NAME` in the URL"),
     "instance-busy": Entry(WARNING, "other sessions that execute statements",
         "this takes CPU from the measured sessions and appears as a slowdown",
         "list the other sessions: `select sid, program, sql_id from v$session where type = 'USER' and status = "

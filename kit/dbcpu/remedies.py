@@ -44,6 +44,8 @@ _OF_SERVICE = {
     "a host of your own: `dbcpu run` there",
 }
 _OF_AUTONOMOUS = {
+    "several-instances": "fewer sessions, or a service that runs on one instance: `_tp` or `_low`; nobody names an "
+    "instance of an Autonomous Database",
     "idle-limits": "ADMIN may set MAX_IDLE_TIME there (Using Autonomous Database Serverless, Idle Time Limits): before "
     "a soak or a run of many sessions `alter system set max_idle_time = 0`, afterwards the value above; a session that "
     "holds what others need may still be ended after 5 minutes",

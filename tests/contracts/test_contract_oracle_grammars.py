@@ -28,6 +28,7 @@ CALLS_WITHOUT_PARENTHESES = f"{_PLSQL}/plsql-subprograms.html"
 """Parentheses of a call without parameters may be left out."""
 SQLFLUFF_LACKS: Mapping[str, str] = {
     "cancel_statement": ALTER_SYSTEM,
+    "cancel_statement_cluster": ALTER_SYSTEM,
     "clear_resource_plan": ALTER_SYSTEM,
     "end_session": ALTER_SYSTEM,
     "end_session_cluster": ALTER_SYSTEM,

@@ -155,7 +155,7 @@ def test_a_statement_is_cancelled_from_the_control_session_where_that_is_granted
     thread.start()
     try:
         while thread.is_alive():
-            FromControl(target._connection, lambda: target._facts.rds).cancel(*key)
+            FromControl(target._connection, lambda: target._facts).cancel(key)
             thread.join(0.2)
         error = session.outcome().error
         assert error is not None

@@ -41,7 +41,7 @@ def test_a_cpu_count_that_is_not_set_is_put_back_to_that() -> None:
             assert restoring.parameter(COUNT) == before == "0"
         with open_target(double) as later:
             assert later.parameter(COUNT) == "0", "although V$PARAMETER now says that it was altered"
-            assert (later.describe().parameters[COUNT], written(double, COUNT)[-1]) == (CPUS, ("0", "*"))
+            assert (later.describe().parameters[COUNT], written(double, COUNT)[-1]) == (CPUS, ("0", "double"))
 
 
 @pytest.mark.parametrize("count", ["7", CPUS])
@@ -71,7 +71,7 @@ def planned(instance: Instance, profile: str = "19c") -> list[str] | str:
         return cage.why_not("1", context) or [each.what for each in cage.changes("1", context, 1)]
 
 
-COUNT_ALONE = [f"parameter:{COUNT}"]
+COUNT_ALONE = [f"parameter:{COUNT}@DOUBLE"]
 
 
 @pytest.mark.parametrize("container", ["CDB$ROOT", "APP"])
@@ -92,7 +92,7 @@ def test_with_a_plan_of_the_root_a_cage_needs_cpu_count_alone() -> None:
 
 
 def test_a_database_without_containers_gets_a_plan() -> None:
-    assert planned(Instance(container="")) == [f"parameter:{PLAN}", f"parameter:{COUNT}"]
+    assert planned(Instance(container="")) == [f"parameter:{PLAN}@DOUBLE", *COUNT_ALONE]
 
 
 def test_a_plan_of_the_root_is_none_of_dbcpus() -> None:

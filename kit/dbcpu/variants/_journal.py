@@ -28,7 +28,8 @@ from dbcpu.hosts.driver_process import boot_id, this_process
 from dbcpu.variants import _journal_lock
 from dbcpu.variants._settings import SettingAccess, may_stay, named, remedy
 
-SCHEMA = 1
+SCHEMA = 2
+"""From 2 on a parameter has its instance, which earlier versions do not know: they leave such a journal alone."""
 SUFFIX = ".journal"
 UNFINISHED_SUFFIX = ".new"
 """Of a journal whose header is not written yet; nothing is changed before it has its name."""
@@ -263,15 +264,42 @@ def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
     name = named(entry.what)
     try:
         now = settings.read(entry.what)
+        if why := _perhaps_elsewhere(settings, entry, now):
+            return UndoResult(failure=why)
         if now is None or now == entry.before:
             return UndoResult()
         if entry.after and now != entry.after:
             return UndoResult(remark=f"{name} is left at {now!r}, not {entry.before!r}: somebody else has set it since")
         settings.write(entry.what, entry.before)
         _verify(settings, entry.what, entry.before)
+        here = settings.perhaps_elsewhere(entry.what)
     except DbcpuError as error:
         return UndoResult(failure=f"{name} could not be put back: {error}; {remedy(entry.what, entry.before)}")
-    return UndoResult(written=True)
+    others = f"{name} was put back in instance {here}; other instances of its cluster were not looked at"
+    return UndoResult(remark=others if here else "", written=True)
+
+
+def why_not(settings: SettingAccess, entry: JournalEntry) -> str:
+    """Why a parameter could not be put back, before it is tried: '' for one that could, and for other settings."""
+    if not entry.what.startswith("parameter:"):
+        return ""
+    try:
+        return _perhaps_elsewhere(settings, entry, settings.read(entry.what))
+    except DbcpuError as error:
+        return f"{named(entry.what)} could not be put back: {error}; {remedy(entry.what, entry.before)}"
+
+
+def _perhaps_elsewhere(settings: SettingAccess, entry: JournalEntry, now: str | None) -> str:
+    """Of a journal without instances: one that is as it was may be another than the one that was changed."""
+    here = settings.perhaps_elsewhere(entry.what)
+    if not here or now == entry.after:
+        return ""
+    name = named(entry.what)
+    return (
+        f"{name} is {now!r} in instance {here}, and an earlier version of dbcpu set it to {entry.after!r} in an "
+        "instance that its journal does not name: dbcpu restore with each of the others, ?instance_name=NAME in the URL; "
+        f"where none has {entry.after!r}, remove the journal"
+    )
 
 
 def _verify(settings: SettingAccess, what: str, wanted: str) -> None:

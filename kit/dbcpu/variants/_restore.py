@@ -6,7 +6,7 @@ lock that another process holds for a moment is waited for; one that stays is sa
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Literal
@@ -22,7 +22,16 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
 from dbcpu.variants import _journal_lock
-from dbcpu.variants._journal import ROOT_JOURNALS, SUFFIX, UNFINISHED_SUFFIX, JournalEntry, folder, is_left, put_back
+from dbcpu.variants._journal import (
+    ROOT_JOURNALS,
+    SUFFIX,
+    UNFINISHED_SUFFIX,
+    JournalEntry,
+    folder,
+    is_left,
+    put_back,
+    why_not,
+)
 from dbcpu.variants._journal_reader import DamagedJournal, LeftoverJournal, parse
 from dbcpu.variants._settings import Parameters, SettingAccess, named
 
@@ -99,6 +108,22 @@ def restore(
     for path in [only] if only else _paths((SUFFIX, HELD) if held else (SUFFIX,)):
         _restore(path, target, parameters, dry_run, restored)
     return restored
+
+
+def restore_database(target: str, parameters: Parameters | None, say: Callable[[str], object]) -> None:
+    """What a command does once it is connected: ``restore`` without a database has said all the rest before.
+
+    ``say`` gets a sentence for each parameter that was put back, and for each that could not be.
+    """
+    restored = RestoreResult()
+    for path in _paths() if parameters else ():
+        found = _look(path)
+        if found is None or found.running or found.target != target:
+            continue
+        if any(entry.what.startswith("parameter:") for entry in found.entries):
+            _restore(path, target, parameters, False, restored)
+    for line in restored.lines:
+        say(line)
 
 
 def main(path: str) -> None:
@@ -187,10 +212,14 @@ def _undo(
     complete = True
     for entry in reversed(found.entries):
         if entry.what.startswith("parameter:") and not settings.has_parameters:
-            name, database = entry.what.partition(":")[2], found.target
+            name, database = named(entry.what), found.target
             restored.failures.append(
                 f"{name} of {database} is still {entry.after}, it was {entry.before!r}; dbcpu restore {database}"
             )
+            complete = False
+            continue
+        if dry_run and (why := why_not(settings, entry)):
+            restored.failures.append(why)
             complete = False
             continue
         if dry_run:
@@ -198,7 +227,7 @@ def _undo(
             continue
         result = put_back(settings, entry)
         if result.failure:
-            restored.failures.append(result.failure)
+            restored.failures.append(f"{result.failure}; kept for that: {found.path}")
             complete = False
             continue
         restored.remarks += [result.remark] if result.remark else []

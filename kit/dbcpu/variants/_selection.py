@@ -15,6 +15,7 @@ from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.plan import MAX_SESSIONS, NOT_VARIED
 from dbcpu.record import BASELINE, Server
+from dbcpu.variants._settings import named
 from dbcpu.variants.base import (
     ROOM,
     Change,
@@ -228,7 +229,7 @@ def describe_changes(
 
 def _description(changes: Sequence[Change]) -> str:
     shared = [(change, interrupt_of(change.name)) for change in changes if change.is_shared]
-    parts = [f"{each.name} from {each.before!r} to {each.after!r}" for each, number in shared if number is None]
+    parts = [f"{named(each.what)} from {each.before!r} to {each.after!r}" for each, number in shared if number is None]
     if moved := [number for _, number in shared if number is not None]:
         after = next(each.after for each, number in shared if number is not None)
         parts.append(f"interrupts {ranges(moved)} to CPUs {after}")

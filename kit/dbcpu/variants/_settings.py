@@ -7,7 +7,7 @@ Nothing else in dbcpu changes one of these. ``UndoJournal`` writes down what it 
     affinity:PID@START        CPUs that a process may use, as a list; START is its start time in clock ticks
     affinity:PID/TID@START    the same of one thread
     policy:PID@START          other, batch or idle
-    parameter:NAME            a parameter of the database's instance
+    parameter:NAME@INSTANCE   a parameter of that instance of the database; in journals of earlier versions no instance
 
 What is gone (a file, or a process that ended, or whose number another one has) reads as None.
 Sources: sched_setaffinity(2), sched(7), proc(5)
@@ -41,11 +41,14 @@ _WRITABLE = re.compile(
 class Parameters(Protocol):
     """A database whose instance parameters can be read and set, in memory only."""
 
-    def parameter(self, name: str) -> str:
-        """'' where it is not set. Raises ServerError."""
+    def parameter(self, name: str, instance: str = "") -> str:
+        """Of that instance, '' for the one connected to; '' where it is not set. Raises ServerError."""
 
-    def set_parameter(self, name: str, value: str) -> None:
-        """Raises ServerError."""
+    def set_parameter(self, name: str, value: str, instance: str = "") -> None:
+        """Raises ServerError, also where the instance is not reached."""
+
+    def perhaps_one_of_several(self) -> str:
+        """The name of the instance connected to, where it is or may be one of a cluster; '' for a single one."""
 
 
 def parameters_of(target: object) -> Parameters | None:
@@ -54,8 +57,11 @@ def parameters_of(target: object) -> Parameters | None:
 
 
 def named(what: str) -> str:
-    """A setting in words: the path of a file, ``affinity of process 7``, the name of a parameter."""
+    """A setting in words: the path of a file, ``affinity of process 7``, ``cpu_count of instance ORCL1``."""
     kind, _, name = what.partition(":")
+    if kind == "parameter":
+        parameter, _, instance = name.partition("@")
+        return f"{parameter} of instance {instance}" if instance else parameter
     process = _PROCESS.fullmatch(name) if kind in ("affinity", "policy") else None
     if process is None:
         return name
@@ -66,7 +72,8 @@ def remedy(what: str, before: str) -> str:
     """How a person puts a setting back to ``before``: by dbcpu, or with a command by hand."""
     kind, _, name = what.partition(":")
     if kind == "parameter":
-        return f"put it back by dbcpu restore TARGET, or set {name} to {before or repr(before)} in the database"
+        value = before or repr(before)
+        return f"put it back by dbcpu restore TARGET, or set {named(what)} to {value} in the database"
     process = _PROCESS.fullmatch(name) if kind in ("affinity", "policy") else None
     command = f"echo {before} > {name}" if process is None else shlex.join(_command(kind, before, _thread(name)))
     return f"put it back to {before} as root: dbcpu restore, or by hand: {command}"
@@ -91,7 +98,8 @@ class SettingAccess:
         if kind in ("affinity", "policy"):
             return self._read_process(kind, name)
         if kind == "parameter":
-            return self._database(name).parameter(name)
+            parameter, _, instance = name.partition("@")
+            return self._database(parameter).parameter(parameter, instance)
         raise HostError(f"this version cannot change {what}; undo it with the version that changed it")
 
     def write(self, what: str, text: str) -> None:
@@ -100,9 +108,17 @@ class SettingAccess:
         if kind == "file":
             self._host.write(_known_file(name), text)
         elif kind == "parameter":
-            self._database(name).set_parameter(name, text)
+            parameter, _, instance = name.partition("@")
+            self._database(parameter).set_parameter(parameter, text, instance)
         elif self.read(what) is not None:
             self._set_process(kind, name, text)
+
+    def perhaps_elsewhere(self, what: str) -> str:
+        """The name of the instance connected to, where another one of a cluster may be the one that was changed."""
+        kind, _, name = what.partition(":")
+        if kind != "parameter" or "@" in name:
+            return ""
+        return self._database(name).perhaps_one_of_several()
 
     def refuse_if_final(self, what: str, before: str) -> None:
         """Raises HostError where ``before`` could not be set again: a real-time policy has a priority as well."""

@@ -30,7 +30,7 @@ class Change(Struct, frozen=True):
     """One setting, what it is before (as the planner knows it), and what it is to be.
 
     ``what`` is one of ``file:PATH`` on the host, ``affinity:SESSION`` and ``policy:SESSION`` of a session's server
-    process, ``parameter:NAME`` of the database, ``launch:server`` (a command before the server's own) and
+    process, ``parameter:NAME@INSTANCE`` of the database, ``launch:server`` (a command before the server's own) and
     ``active:sessions``. The journal reads what really is before; where it is set already, nothing is changed.
     """
 

@@ -45,6 +45,11 @@ def why_not(argument: str, context: VariantContext) -> str | None:
         )
     if parameters.get("autonomous"):
         return "an Autonomous Database refuses alter system for cpu_count; set its ECPU count instead"
+    if parameters.get("cluster") == "unknown" or not parameters.get("instance_name"):
+        return (
+            "whether this database is a cluster is not known, nor so which instances a cage would reach; grant select "
+            "on V_$INSTANCE"
+        )
     return _container_forbids(context) or _least_forbids(argument, parameters)
 
 
@@ -83,16 +88,20 @@ def others(argument: str, context: VariantContext) -> str:
     whom = {"": "every session of the instance", _ROOT: "every pluggable database of the instance"}.get(
         container, f"every session of the pluggable database {container}"
     )
-    clustered = int(parameters.get("instances", "1")) > 1
-    rest = "; other instances of the cluster keep theirs, and Oracle asks for the same on all" if clustered else ""
-    return f"this limits {whom}, not the measured sessions alone{rest}"
+    clustered = parameters.get("cluster") == "ON" or int(parameters.get("instances", "1")) > 1
+    rest = (
+        f"; the database is a cluster: only instance {parameters['instance_name']} is changed, the others keep theirs, "
+        "and Oracle asks for the same on all"
+    )
+    return f"this limits {whom}, not the measured sessions alone{rest if clustered else ''}"
 
 
 def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:
     parameters = context.database.parameters
     no_plan = not parameters.get(_PLAN) and not parameters.get("container")
-    planned = (Change(f"parameter:{_PLAN}", "", _DEFAULT_PLAN),) if no_plan else ()
-    return (*planned, Change(f"parameter:{_COUNT}", parameters[_COUNT], argument))
+    instance = parameters["instance_name"]
+    planned = (Change(f"parameter:{_PLAN}@{instance}", "", _DEFAULT_PLAN),) if no_plan else ()
+    return (*planned, Change(f"parameter:{_COUNT}@{instance}", parameters[_COUNT], argument))
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -39,7 +39,7 @@ from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import AA, BASELINE, Header, HostInfo, Limits, Plan, Round
 from dbcpu.targets.base import TakesTurns, Target, Work, load_target
-from dbcpu.variants._restore import restore
+from dbcpu.variants._restore import restore, restore_database
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import Keeper, Preparing, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
@@ -257,7 +257,7 @@ def _open(
             f"{request.name} is taken by {plain(other)}, and two runs at once would slow each other; "
             "run again when that one has ended, or end it"
         )
-    restore(request.name, parameters_of(target))
+    restore_database(request.name, parameters_of(target), watcher.stage)
     workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))
     work = workload.work(choices.size)
     experiment.opened(target, workload)

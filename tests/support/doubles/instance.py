@@ -1,14 +1,27 @@
 """An Oracle instance of which only the parameters exist."""
 
+from dbcpu.errors import ServerError
+
 
 class FakeInstance:
     """Parameters of an instance that can be read and set."""
 
-    def __init__(self, cpu_count: str = "16", resource_manager_plan: str = "") -> None:
+    def __init__(self, cpu_count: str = "16", resource_manager_plan: str = "", *, several: str = "") -> None:
+        """``several``: its name, where it is or may be one of a cluster."""
         self.values = {"cpu_count": cpu_count, "resource_manager_plan": resource_manager_plan}
+        self.several = several
 
-    def parameter(self, name: str) -> str:
+    def parameter(self, name: str, instance: str = "") -> str:
+        self._must_be_here(instance)
         return self.values[name]
 
-    def set_parameter(self, name: str, value: str) -> None:
+    def set_parameter(self, name: str, value: str, instance: str = "") -> None:
+        self._must_be_here(instance)
         self.values[name] = value
+
+    def perhaps_one_of_several(self) -> str:
+        return self.several
+
+    def _must_be_here(self, instance: str) -> None:
+        if instance and self.several and instance != self.several:
+            raise ServerError(f"instance {instance} is not reached: nobody listens there")

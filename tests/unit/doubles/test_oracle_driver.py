@@ -236,8 +236,8 @@ def test_an_instance_of_a_cluster_can_be_asked_for(oracle_connect: Connect) -> N
         assert [oracle_connect(double).instance_name for _ in range(2)] == ["DOUBLE", "DOUBLE"]
         for name, number in (("DOUBLE2", 2), ("double1", 1)):
             connection = oracle_connect(double, instance_name=name)
-            (entry,) = [each for each in double.sessions() if each["sid"] == connection.session_id]
-            assert entry["instance"] == number
+            key = (connection.session_id, connection.serial_num, number)
+            assert key in [(each["sid"], each["serial"], each["instance"]) for each in double.sessions()]
         with pytest.raises(oracledb.OperationalError, match="ORA-12521"):
             oracle_connect(double, instance_name="DOUBLE3")
 

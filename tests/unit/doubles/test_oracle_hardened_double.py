@@ -11,7 +11,6 @@ from plugins.oracle_double import Connect
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
-from support.driving import until
 
 WORK = workloads.load("oracle", "cartesian").work("short")
 ROW_S = 10e-9
@@ -130,21 +129,3 @@ def test_statistics_of_the_host_rise_stand_still_or_lack_a_row(oracle_connect: C
         second = values(connection, "osstat")
         assert second["BUSY_TIME"] == first["BUSY_TIME"]
         assert "IDLE_TIME" not in second
-
-
-def test_an_instance_shows_and_ends_its_own_sessions_alone(oracle_connect: Connect) -> None:
-    with OracleDouble(instance=Instance(instances=2)) as double:
-        one, other = oracle_connect(double), oracle_connect(double)
-        for connection in (one, other):
-            connection.module = "dbcpu"
-            connection.ping()
-        assert len(rows(one, "tagged_sessions")) == len(rows(other, "tagged_sessions")) == 1
-        assert {row[6] for row in rows(one, "tagged_sessions_cluster")} == {1, 2}
-        here = {"sid": other.session_id, "serial": other.serial_num}
-        with one.cursor() as cursor:
-            with pytest.raises(oracledb.DatabaseError, match="ORA-00030"):
-                cursor.execute(statements.filled("end_session", **here))
-            cursor.execute(statements.filled("end_session_cluster", **here, instance=2))
-        until(lambda: len(double.pids()) == 1, "the session on the other instance is gone")
-        with pytest.raises(oracledb.DatabaseError, match="DPY-4011"):
-            other.ping()

@@ -23,7 +23,7 @@ from dbcpu.record import Database
 from dbcpu.variants import _journal_lock
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._journal import STEPS, UndoJournal
-from dbcpu.variants._restore import findings, leftovers, restore
+from dbcpu.variants._restore import findings, leftovers, restore, restore_database
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import SettingAccess, process_setting
 from dbcpu.variants.base import VariantContext
@@ -452,7 +452,7 @@ def test_a_process_that_ends_before_a_command_elsewhere_reaches_it_needs_no_undo
 
 
 def caged(instance: FakeInstance) -> VariantConditions:
-    parameters = {name: value for name, value in instance.values.items() if value}
+    parameters = {name: value for name, value in {**instance.values, "instance_name": "ORCL1"}.items() if value}
     context = VariantContext(None, Database("oracle", "19.20", parameters))
     return VariantConditions(select_variants("cage:2"), context, None, "db1", None, instance)
 
@@ -476,11 +476,60 @@ def test_a_cage_that_was_left_is_undone_once_its_database_is_named(journals: Pat
     varied.begin(begin("cage:2"))
     varied._journal._close()  # as when the driver is killed: its lock goes
     failures = restore().failures
-    assert "cpu_count of db1 is still 2, it was '16'; dbcpu restore db1" in failures
+    assert "cpu_count of instance ORCL1 of db1 is still 2, it was '16'; dbcpu restore db1" in failures
     assert instance.values["cpu_count"] == "2"
     assert restore("another", FakeInstance()).failures == failures
     assert restore("db1", instance).failures == []
     assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    assert list(journals.iterdir()) == []
+
+
+def left_in_a_cluster(journals: Path) -> FakeInstance:
+    """An instance called ORCL1, caged by a driver that was killed."""
+    header = {"journal": 2, "host": "local", "boot_id": boot_id(LocalHost()), "target": "db1", "pid": 1}
+    changes = [
+        {"change": 0, "what": "parameter:resource_manager_plan@ORCL1", "before": "", "after": "DEFAULT_PLAN"},
+        {"change": 1, "what": "parameter:cpu_count@ORCL1", "before": "16", "after": "2"},
+    ]
+    journals.mkdir()
+    (journals / "a.journal").write_text("".join(f"{json.dumps(line)}\n" for line in (header, *changes)))
+    return FakeInstance(cpu_count="2", resource_manager_plan="DEFAULT_PLAN", several="ORCL1")
+
+
+def test_another_instance_of_the_cluster_is_not_taken_for_the_one_that_was_changed(journals: Path) -> None:
+    """It has the value of before, as every instance that nobody changed."""
+    changed, other = left_in_a_cluster(journals), FakeInstance(several="ORCL2")
+    for dry_run in (True, False):
+        failures = restore("db1", other, dry_run=dry_run).failures
+        assert len(failures) == 2, "both parameters"
+        assert all(
+            "of instance ORCL1 could not be put back: instance ORCL1 is not reached" in each for each in failures
+        )
+    (journal,) = journals.glob("*.journal")
+    assert all(f"kept for that: {journal}" in each for each in failures)
+    assert (changed.values["cpu_count"], other.values["cpu_count"]) == ("2", "16")
+    restored = restore("db1", changed)
+    assert (restored.failures, changed.values) == ([], {"cpu_count": "16", "resource_manager_plan": ""})
+    assert "put back: cpu_count of instance ORCL1 is 16 again" in restored.lines
+    assert list(journals.iterdir()) == []
+
+
+def test_the_next_command_says_what_it_puts_back_in_a_database_and_what_it_cannot(journals: Path) -> None:
+    changed, said = left_in_a_cluster(journals), list[str]()
+    restore_database("another", FakeInstance(several="ORCL2"), said.append)
+    restore_database("db1", None, said.append)
+    assert said == [], "the journal is of another database, or nobody is connected to it"
+    restore_database("db1", FakeInstance(several="ORCL2"), said.append)
+    assert [each.partition(" could not")[0] for each in said] == [
+        "cpu_count of instance ORCL1",
+        "resource_manager_plan of instance ORCL1",
+    ]
+    said.clear()
+    restore_database("db1", changed, said.append)
+    assert [each.partition(" is ")[0] for each in said] == [
+        "put back: cpu_count of instance ORCL1",
+        "put back: resource_manager_plan of instance ORCL1",
+    ]
     assert list(journals.iterdir()) == []
 
 

@@ -25,7 +25,8 @@ from dbcpu.variants.base import VariantContext, by_core, spread_order
 from support.paths import HOSTS
 
 POSTGRES = Database("postgresql", "18.4")
-ORACLE = Database("oracle", "19.20", {"cpu_count": "16", "resource_manager_plan": "DAY_PLAN"})
+INSTANCE = {"cpu_count": "16", "instance_name": "ORCL1"}
+ORACLE = Database("oracle", "19.20", {**INSTANCE, "resource_manager_plan": "DAY_PLAN"})
 
 
 def host(name: str) -> HostInfo:
@@ -258,15 +259,20 @@ def test_caging_is_oracles_and_takes_a_plan_along_where_none_is_on() -> None:
     assert "instance caging is Oracle's" in why_not("cage:2", context("c4-4xlarge"))
     assert "cannot be read" in why_not("cage:2", VariantContext(None, Database("oracle", "19.20")))
     changes = one("cage:2").changes(VariantContext(None, ORACLE), 8)
-    assert [(change.what, change.before, change.after) for change in changes] == [("parameter:cpu_count", "16", "2")]
+    assert [(change.what, change.before, change.after) for change in changes] == [
+        ("parameter:cpu_count@ORCL1", "16", "2")
+    ]
     edition = {"cpu_count": "16", "edition": "Oracle Database 19c Standard Edition 2"}
     assert "need Enterprise Edition" in why_not("cage:2", VariantContext(None, Database("oracle", "19.20", edition)))
-    unplanned = one("cage:2").changes(VariantContext(None, Database("oracle", "19.20", {"cpu_count": "16"})), 8)
-    assert [change.what for change in unplanned] == ["parameter:resource_manager_plan", "parameter:cpu_count"]
+    unplanned = one("cage:2").changes(VariantContext(None, Database("oracle", "19.20", INSTANCE)), 8)
+    assert [change.what for change in unplanned] == [
+        "parameter:resource_manager_plan@ORCL1",
+        "parameter:cpu_count@ORCL1",
+    ]
 
 
 def oracle(version: str = "19.20", **parameters: str) -> VariantContext:
-    return VariantContext(None, Database("oracle", version, {"cpu_count": "16", **parameters}))
+    return VariantContext(None, Database("oracle", version, {**INSTANCE, **parameters}))
 
 
 @pytest.mark.parametrize(
@@ -280,6 +286,8 @@ def oracle(version: str = "19.20", **parameters: str) -> VariantContext:
         ),
         (oracle("12.1.0.2", container="APP", root_plan="ON"), "before 12.2 cpu_count belongs to the instance"),
         (oracle(cpu_min_count="4"), "cage:4 is possible"),
+        (oracle(cluster="unknown"), "whether this database is a cluster is not known"),
+        (oracle(instance_name=""), "grant select on V_$INSTANCE"),
         (oracle(autonomous="ON"), "an Autonomous Database refuses alter system for cpu_count"),
     ],
 )
@@ -294,6 +302,7 @@ def test_a_cage_that_would_reach_other_databases_or_fail_is_refused(where: Varia
         (oracle(container="CDB$ROOT", cpu_managed="ON"), "every pluggable database of the instance"),
         (oracle(container="APP", root_plan="ON"), "every session of the pluggable database APP"),
         (oracle(instances="2", cpu_min_count="16"), "Oracle asks for the same on all"),
+        (oracle(cluster="ON"), "the database is a cluster: only instance ORCL1 is changed, the others keep theirs"),
         (oracle(cloud_service="paas"), "every session of the instance"),
     ],
 )
@@ -302,7 +311,7 @@ def test_a_cage_says_who_else_is_in_it(where: VariantContext, whom: str) -> None
     (line,) = describe_changes([one("cage:2")], where, {"cage:2": (8,)})
     assert whom in line
     planned = {change.what for change in one("cage:2").changes(where, 8)}
-    assert ("parameter:resource_manager_plan" in planned) is ("container" not in where.database.parameters)
+    assert ("parameter:resource_manager_plan@ORCL1" in planned) is ("container" not in where.database.parameters)
 
 
 def test_autogroup_is_said_for_a_policy() -> None:

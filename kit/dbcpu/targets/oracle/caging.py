@@ -1,4 +1,4 @@
-"""Reads and sets the two parameters of instance caging, in memory only: see ``variants._settings``.
+"""Reads and sets the two parameters of instance caging in one instance, in memory only: see ``variants._settings``.
 
 CPU_COUNT = 0 means not set: the instance then follows the CPUs of its host. V$PARAMETER shows their number, and
 a number that is written back would fix it and let a resource plan cage the instance. So a CPU_COUNT that is not set
@@ -17,8 +17,20 @@ COUNT, PLAN = "cpu_count", "resource_manager_plan"
 _PLANS = {"": "clear_resource_plan", "DEFAULT_PLAN": "set_resource_plan"}
 """The statement for each plan."""
 NOT_SET = "0"
-_EVERY_INSTANCE = "sid = '*'"
-_INSTANCE = re.compile(r"[\w$#]{1,16}")
+_PLACEHOLDER = "sid = 'INSTANCE'"
+_INSTANCE = re.compile(r"[\w$#]{1,30}", re.ASCII)
+
+
+def checked_name(instance: str) -> str:
+    """The name of an instance, as it can stand in a statement or an address. Raises ServerError."""
+    if _INSTANCE.fullmatch(instance) is None:
+        raise ServerError(f"{instance[:40]!r} is no name of an instance, so none of its parameters is read or set")
+    return instance
+
+
+def same_name(one: str, other: str) -> bool:
+    """Whether both name the same instance of a cluster; listeners do not distinguish capitals."""
+    return one.casefold() == other.casefold()
 
 
 class Cage:
@@ -27,12 +39,15 @@ class Cage:
     Args:
         connection: gives the control connection.
         views: likewise asked.
-        instance: its name where it is one of a cluster, whose other instances stay as they are; '' else.
+        instance: its name, which each statement has: without one, or with a star, all of a cluster would be changed.
+            Source: Oracle Database SQL Language Reference, ALTER SYSTEM, SID
+
+    Raises ServerError for a name that cannot stand in a statement.
     """
 
-    def __init__(self, connection: Callable[[], Connection], views: Views, instance: str = "") -> None:
+    def __init__(self, connection: Callable[[], Connection], views: Views, instance: str) -> None:
         self._connection, self._views = connection, views
-        self._sid = f"sid = '{instance}'" if _INSTANCE.fullmatch(instance) else _EVERY_INSTANCE
+        self._sid = f"sid = '{checked_name(instance)}'"
         self._wrote: tuple[str, str] | None = None
         """What was last written to CPU_COUNT, and what V$PARAMETER showed then."""
 
@@ -58,7 +73,7 @@ class Cage:
             raise ServerError(f"dbcpu does not set {name} = {value!r}; by hand: alter system set {name} = {value!r}")
 
     def _send(self, statement: str) -> None:
-        query(self._connection(), statement.replace(_EVERY_INSTANCE, self._sid))
+        query(self._connection(), statement.replace(_PLACEHOLDER, self._sid))
 
     def _row(self, name: str) -> Row | None:
         rows = self._views.rows(self._connection(), "parameters")

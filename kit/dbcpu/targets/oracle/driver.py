@@ -12,10 +12,11 @@ what all connections execute, and idle ones too. Source: github.com/oracle/pytho
 import contextlib
 import os
 import queue
+import re
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import oracledb
@@ -35,6 +36,12 @@ LOG_OFF_S = 2.0
 THREAD = "oracle call"
 NOT_OURS = frozenset({"ORA-00942", "ORA-01031", "ORA-41900", "ORA-00904", "ORA-02003", "ORA-06550", "ORA-02097"})
 """Not granted, or not known to this version: one thing is then not known, and nothing fails."""
+CLUSTER_TIMEOUT_MS = 15_000
+_OF_THE_CLUSTER = re.compile(r"\bgv_?\$", re.IGNORECASE)
+"""A query of a GV$ view needs a parallel server on every instance, and fails while one joins, leaves or hangs.
+
+Source: Oracle Database Error Help, ORA-12850, ORA-12801, ORA-12805
+"""
 
 _DENIED = "ORA-01017"
 _STORE_KEY = "in a password store the key is the connect string to the letter"
@@ -179,13 +186,22 @@ class Views:
         """Statement -> the error code it met."""
 
     def rows(self, connection: Connection, name: str, binds: Mapping[str, Any] | None = None) -> list[Row] | None:
-        """The rows of a query, or None where it is not granted or not known to this version. Raises ServerError."""
+        """The rows of a query, or None where it is not granted or not known to this version. Raises ServerError.
+
+        None also for a query of the whole cluster that fails in any way: then that is not known.
+        """
         if name in self.denied:
             return None
+        sql = statements.text(name)
+        of_cluster = _OF_THE_CLUSTER.search(sql) is not None
         try:
-            return query(connection, statements.text(name), binds)
+            with _at_most(connection, CLUSTER_TIMEOUT_MS) if of_cluster else contextlib.nullcontext():
+                return query(connection, sql, binds)
         except ServerError as error:
-            refused = [code for code in codes(str(error)) if code in NOT_OURS]
+            found = codes(str(error))
+            refused = [code for code in found if code in NOT_OURS]
+            if not refused and of_cluster and is_healthy(connection):
+                refused = list(found[-1:]) or ["no code"]
             if not refused:
                 raise
             self.denied[name] = refused[0]
@@ -195,6 +211,17 @@ class Views:
         """The first row, or None where there is none or it may not be read."""
         rows = self.rows(connection, name, binds)
         return rows[0] if rows else None
+
+
+@contextlib.contextmanager
+def _at_most(connection: Connection, timeout_ms: int) -> Iterator[None]:
+    before_ms = connection.call_timeout
+    connection.call_timeout = timeout_ms
+    try:
+        yield
+    finally:
+        with contextlib.suppress(oracledb.Error):  # it may be dead
+            connection.call_timeout = before_ms
 
 
 def query(connection: Connection, sql: str, binds: Mapping[str, Any] | None = None) -> list[Row]:

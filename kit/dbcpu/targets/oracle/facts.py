@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from dbcpu.errors import ServerError
-from dbcpu.targets.oracle.driver import Connection, Views
-from dbcpu.targets.oracle.error_messages import one_line
+from dbcpu.targets.oracle.driver import Block, Connection, Views, is_healthy
+from dbcpu.targets.oracle.error_messages import codes, one_line
 from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process, zone_s
 
@@ -35,7 +35,7 @@ class Facts(Struct, frozen=True):
     ``server``: how the control session is served, None if it may not be seen. ``ahead_s``: see ``identity.zone_s``.
     ``plan``: (name, CPU managed,
     caging) of the active resource plan. ``window``: (name, resource plan) of the open maintenance window.
-    ``container``: None in a database that is no container database. ``cluster``: whether it is RAC.
+    ``container``: None in a database that is no container database. ``cluster``: whether it is RAC, None unknown.
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
     ``open_mode``: of a physical standby or a True Cache, '' where it may not be read. ``pdb_mode``: of a pluggable
     database in a primary, from 21c on.
@@ -43,7 +43,7 @@ class Facts(Struct, frozen=True):
     ``metric_age_s``: how old its figures are, where they are too old to count.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
     Resource Manager manages the control session, whichever plan does it.
-    ``instances``: of a cluster, 1 outside of one, None unknown. ``instance``: the number of the one connected to.
+    ``instances``: open ones of a cluster, 1 outside of one, None unknown. ``instance``: the number of this one.
     ``may_end``: whether sessions can be ended.
     ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
     ``denied``: statement -> error code. ``settings``: those that a session cannot set for itself.
@@ -69,7 +69,7 @@ class Facts(Struct, frozen=True):
     window: tuple[str, str] | None = None
     instance: int | None = None
     instances: int | None = None
-    cluster: bool = False
+    cluster: bool | None = False
     platform: str = ""
     role: str = ""
     open_mode: str = ""
@@ -92,6 +92,11 @@ class Facts(Struct, frozen=True):
     @property
     def autonomous(self) -> bool:
         return (self.cloud_service or "").upper() in AUTONOMOUS
+
+    @property
+    def several_instances(self) -> bool:
+        """Whether sessions may come to other instances, and so to other hosts; False also where that is unknown."""
+        return bool(self.cluster) or (self.instances or 0) > 1
 
     @property
     def pluggable(self) -> bool:
@@ -135,7 +140,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     plan, window, instance = one("resource_plan"), one("maintenance_window"), one("instance")
     if views.denied.get("resource_plan") in _NO_CONTAINERS:
         plan = one("resource_plan_11")
-    cluster = one("cluster_instances") if instance and instance[4] == "YES" else None
+    cluster = _is_cluster(connection, views, instance)
+    open_instances = one("cluster_instances") if cluster else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
     may_end, role, state = one("may_end_sessions"), one("database_role"), one("resource_state")
     ends_rds = one("may_end_rds") if rds and rds[0] else None
@@ -168,7 +174,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         osstat=osstat,
         plan=(str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None,
         window=(str(window[0]), str(window[1] or "")) if window else None,
-        cluster=bool(instance and instance[4] == "YES"),
+        cluster=cluster,
         platform=_platform(connection, views, products),
         role=str(role[0] or "") if role else "",
         open_mode=str(mode[0] or "") if mode else "",
@@ -177,14 +183,36 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         managed_wait_ms=float(managed[3] or 0),
         metric_age_s=metric_age_s,
         managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
-        instance=int(instance[0]) if instance and instance[0] is not None else None,
-        instances=int(cluster[0]) if cluster else (1 if instance and instance[4] == "NO" else None),
+        instance=int(texts[1]) if texts[1].isdecimal() else None,
+        instances=int(open_instances[0]) if open_instances else (1 if cluster is False else None),
         busy=int(busy[0]) if busy else None,
         may_end=bool(may_end and may_end[0]) or bool(ends_rds and ends_rds[0]),
         limits={name: int(limit) for name, limit in limits.items() if str(limit).isdecimal()},
         logon_warning=one_line(str(connection.warning)) if connection.warning else "",
-        denied=dict(views.denied),
+        denied=unknown_for(views.denied, cluster),
     )
+
+
+def unknown_for(denied: Mapping[str, str], cluster: bool | None) -> dict[str, str]:
+    """Of the statements that were refused those that left something unknown: V$INSTANCE only says what is known."""
+    return {name: code for name, code in denied.items() if name != "instance" or cluster is None}
+
+
+def _is_cluster(connection: Connection, views: Views, instance: tuple[Any, ...] | None) -> bool | None:
+    """None where neither V$INSTANCE (``instance``, its row) may be read nor DBMS_UTILITY executed."""
+    if instance is not None and instance[4] is not None:
+        return bool(instance[4] == "YES")
+    block = Block(connection, "is_cluster", {"answer": (int, 0)})
+    try:
+        block.run()
+        return bool(block.value("answer"))
+    except ServerError as error:
+        if not is_healthy(connection):
+            raise
+        views.denied["is_cluster"] = next(iter(codes(str(error))), "no code")
+        return None
+    finally:
+        block.close()
 
 
 def _platform(connection: Connection, views: Views, products: Iterable[str]) -> str:

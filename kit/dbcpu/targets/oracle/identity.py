@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.proc import START_TOLERANCE_S, boot_time_s, inner_pids, look, started_later_s
@@ -23,6 +25,14 @@ COMMAND = "oracle"
 """Server processes are called oracleSID or oracle_PID_SID."""
 _ZONE_STEP_S = 900.0
 _IDLE_S, _IDLE_CPU_S, _WORK_CPU_S = 0.05, 0.0005, 0.001
+
+
+class SessionKey(Struct, frozen=True):
+    """A session for whoever ends it: SID and SERIAL# belong to an instance, and each of a cluster has the same ones."""
+
+    sid: int
+    serial: int
+    instance: int | None = None
 
 
 def zone_s(row: tuple[Any, ...] | None, known_s: float) -> float:

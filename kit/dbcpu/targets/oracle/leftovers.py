@@ -22,7 +22,13 @@ from dbcpu.hosts.driver_process import is_gone, this_process
 from dbcpu.record import Driver
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Views, query
+from dbcpu.targets.oracle.error_messages import codes
+from dbcpu.targets.oracle.facts import Facts
+from dbcpu.targets.oracle.identity import SessionKey
 
+_FORBIDDEN = frozenset({"ORA-01031", "ORA-06550"})
+"""The privilege is missing; the second is that of Amazon RDS's package."""
+_MARKED = "ORA-00031"
 _LONGEST_TAG = 64
 _LONGEST_SILENCE_S = 3600
 
@@ -89,41 +95,45 @@ def measured_by(leftovers: Iterable[Leftover], instance: int | None) -> str | No
     return f"dbcpu {rest.partition('/')[0]}@{host} ({plural(len(near), 'session')}: {_names(near)})"
 
 
-def end_leftovers(
-    connection: Connection, views: Views, user: str, rds: bool, *, cluster: bool = False
-) -> tuple[Leftover, ...]:
+def end_leftovers(connection: Connection, views: Views, facts: Facts) -> tuple[Leftover, ...]:
     """Find them, in a cluster on every instance where that is granted, and end those whose driver is dead.
 
     Raises ServerError only when the connection is lost.
     """
-    rows = views.rows(connection, "tagged_sessions_cluster") if cluster else None
+    rows = views.rows(connection, "tagged_sessions_cluster") if facts.several_instances else None
     if rows is None:
         rows = views.rows(connection, "tagged_sessions") or []
+        # These are all of this instance.
+        rows = [(*row, facts.instance) for row in rows] if _named(facts) else rows
     return tuple(
-        replace(each, ended=each.dead and _ended(connection, each, rds)) for each in found(rows, own_tag(), user)
+        replace(each, ended=each.dead and not _unended(connection, "end_session", _key(each), facts.rds))
+        for each in found(rows, own_tag(), facts.user)
     )
 
 
-def statement(each: Leftover, *, rds: bool = False) -> str:
+def statement(key: SessionKey, *, rds: bool = False) -> str:
     """What a DBA sends to end it; on Amazon RDS nobody has ALTER SYSTEM.
 
     Source: Amazon RDS User Guide, Terminating a session.
     """
     if rds:
-        return f"exec rdsadmin.rdsadmin_util.kill(sid => {each.sid}, serial => {each.serial}, method => 'IMMEDIATE');"
-    if each.instance is None:
-        return statements.filled("end_session", sid=each.sid, serial=each.serial) + ";"
-    return statements.filled("end_session_cluster", sid=each.sid, serial=each.serial, instance=each.instance) + ";"
+        return f"exec rdsadmin.rdsadmin_util.kill(sid => {key.sid}, serial => {key.serial}, method => 'IMMEDIATE');"
+    return _filled("end_session", key) + ";"
 
 
-def _ended(connection: Connection, each: Leftover, rds: bool) -> bool:
-    if each.instance is None:
-        return _sent(connection, "end_session", each.sid, each.serial, rds)
-    try:
-        query(connection, statement(each).removesuffix(";"))
-    except DbcpuError:
-        return False
-    return True
+def _key(each: Leftover) -> SessionKey:
+    return SessionKey(each.sid, each.serial, each.instance)
+
+
+def _named(facts: Facts) -> bool:
+    """Whether a session's instance is named to the server: wherever it may be one of several."""
+    return facts.instance is not None and (facts.several_instances or facts.cluster is None)
+
+
+def _filled(name: str, key: SessionKey) -> str:
+    if key.instance is None:
+        return statements.filled(name, sid=key.sid, serial=key.serial)
+    return statements.filled(f"{name}_cluster", sid=key.sid, serial=key.serial, instance=key.instance)
 
 
 def findings(leftovers: Iterable[Leftover], *, rds: bool = False) -> tuple[Finding, ...]:
@@ -140,7 +150,7 @@ def findings(leftovers: Iterable[Leftover], *, rds: bool = False) -> tuple[Findi
             )
         )
     if left:
-        statements = " ".join(statement(each, rds=rds) for each in left)
+        statements = " ".join(statement(_key(each), rds=rds) for each in left)
         seen = f"{plural(len(left), 'session')} of a killed run still executing ({_names(left)})"
         made.append(noted("leftovers", seen, statements=statements))
     if running:
@@ -155,53 +165,84 @@ def findings(leftovers: Iterable[Leftover], *, rds: bool = False) -> tuple[Findi
 
 
 def _names(leftovers: list[Leftover]) -> str:
-    return ", ".join(f"{each.sid},{each.serial}" for each in leftovers[:5]) + (", ..." if len(leftovers) > 5 else "")
+    return ", ".join(_name(_key(each)) for each in leftovers[:5]) + (", ..." if len(leftovers) > 5 else "")
+
+
+def _name(key: SessionKey) -> str:
+    return f"{key.sid},{key.serial}" + ("" if key.instance is None else f",@{key.instance}")
+
+
+class Unended(Struct, frozen=True):
+    """A session of this run that goes on without its driver. ``why``: the server's error when it was to be ended."""
+
+    key: SessionKey
+    why: str
 
 
 class FromControl:
     """Ends statements and sessions of this run over its control connection: those that heed no break.
 
-    ``left`` gets the SID and SERIAL# of each that goes on without its driver.
+    ``left`` gets each that goes on without its driver.
     """
 
     def __init__(
         self,
         connection: Callable[[], Connection],
-        rds: Callable[[], bool],
-        left: Callable[[tuple[int, int]], object] = lambda _: None,
+        facts: Callable[[], Facts],
+        left: Callable[[Unended], object] = lambda _: None,
     ) -> None:
-        self._connection, self._rds, self._left = connection, rds, left
+        self._connection, self._facts, self._left = connection, facts, left
+        self._why: dict[SessionKey, str] = {}
 
-    def cancel(self, sid: int, serial: int) -> None:
-        _sent(self._connection(), "cancel_statement", sid, serial, self._rds())
+    def cancel(self, key: SessionKey) -> None:
+        self._send("cancel_statement", key)
 
-    def end(self, sid: int, serial: int) -> bool:
-        return _sent(self._connection(), "end_session", sid, serial, self._rds())
+    def end(self, key: SessionKey) -> bool:
+        self._why[key] = self._send("end_session", key)
+        return not self._why[key]
 
-    def leave(self, sid: int, serial: int) -> None:
-        self._left((sid, serial))
+    def leave(self, key: SessionKey) -> None:
+        self._left(Unended(self._known(key), self._why.get(key, "")))
+
+    def _send(self, name: str, key: SessionKey) -> str:
+        return _unended(self._connection(), name, self._known(key), self._facts().rds)
+
+    def _known(self, key: SessionKey) -> SessionKey:
+        """Without the instance where there is one alone: its statements are those of every version."""
+        return key if _named(self._facts()) else replace(key, instance=None)
 
 
-def goes_on(keys: Iterable[tuple[int, int]], *, rds: bool) -> str:
-    """Sessions of this run that heeded no cancel and could not be ended, with the statements; '' for none."""
-    left = [Leftover(sid, serial, "", 0, dead=True) for sid, serial in keys]
-    if not left:
-        return ""
-    words = " ".join(statement(each, rds=rds) for each in left)
-    return (
-        f"{plural(len(left), 'session')} on the server heeded no cancel and may go on until the statement ends, since "
-        f"this user may not end sessions; a DBA ends them by: {words}"
+def goes_on(left: Iterable[Unended], *, rds: bool) -> str:
+    """Sessions of this run that heeded no cancel and could not be ended, why, and the statements; '' for none."""
+    by_reason: dict[str, list[SessionKey]] = {}
+    for each in left:
+        forbidden = not _FORBIDDEN.isdisjoint(codes(each.why))
+        failed = f": ending failed with {each.why.removesuffix('.')}"
+        reason = ", since this user may not end sessions" if forbidden else failed
+        by_reason.setdefault(reason if each.why else "", []).append(each.key)
+    return "; ".join(
+        f"{plural(len(keys), 'session')} on the server heeded no cancel and may go on until the statement ends"
+        f"{reason}; a DBA ends them by: {' '.join(statement(each, rds=rds) for each in keys)}"
+        for reason, keys in by_reason.items()
     )
 
 
-def _sent(connection: Connection, name: str, sid: int, serial: int, rds: bool) -> bool:
-    """Whether the statement was carried out; on Amazon RDS in its own form first, since only RDS Custom has both."""
-    plain = partial(query, connection, statements.filled(name, sid=sid, serial=serial))
-    own = partial(query, connection, statements.text(f"{name}_rds"), {"sid": sid, "serial": serial})
+def _unended(connection: Connection, name: str, key: SessionKey, rds: bool) -> str:
+    """The error with which it was refused, '' where it was carried out.
+
+    On Amazon RDS in its own form first, since only RDS Custom has both; an error that is no missing privilege counts
+    more than one that is. A session that is marked (ORA-00031) ends by itself.
+    """
+    plain = partial(query, connection, _filled(name, key))
+    own = partial(query, connection, statements.text(f"{name}_rds"), {"sid": key.sid, "serial": key.serial})
+    refused: list[str] = []
     for send in (own, plain) if rds else (plain,):
         try:
             send()
-        except DbcpuError:
+        except DbcpuError as error:
+            if _MARKED in codes(str(error)):
+                return ""
+            refused.append(str(error))
             continue
-        return True
-    return False
+        return ""
+    return next((each for each in refused if _FORBIDDEN.isdisjoint(codes(each))), refused[0])

@@ -16,6 +16,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import AUTONOMOUS, RDS
 from dbcpu.remedies import instance_name, value_to_restore, where
 from dbcpu.targets.oracle import privileges, standby
+from dbcpu.targets.oracle.driver import NOT_OURS
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
@@ -49,6 +50,14 @@ Source: Autonomous Database on Dedicated Exadata Infrastructure, Predefined Data
 _IN_THE_ROOT = (
     "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
     "there and can change it"
+)
+_CLUSTER_WIDE = {
+    "cluster_instances": "the number of instances is",
+    "tagged_sessions_cluster": "what killed runs left on other instances is",
+}
+_NOT_HELD = (
+    "each instance runs on its own host, and the service of an Autonomous Database may know no instance by name; each "
+    "session says where it came to, and a run over several instances gives no answer"
 )
 _IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
@@ -238,8 +247,25 @@ def _managed(facts: Facts) -> Iterator[Finding]:
         yield found
     if facts.rds:
         yield noted("rds", "Amazon RDS: no access to the host")
-    if facts.instances is not None and facts.instances > 1:
-        yield noted("cluster", f"a cluster of {facts.instances} instances; all sessions use {facts.instance_name}")
+    yield from _cluster(facts)
+
+
+def _cluster(facts: Facts) -> Iterator[Finding]:
+    if facts.cluster is None:
+        yield noted("cluster-unknown", "whether the database is a cluster is not known")
+    if not facts.several_instances:
+        return
+    # A grant that is missing is said by its own finding; here what failed although it is granted.
+    failed = {name: facts.denied[name] for name in _CLUSTER_WIDE if facts.denied.get(name) not in (None, *NOT_OURS)}
+    several = f"a cluster of {plural(facts.instances, 'open instance')}" if facts.instances else "a cluster"
+    if failed:
+        several += f"; GV$ views did not answer ({', '.join(dict.fromkeys(failed.values()))})"
+        several += "".join(f", so {_CLUSTER_WIDE[name]} not known" for name in failed)
+    if facts.autonomous:
+        found = noted("cluster", f"{several}; sessions go where its service sends them")
+        yield replace(found, meaning=_NOT_HELD, remedy="")
+        return
+    yield noted("cluster", f"{several}; all sessions use {facts.instance_name}")
 
 
 def _container(facts: Facts) -> Iterator[Finding]:

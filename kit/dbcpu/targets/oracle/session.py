@@ -20,7 +20,7 @@ from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.driver import Block, Connection, Views
 from dbcpu.targets.oracle.error_messages import codes, explained
-from dbcpu.targets.oracle.identity import claim, server_process, zone_s
+from dbcpu.targets.oracle.identity import SessionKey, claim, server_process, zone_s
 from dbcpu.targets.oracle.plans import active_between, is_query, sql_id
 from dbcpu.targets.oracle.settings import Applied
 
@@ -55,11 +55,11 @@ class Ran(Struct, frozen=True):
 class Elsewhere(Protocol):
     """Another session that can end this one or its statement. Nothing raises; what is not granted is not done."""
 
-    def cancel(self, sid: int, serial: int) -> None: ...
+    def cancel(self, key: SessionKey) -> None: ...
 
-    def end(self, sid: int, serial: int) -> bool: ...
+    def end(self, key: SessionKey) -> bool: ...
 
-    def leave(self, sid: int, serial: int) -> None:
+    def leave(self, key: SessionKey) -> None:
         """It goes on, and this driver closes its connection."""
 
 
@@ -245,14 +245,16 @@ class OracleSession:
         self._breaks += 1
         key = self._key()
         if self._breaks == BREAKS + 1 and self._elsewhere is not None and key:
-            self._elsewhere.cancel(*key)
+            self._elsewhere.cancel(key)
         else:
             driver.cancel(self._connection)
 
-    def _key(self) -> tuple[int, int] | None:
-        """SID and SERIAL#; None where they are not known: in thick mode without V$SESSION."""
-        sid, serial = self._numbers.get("sid"), self._numbers.get("serial_num")
-        return None if sid is None or serial is None else (int(sid), int(serial))
+    def _key(self) -> SessionKey | None:
+        """None where SID and SERIAL# are not known: in thick mode without V$SESSION."""
+        sid, serial, instance = (self._numbers.get(name) for name in ("sid", "serial_num", "instance_number"))
+        if sid is None or serial is None:
+            return None
+        return SessionKey(int(sid), int(serial), None if instance is None else int(instance))
 
     # --- after it
 
@@ -283,12 +285,12 @@ class OracleSession:
     def close(self) -> None:
         stuck, key = self._calling.is_set(), self._key()
         # Nobody waits for it any more, and nothing else would end it before its statement does.
-        ended = bool(stuck and self._elsewhere is not None and key and self._elsewhere.end(*key))
+        ended = bool(stuck and self._elsewhere is not None and key and self._elsewhere.end(key))
         if stuck and not ended:
             driver.cancel(self._connection)
         driver.close(self._connection, LEAVE_STUCK_S if stuck else driver.LOG_OFF_S)
         if stuck and not ended and self._calling.is_set() and self._elsewhere is not None and key:
-            self._elsewhere.leave(*key)
+            self._elsewhere.leave(key)
 
     # --- calls
 

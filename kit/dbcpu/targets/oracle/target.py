@@ -1,7 +1,10 @@
 """What an Oracle database offers a measurement."""
 
+import contextlib
 import platform
 import time
+from collections.abc import Iterator
+from functools import partial
 from typing import Self
 
 from msgspec.structs import replace
@@ -15,12 +18,12 @@ from dbcpu.targets.base import HostReading, Work
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
-from dbcpu.targets.oracle.caging import Cage
+from dbcpu.targets.oracle.caging import Cage, checked_name, same_name
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
-from dbcpu.targets.oracle.facts import Facts, read_facts
+from dbcpu.targets.oracle.facts import Facts, read_facts, unknown_for
 from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
-from dbcpu.targets.oracle.leftovers import FromControl, Leftover
+from dbcpu.targets.oracle.leftovers import FromControl, Leftover, Unended
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.settings import Applied
@@ -42,6 +45,8 @@ _ASKED_LATER: dict[str, dict[str, str | int]] = {
     "cursor_plans": {"sql_id": _NOTHING, "oldest_s": 0, "newest_s": 0},
     "plan_operators": {"sql_id": _NOTHING, "child_number": 0},
 }
+_CLUSTER = {True: "ON", False: None, None: "unknown"}
+"""As the record has it; nothing of a single instance."""
 _DROP_TRIES = 5
 _SLEEPS_FROM = 18
 
@@ -53,7 +58,8 @@ class OracleTarget:
     private = False
 
     def __init__(self, address: Address, password: str | None) -> None:
-        self._dialer = Dialer(address, password, leftovers.own_tag())
+        self._another_dialer = partial(Dialer, address, password, leftovers.own_tag())
+        self._dialer = self._another_dialer()
         self._views = Views()
         self._control: Connection | None = None
         self._facts = Facts()
@@ -63,8 +69,9 @@ class OracleTarget:
         self._here = platform.node()
         self._contained = False
         self._settings = Applied({})
-        self._cage: Cage | None = None
-        self._left: list[tuple[int, int]] = []
+        self._cages: dict[str, Cage] = {}
+        self._stack = contextlib.ExitStack()
+        self._left: list[Unended] = []
 
     @property
     def blocks_by(self) -> str:
@@ -78,17 +85,19 @@ class OracleTarget:
             self._facts = read_facts(control, self._views)
             if not same_host(self._facts.server_host, self._here):
                 self._contained = in_container(server_process(control, self._views), LocalHost(), self._busy)
-            facts, cluster = self._facts, (self._facts.instances or 1) > 1
-            self._leftovers = leftovers.end_leftovers(control, self._views, facts.user, facts.rds, cluster=cluster)
-            # One instance is one host. A single instance is not pinned: proxies do not know it by name.
-            if cluster and not self._dialer.pinned:
-                self._dialer.pin(self._facts.instance_name)
+            facts = self._facts
+            self._leftovers = leftovers.end_leftovers(control, self._views, facts)
+            # One instance is one host. Gateways and proxies know no instance by name: a single one is not asked for,
+            # and none of an Autonomous Database. Where sessions really came to is looked at after the run.
+            if facts.several_instances and not facts.autonomous and not self._dialer.pinned:
+                self._dialer.pin(facts.instance_name)
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._stack.close()
         if self._control is not None:
             if self._made_table:
                 self._drop_table(self._control)
@@ -98,7 +107,7 @@ class OracleTarget:
     def connect(self, ordinal: int, timeout_s: float) -> OracleSession:
         connection = self._dialer.connect(timeout_s)
         here = self._facts.server_host if self._contained else self._here
-        elsewhere = FromControl(self._connection, lambda: self._facts.rds, self._left.append)
+        elsewhere = FromControl(self._connection, lambda: self._facts, self._left.append)
         return OracleSession(
             ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere, self._hygiene
         )
@@ -126,6 +135,7 @@ class OracleTarget:
             "cpu_managed": ("ON" if facts.plan[1] else "OFF") if facts.plan else None,
             "instance_caging": ("ON" if facts.caged else "OFF") if facts.plan else None,
             "maintenance_window": facts.window[0] if facts.window else None,
+            "cluster": _CLUSTER[facts.cluster],
             "instances": str(facts.instances) if facts.instances else None,
             **{name.lower(): f"{number:.0f}" for name, number in facts.osstat.items() if name.startswith("NUM_")},
         }
@@ -136,7 +146,7 @@ class OracleTarget:
             driver=oracle_driver.version(),
             driver_on_host=self.host() is not None,
             not_checked=privileges.unchecked(
-                self._views.denied, facts.user, facts.rds, cloud=facts.autonomous, read=privileges.reads(facts.version)
+                self._denied, facts.user, facts.rds, cloud=facts.autonomous, read=privileges.reads(facts.version)
             ),
         )
 
@@ -215,21 +225,48 @@ class OracleTarget:
         for name, binds in _ASKED_LATER.items():
             self._views.rows(self._connection(), name, binds)
         self._hygiene(settings.apply(self._connection(), self._views))
-        self._facts = replace(self._facts, denied=dict(self._views.denied), settings=self._settings.missing)
+        self._facts = replace(self._facts, denied=self._denied, settings=self._settings.missing)
         report = preflight.report(self._facts, self.vcpus())
         return (*report, *preflight.findings(self._facts), *leftovers.findings(self._leftovers, rds=self._facts.rds))
 
-    def parameter(self, name: str) -> str:
-        return self._caged().read(name)
+    def parameter(self, name: str, instance: str = "") -> str:
+        return self._caged(instance).read(name)
 
-    def set_parameter(self, name: str, value: str) -> None:
-        self._caged().write(name, value)
+    def set_parameter(self, name: str, value: str, instance: str = "") -> None:
+        self._caged(instance).write(name, value)
 
-    def _caged(self) -> Cage:
-        if self._cage is None:
-            several = (self._facts.instances or 1) > 1
-            self._cage = Cage(self._connection, self._views, self._facts.instance_name if several else "")
-        return self._cage
+    def perhaps_one_of_several(self) -> str:
+        """See ``variants._settings.Parameters``."""
+        facts = self._facts
+        return facts.instance_name if facts.several_instances or facts.cluster is None else ""
+
+    def _caged(self, instance: str) -> Cage:
+        wanted = instance or self._facts.instance_name
+        if wanted not in self._cages:
+            if same_name(wanted, self._facts.instance_name):
+                self._cages[wanted] = Cage(self._connection, self._views, wanted)
+            else:
+                other = self._stack.enter_context(self._another(wanted))
+                self._cages[wanted] = Cage(lambda: other, Views(), wanted)
+        return self._cages[wanted]
+
+    @contextlib.contextmanager
+    def _another(self, instance: str) -> Iterator[Connection]:
+        """A connection to that instance. Raises ServerError where it is not reached, or another one answers."""
+        dialer = self._another_dialer()
+        dialer.pin(checked_name(instance))
+        try:
+            connection = dialer.connect(CONNECT_TIMEOUT_S)
+        except ConnectError as error:
+            raise ServerError(f"instance {instance} is not reached: {error}") from None
+        try:
+            found = Views().one(connection, "context")
+            name = str(found[2]) if found else "unknown"
+            if not same_name(name, instance):
+                raise ServerError(f"instance {instance} is not reached: {name} answers there")
+            yield connection
+        finally:
+            oracle_driver.close(connection)
 
     def _busy(self) -> None:
         """Some work in the control session, so that its server process can be recognised."""
@@ -240,6 +277,10 @@ class OracleTarget:
         if self._control is None:
             raise ConnectError("the connection to the database is closed; run again")
         return self._control
+
+    @property
+    def _denied(self) -> dict[str, str]:
+        return unknown_for(self._views.denied, self._facts.cluster)
 
     def _hygiene(self, applied: Applied) -> None:
         self._settings = Applied({**self._settings.missing, **applied.missing}, applied.traced)

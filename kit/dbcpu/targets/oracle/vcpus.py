@@ -50,7 +50,7 @@ def count_limits(facts: Facts) -> bool | None:
 
 def cap_of(facts: Facts) -> tuple[int, str] | None:
     """See ``edition_cap``."""
-    return edition_cap(facts.product, facts.version, cluster=facts.cluster)
+    return edition_cap(facts.product, facts.version, cluster=bool(facts.cluster))
 
 
 def cpu_count(facts: Facts) -> int | None:

@@ -26,7 +26,7 @@ _LONGEST_ANSWER = 40
 _PASSED_ON = (1013, 28)
 _FILLED_IN = re.compile(r"/\d+")
 """Numbers of a template."""
-_REVOCABLE = ("dbms_sql", "dbms_output")
+_REVOCABLE = ("dbms_sql", "dbms_output", "dbms_utility")
 
 Values = Mapping[str, Value]
 
@@ -122,6 +122,7 @@ def block_of(statement: Statement, cursors: Cursors, session: Session) -> Block:
         "f82427650f153f61": Block(_wait, {}),  # wait.sql
         "29201120ff0f0282": Block(cursors.run_native, {"ran": OUT, "failure": OUT}),  # run_native.sql
         "aaea64c9980f4958": Block(_nothing, {}),  # packages.sql
+        "9d89725ccd1ef50e": Block(_is_cluster, {"answer": OUT}),  # is_cluster.sql
         "4f04175e3c3a156d": Block(_cancel_other, {}),  # cancel_statement_rds.sql
         "adbd1e4ce0ff2956": Block(_end_session, {}),  # end_session_rds.sql
         "46668a5cb37341f0": Block(_tagging(statement.numbers), {}),  # fanout_tag.sql
@@ -157,6 +158,11 @@ def _decimal(value: Value) -> Decimal | None:
 
 def _nothing(session: Session, values: Values) -> dict[str, Value]:
     return {}
+
+
+def _is_cluster(session: Session, values: Values) -> dict[str, Value]:
+    """``is_cluster.sql``: DBMS_UTILITY.IS_CLUSTER_DATABASE."""
+    return {"answer": int(session.server.instance.instances > 1)}
 
 
 def _wait(session: Session, values: Values) -> dict[str, Value]:

@@ -19,7 +19,7 @@ _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
 _MARK = re.compile(r"(?<![:\w]):(\w+)\b")
 _ESCAPED_MARK = re.compile(r"(?<![:\w]):([a-z]\w*)\b")
 _ONE_INSTANCE = re.compile(r"\bsid='[\w$#]+'$")
-"""Of a cluster: the catalogue has a star there."""
+"""The catalogue has the word INSTANCE there; a star, which stands for all of a cluster, is sent by nobody."""
 _AROUND = re.compile(r"\s*([(),;=<>|])\s*")
 # Quoted text and comments hold no binds; hints are comments too.
 _NO_BINDS = re.compile(r"'[^']*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -93,7 +93,7 @@ class Catalogue:
         Raises:
             OracleError: ORA-00942 for an unknown query, ORA-00900 for anything else.
         """
-        text = _ONE_INSTANCE.sub("sid='*'", normal(sql))
+        text = _ONE_INSTANCE.sub("sid='instance'", normal(sql))
         if text in self._exact:
             name, kind = self._exact[text]
             return Statement(name, kind, sql)

@@ -66,16 +66,18 @@ def _kill_session(statement: Statement, session: Session) -> int:
 
 
 def _alter_system(statement: Statement, session: Session) -> int:
-    """In memory, for the instance that is named, or for all of them. CPU_COUNT = 0 follows the host."""
+    """In memory, for the instance that is named, wherever this session is. CPU_COUNT = 0 follows the host."""
     if not session.granted("alter system"):
         raise OracleError(1031)
     found = _SYSTEM_SETTING.fullmatch(" ".join(statement.sql.lower().split()))
     if found is None:
         raise OracleError(2065)
-    name, value, instance = found.groups()
-    if instance in ("*", instance_name(session.server.instance, session.entry["instance"]).lower()):
-        session.server.table.alter(name, value.strip("'").upper())
-        session.server.journal.note("altered", name=name, value=value, instance=instance)
+    name, value, wanted = found.groups()
+    instance = session.server.instance
+    for number in range(1, instance.instances + 1):
+        if wanted == instance_name(instance, number).lower():
+            session.server.table.alter(name, value.strip("'").upper(), number)
+            session.server.journal.note("altered", name=name, value=value, instance=wanted)
     return 0
 
 
@@ -84,7 +86,8 @@ def _cancel_sql(statement: Statement, session: Session) -> int:
         raise OracleError(2065)
     if not session.granted("alter system"):
         raise OracleError(1031)
-    session.cancel_other(statement.numbers["sid"], statement.numbers["serial"])
+    own = session.entry["instance"]
+    session.cancel_other(statement.numbers["sid"], statement.numbers["serial"], statement.numbers.get("instance", own))
     return 0
 
 

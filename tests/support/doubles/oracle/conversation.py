@@ -82,10 +82,15 @@ class _Conversation:
         if not asked.sid and asked.service.lower() != instance.service.lower():
             raise Refused(_UNKNOWN_SERVICE)
         if asked.instance:
-            names = [instance_name(instance, number) for number in range(1, instance.instances + 1)]
+            names = (
+                []
+                if instance.hides_instances
+                else [instance_name(instance, number) for number in range(1, instance.instances + 1)]
+            )
             if asked.instance.upper() not in names:
                 raise Refused(_UNKNOWN_INSTANCE)
             self.session.entry["instance"] = names.index(asked.instance.upper()) + 1
+        self.session.join(self.session.entry["instance"])
 
     def _agree(self) -> None:
         """Protocol and data types, in one message with the logon's first phase or each alone; then the logon."""

@@ -98,6 +98,8 @@ class Engine:
         known = view in VIEWS and self._session.server.profile.version >= SINCE.get(view, ())
         if not known or not (view in PUBLIC or self._session.granted(view)):
             raise OracleError(942, self._missing(view))
+        if view.startswith("gv$") and (failure := self._session.server.faults.cluster_views_fail):
+            raise OracleError(failure)
         rows = list(VIEWS[view](self._session))
         hidden = {
             name.partition(".")[2]

@@ -1,6 +1,7 @@
 """What ends a call or a session of the double other than success."""
 
 _TEXTS = {
+    27: "cannot kill current session",
     28: "your session has been killed",
     54: "resource busy and acquire with NOWAIT specified or timeout expired",
     600: "internal error code, arguments: [double], [], [], []",
@@ -20,6 +21,9 @@ _TEXTS = {
     2248: "invalid option for ALTER SESSION",
     3113: "end-of-file on communication channel",
     3115: "unsupported network datatype or representation",
+    12801: "error signaled in parallel query server P000, instance 2",
+    12805: "parallel query server died unexpectedly",
+    12850: "could not allocate slaves on all specified instances: 2 needed, 1 allocated",
     16000: "database or pluggable database open for read-only access",
     28002: "the password will expire within 7 days",
     28150: "proxy not authorized to connect as client",

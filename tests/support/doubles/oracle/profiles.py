@@ -59,6 +59,8 @@ class Instance(Struct, frozen=True):
     ``old_plan``: V$SQL has each statement also with another plan, executed yesterday.
     ``decimal_comma``: numbers become text with a comma, until a session sets the point.
     ``container``: '' for a database that is no container database. ``platform``: DBMS_UTILITY.PORT_STRING.
+    ``parameters_of``: what the parameter file has for single instances of a cluster, by number as text.
+    ``hides_instances``: INSTANCE_NAME is refused, as by a gateway in front of the database.
     ``fixed_date_s``: FIXED_DATE, at which SYSDATE stands still; 0 for none.
     ``dates_ahead_s``: by so much DATEs of the views are ahead of SYSTIMESTAMP, as with a listener of another time zone.
     ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
@@ -94,6 +96,8 @@ class Instance(Struct, frozen=True):
     platform: str = "x86_64/Linux 2.4.xx"
     platform_name: str = "Linux x86 64-bit"
     product_system: str = "Linux"
+    parameters_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    hides_instances: bool = False
     fixed_date_s: float = 0.0
     dates_ahead_s: float = 0.0
 

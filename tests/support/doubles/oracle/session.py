@@ -3,7 +3,6 @@
 import hashlib
 import os
 import resource
-import secrets
 import signal
 import struct
 import threading
@@ -52,8 +51,8 @@ class Session:
     def __init__(self, server: Server, channel: Channel, number: int, pid: int) -> None:
         self.server = server
         self.channel = channel
-        self.sid = 11 + number
-        self.serial = 1 + secrets.randbelow(60000)
+        self.sid = self.serial = 0
+        """Until it has its instance."""
         self.killed = False
         self.cancelled = False
         self.in_call = False
@@ -88,6 +87,11 @@ class Session:
             "private_rows": 0,
             "sql": {},
         }
+
+    def join(self, instance: int) -> None:
+        """It is a session of that instance from now on."""
+        self.sid, self.serial = self.server.table.take_place(self._number, instance)
+        self.entry.update(sid=self.sid, serial=self.serial, instance=instance)
 
     # --- what others see
 
@@ -131,14 +135,16 @@ class Session:
         """
         self._tell(sid, serial, signal.SIGUSR1, instance)
 
-    def cancel_other(self, sid: int, serial: int) -> None:
+    def cancel_other(self, sid: int, serial: int, instance: int | None = None) -> None:
         """End what another session executes, as ALTER SYSTEM CANCEL SQL does. Raises as ``end_other``."""
-        self._tell(sid, serial, signal.SIGUSR2)
+        self._tell(sid, serial, signal.SIGUSR2, instance)
 
     def _tell(self, sid: int, serial: int, how: signal.Signals, instance: int | None = None) -> None:
         wanted = (sid, serial, instance or self.entry["instance"])
         for entry in self.server.table.entries():
             if (entry["sid"], entry["serial"], entry["instance"]) == wanted:
+                if entry["number"] == self._number:
+                    raise OracleError(27)
                 os.kill(entry["pid"], how)
                 return
         raise OracleError(30, "User session ID does not exist.")
@@ -229,7 +235,9 @@ class Session:
         number = sql_id(statement.sql)
         if number in self.entry["sql"]:
             return
-        others = (entry for entry in self.server.table.entries() if entry["sid"] != self.sid)
+        same = self.entry["instance"]
+        beside = (each for each in self.server.table.entries() if each["instance"] == same)
+        others = (each for each in beside if each["number"] != self._number)
         if not any(number in entry["sql"] for entry in others):
             self.statistics["parse count (hard)"] += 1
         self._seen(statement)

@@ -9,6 +9,7 @@ import fcntl
 import json
 import mmap
 import os
+import secrets
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,11 @@ _ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
 _INDEX_BYTES = 2
 _CURSOR_SLOTS = 1 << 22
+_PLACE_BYTES = 4
+"""Of a session: its instance, and which of that instance's SIDs it has."""
+_USES_BYTES = 2
+MOST_INSTANCES = 8
+_FIRST_SID = 11
 PRIVATE_TABLE = "private_table"
 """The table of workload logical_io is defined."""
 _FLAGS = (PRIVATE_TABLE,)
@@ -30,6 +36,9 @@ class SessionTable:
         self._size = size
         self._memory = mmap.mmap(-1, size * _ENTRY_BYTES)
         self._indices = mmap.mmap(-1, size * _INDEX_BYTES)
+        self._places = mmap.mmap(-1, size * _PLACE_BYTES)
+        self._uses = mmap.mmap(-1, MOST_INSTANCES * size * _USES_BYTES)
+        self._first_serial = 1 + secrets.randbelow(30000)
         self._flags = mmap.mmap(-1, len(_FLAGS))
         self._altered = mmap.mmap(-1, _ENTRY_BYTES)
         self._parsed = mmap.mmap(-1, _CURSOR_SLOTS)
@@ -76,6 +85,20 @@ class SessionTable:
         """The entry, and the index of a worker, are free."""
         self._empty(number)
         self._indices[number * _INDEX_BYTES : (number + 1) * _INDEX_BYTES] = bytes(_INDEX_BYTES)
+        self._places[number * _PLACE_BYTES : (number + 1) * _PLACE_BYTES] = bytes(_PLACE_BYTES)
+
+    def take_place(self, number: int, instance: int) -> tuple[int, int]:
+        """SID and SERIAL# of a new session; each instance counts for itself, from the same numbers on."""
+        with self.locked():
+            places = [self._places[at : at + _PLACE_BYTES] for at in range(0, len(self._places), _PLACE_BYTES)]
+            taken = {int.from_bytes(each[2:], "big") for each in places if int.from_bytes(each[:2], "big") == instance}
+            place = next(value for value in range(1, self._size + 1) if value not in taken)
+            at = number * _PLACE_BYTES
+            self._places[at : at + _PLACE_BYTES] = instance.to_bytes(2, "big") + place.to_bytes(2, "big")
+            at = ((instance - 1) * self._size + place - 1) * _USES_BYTES
+            uses = int.from_bytes(self._uses[at : at + _USES_BYTES], "big")
+            self._uses[at : at + _USES_BYTES] = (uses + 1).to_bytes(_USES_BYTES, "big")
+        return _FIRST_SID + place - 1, self._first_serial + uses
 
     def take_index(self, number: int) -> int:
         """The smallest index that no other worker has; in ``locked``. Entries may be under a writer just then."""
@@ -113,15 +136,19 @@ class SessionTable:
         known, self._parsed[at] = self._parsed[at], 1
         return not known
 
-    def altered(self) -> dict[str, str]:
-        """Parameters that ALTER SYSTEM has set."""
-        found: dict[str, str] = json.loads(self._altered[:].rstrip(b"\0") or b"{}")
-        return found
+    def altered(self, instance: int) -> dict[str, str]:
+        """Parameters that ALTER SYSTEM has set in this instance."""
+        return self._altered_everywhere().get(str(instance), {})
 
-    def alter(self, name: str, value: str) -> None:
+    def alter(self, name: str, value: str, instance: int) -> None:
         with self.locked():
-            data = json.dumps({**self.altered(), name: value}).encode()
-            self._altered[:] = data.ljust(_ENTRY_BYTES, b"\0")
+            every = self._altered_everywhere()
+            every.setdefault(str(instance), {})[name] = value
+            self._altered[:] = json.dumps(every).encode().ljust(_ENTRY_BYTES, b"\0")
+
+    def _altered_everywhere(self) -> dict[str, dict[str, str]]:
+        found: dict[str, dict[str, str]] = json.loads(self._altered[:].rstrip(b"\0") or b"{}")
+        return found
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

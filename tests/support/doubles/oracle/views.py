@@ -34,13 +34,18 @@ def _address(entry: Entry) -> str:
     return f"{0x7F0000000000 + 4096 * entry['number']:016X}"
 
 
+def _here(me: Session) -> list[Entry]:
+    """Sessions of this instance: each has its own processes, cursors and limits."""
+    return [entry for entry in me.server.table.entries() if entry["instance"] == me.entry["instance"]]
+
+
 def sessions(me: Session) -> Iterable[Row]:
     """Of this instance; those of others are in GV$SESSION."""
     return (row for row in every_session(me) if row.get("inst_id", me.entry["instance"]) == me.entry["instance"])
 
 
 def every_session(me: Session) -> Iterable[Row]:
-    now_s = time.time()
+    now_s, mine, own = time.time(), me.settings, me.entry["number"]
     faults, instance = me.server.faults, me.server.instance
     yield {"sid": 1, "serial#": 1, "type": "BACKGROUND", "status": "ACTIVE", "server": "DEDICATED", "paddr": "00",
            "program": "oracle (PMON)", "logon_time": int(me.server.started_s) / DAY_S, "last_call_et": 0}  # fmt: skip
@@ -61,7 +66,7 @@ def every_session(me: Session) -> Iterable[Row]:
             "logon_time": int(entry["logon_s"] + faults.started_ahead_s + instance.dates_ahead_s) / DAY_S,
             "last_call_et": int(now_s - entry["call_s"]),
             "schemaname": entry.get("username"), "resource_consumer_group": "OTHER_GROUPS" if instance.plan else None,
-            "pq_status": me.settings.get("parallel query", "ENABLED") if entry["sid"] == me.sid else "ENABLED",
+            "pq_status": mine.get("parallel query", "ENABLED") if entry["number"] == own else "ENABLED",
             "sql_trace": "ENABLED" if faults.traced else "DISABLED",
         }  # fmt: skip
 
@@ -69,7 +74,7 @@ def every_session(me: Session) -> Iterable[Row]:
 def processes(me: Session) -> Iterable[Row]:
     faults, listener = me.server.faults, str(me.server.listener_pid)
     yield {"addr": "00", "spid": listener, "stid": listener, "pname": "PMON", "execution_type": "PROCESS"}
-    for entry in me.server.table.entries():
+    for entry in _here(me):
         pid = listener if faults.shared_spid else str(entry["pid"])
         yield {
             "addr": _address(entry), "inst_id": entry["instance"], "spid": pid,
@@ -159,13 +164,15 @@ def parameters(me: Session) -> Iterable[Row]:
         "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
     }  # fmt: skip
-    altered = me.server.table.altered()
+    number = me.entry["instance"]
+    altered = me.server.table.altered(number)
+    own = {**instance.parameters, **instance.parameters_of.get(str(number), {})}
     shown = {name: value for name, value in altered.items() if (name, value) != ("cpu_count", "0")}
-    values = {**defaults, **instance.parameters, **shown, **me.settings}
+    values = {**defaults, **own, **shown, **me.settings}
     if altered.get("cpu_count") == "0":
         values["cpu_count"] = defaults["cpu_count"]
     return (
-        {"name": name, "value": value, "isdefault": str(name not in instance.parameters).upper(),
+        {"name": name, "value": value, "isdefault": str(name not in own).upper(),
          "ismodified": "SYSTEM_MOD" if name in altered else "MODIFIED" if name in me.settings else "FALSE"}
         for name, value in values.items()
     )  # fmt: skip
@@ -174,11 +181,10 @@ def parameters(me: Session) -> Iterable[Row]:
 def instances(me: Session) -> Iterable[Row]:
     instance, count = me.server.instance, me.server.instance.instances
     for number in range(1, count + 1):
-        yield {"inst_id": number, "instance_number": number, "status": "OPEN",
-               "instance_name": instance.name + (str(number) if count > 1 else ""),
-               "host_name": instance.host_name or os.uname().nodename, "version": me.server.profile.release,
-               "parallel": "YES" if count > 1 else "NO",
-               "startup_time": int(me.server.started_s) / DAY_S}  # fmt: skip
+        name = instance.name + (str(number) if count > 1 else "")
+        yield {"inst_id": number, "instance_number": number, "status": "OPEN", "instance_name": name, "host_name":
+               instance.host_name or os.uname().nodename, "version": me.server.profile.release,
+               "parallel": "YES" if count > 1 else "NO", "startup_time": int(me.server.started_s) / DAY_S}  # fmt: skip
 
 
 def my_instance(me: Session) -> Iterable[Row]:
@@ -220,8 +226,8 @@ def managed_sessions(me: Session) -> Iterable[Row]:
     """Waits of the own session alone."""
     instance = me.server.instance
     count, waited_us = me.waits.get(CPU_QUANTUM, (0, 0.0))
-    for entry in me.server.table.entries():
-        own = entry["sid"] == me.sid
+    for entry in _here(me):
+        own = entry["number"] == me.entry["number"]
         yield {"sid": entry["sid"], "state": "RUNNING" if instance.root_plan or instance.cpu_managed else "NOT MANAGED",
                "cpu_wait_time": round(waited_us / 1e3) if own else 0, "cpu_waits": count if own else 0,
                "con_id": container_id(me)}  # fmt: skip
@@ -250,11 +256,8 @@ def database(me: Session) -> Iterable[Row]:
 def pluggable_databases(me: Session) -> Iterable[Row]:
     """The own one; in the root all. A target of Data Guard per PDB is read-only in a primary."""
     if container_id(me) > ROOT_ID:
-        yield {
-            "con_id": container_id(me),
-            "name": me.server.instance.container,
-            "open_mode": me.server.instance.pdb_mode,
-        }
+        instance = me.server.instance
+        yield {"con_id": container_id(me), "name": instance.container, "open_mode": instance.pdb_mode}
 
 
 def windows(me: Session) -> Iterable[Row]:
@@ -268,7 +271,7 @@ def resource_limits(me: Session) -> Iterable[Row]:
     """Of the whole instance: in a pluggable database there is no row."""
     if me.server.instance.container not in ("", "CDB$ROOT"):
         return
-    used = len(me.server.table.entries())
+    used = len(_here(me))
     for name, limit in (("processes", "1024"), ("sessions", "1560")):
         text = me.server.instance.parameters.get(name, limit)
         yield {
@@ -300,7 +303,7 @@ def accessible_objects(me: Session) -> Iterable[Row]:
 def cursors(me: Session) -> Iterable[Row]:
     """One row per statement and plan, over all sessions that are alive."""
     children: dict[tuple[str, int], dict[str, float]] = {}
-    for entry in (*(e for e in me.server.table.entries() if e["sid"] != me.sid), me.entry):
+    for entry in (*(e for e in _here(me) if e["number"] != me.entry["number"]), me.entry):
         for sql_id, seen in entry["sql"].items():
             total = children.setdefault(
                 (sql_id, seen["plan"]), {"executions": 0, "cpu_us": 0, "elapsed_us": 0, "gets": 0}
@@ -325,7 +328,7 @@ def cursors(me: Session) -> Iterable[Row]:
 
 
 def plan_lines(me: Session) -> Iterable[Row]:
-    names = {sql_id: seen["name"] for entry in me.server.table.entries() for sql_id, seen in entry["sql"].items()}
+    names = {sql_id: seen["name"] for entry in _here(me) for sql_id, seen in entry["sql"].items()}
     names |= {sql_id: seen["name"] for sql_id, seen in me.entry["sql"].items()}
     for cursor in cursors(me):
         plan = operators(me, names.get(str(cursor["sql_id"]), ""))

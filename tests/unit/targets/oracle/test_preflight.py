@@ -64,7 +64,9 @@ def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
         ({"product": "Oracle Database 23ai Free"}, "edition-cap", "at most 2 CPUs of the host's 16"),
         ({"product": "Oracle Database 21c Express Edition"}, "edition-cap", "2 CPUs"),
         ({"rds": True}, "rds", "no access to the host"),
-        ({"instances": 2}, "cluster", "all sessions use ORCL"),
+        ({"instances": 2}, "cluster", "a cluster of 2 open instances; all sessions use ORCL"),
+        ({"instances": None, "cluster": True}, "cluster", "a cluster; all sessions use ORCL"),
+        ({"cluster": None, "instances": None}, "cluster-unknown", "whether the database is a cluster is not known"),
         ({"busy": 3}, "instance-busy", "3 other sessions"),
         ({"parameters": {"sql_trace": "TRUE"}}, "sql-trace", "SQL trace is on"),
         ({"parameters": {"statistics_level": "ALL"}}, "statistics-level", "ALL"),
@@ -544,7 +546,8 @@ def tagged(status: str = "ACTIVE", age_s: int = 5, *instance: int) -> leftovers.
     ids=["at work", "in one long call", "between two rounds", "on this instance"],
 )
 def test_a_driver_with_sessions_measures_the_database(session: leftovers.Leftover) -> None:
-    assert leftovers.measured_by([session], 1) == "dbcpu 300@there (1 session: 3,30)"
+    at = "" if session.instance is None else ",@1"
+    assert leftovers.measured_by([session], 1) == f"dbcpu 300@there (1 session: 3,30{at})"
 
 
 @pytest.mark.parametrize(
@@ -554,6 +557,24 @@ def test_a_driver_with_sessions_measures_the_database(session: leftovers.Leftove
 )
 def test_these_sessions_take_no_turn(session: leftovers.Leftover) -> None:
     assert leftovers.measured_by([session], 1) is None
+
+
+def test_what_a_cluster_does_not_answer_is_said_and_is_no_missing_grant() -> None:
+    failed = {"cluster_instances": "ORA-12850", "tagged_sessions_cluster": "ORA-12850"}
+    (only,) = findings(replace(QUIET, cluster=True, instances=None, denied=failed))
+    assert only.seen == (
+        "a cluster; GV$ views did not answer (ORA-12850), so the number of instances is not known, so what killed runs "
+        "left on other instances is not known; all sessions use ORCL"
+    )
+    found = by_code(replace(QUIET, cluster=True, denied={**failed, "tagged_sessions_cluster": "ORA-00942"}))
+    assert set(found) == {"cluster", "oracle-privileges"}
+    assert "what killed runs left" not in found["cluster"].seen
+
+
+def test_nobody_says_that_sessions_of_an_autonomous_database_use_one_instance() -> None:
+    found = by_code(replace(QUIET, cluster=True, instances=2, cloud_service="OLTP", service="x_tp"))["cluster"]
+    assert found.seen == "a cluster of 2 open instances; sessions go where its service sends them"
+    assert "instance_name" not in found.remedy
 
 
 def test_the_own_tag_fits_a_client_identifier() -> None:
