@@ -297,8 +297,8 @@ def _perhaps_elsewhere(settings: SettingAccess, entry: JournalEntry, now: str | 
     name = named(entry.what)
     return (
         f"{name} is {now!r} in instance {here}, and an earlier version of dbcpu set it to {entry.after!r} in an "
-        "instance that its journal does not name: dbcpu restore with each of the others, ?instance_name=NAME in the URL; "
-        f"where none has {entry.after!r}, remove the journal"
+        "instance that its journal does not name: dbcpu restore with each of the others (?instance_name=NAME in the "
+        f"URL); where none has {entry.after!r}, remove the journal"
     )
 
 

@@ -6,6 +6,7 @@ from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, places
 from dbcpu.analysis.placement.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.placement.work_done import party_of
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
@@ -105,12 +106,20 @@ def hard_parses(given: CheckInput) -> Finding | None:
 
 
 def several_instances(given: CheckInput) -> Finding | None:
-    found = {number for each in given.counted if (number := each.session.db.get("instance_number")) is not None}
-    if len(found) < 2:
+    """Those of one address: several addresses in one run may be an instance each, on purpose."""
+    plan, found = given.record.header.plan, dict[str, set[int]]()
+    for each in given.counted:
+        if (number := each.session.db.get("instance_number")) is not None:
+            party = party_of(plan, each.round, each.session).target if plan.parties else ""
+            found.setdefault(party, set()).add(int(number))
+    over = {party: numbers for party, numbers in found.items() if len(numbers) > 1}
+    if not over:
         return None
-    return noted(
-        "several-instances", f"sessions ran on instances {ranges(int(number) for number in found)} of a cluster"
+    said = (
+        f"instances {ranges(numbers)} of a cluster{f' ({plain(party)})' * bool(party)}"
+        for party, numbers in over.items()
     )
+    return noted("several-instances", f"sessions ran on {' and on '.join(said)}")
 
 
 def refused_settings(given: CheckInput) -> Finding | None:

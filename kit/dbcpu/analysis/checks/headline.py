@@ -7,7 +7,7 @@ what would fix it?
 from msgspec import Struct
 
 from dbcpu.analysis.checks.outcome import sessions_that_fit
-from dbcpu.analysis.checks.refusal import WORDS, refusal
+from dbcpu.analysis.checks.refusal import refusal, refusal_words
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, unreliable
 from dbcpu.analysis.levels.outcome import (
     BAD,
@@ -50,7 +50,7 @@ def headline(analysis: Analysis) -> Headline:
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
     if (why := refusal(analysis)) is not None:
-        return Headline(UNKNOWN, WORDS, (), why.remedy)
+        return Headline(UNKNOWN, refusal_words(why), (), why.remedy)
     if analysis.experiment is not None:
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), "")
     found = outcome(levels, analysis.vcpus)

@@ -1,4 +1,4 @@
-"""A run whose work was not done answers nothing, whatever its figures say."""
+"""A run whose work was not done, or not on one host, answers nothing, whatever its figures say."""
 
 from msgspec.structs import replace
 
@@ -8,17 +8,26 @@ from dbcpu.analysis.results.experiments import Conclusion
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 
-CODE = "work-not-done"
-WORDS = "No answer: the work was not done"
+_WORDS = {
+    "work-not-done": "No answer: the work was not done",
+    "several-instances": "No answer: the sessions were on several instances, each with a host of its own",
+}
+"""By finding; the first one counts."""
 
 
 def refusal(analysis: Analysis) -> Finding | None:
     """The finding for which there is no answer."""
-    return next((each for each in analysis.findings if each.code == CODE), None)
+    found = {each.code: each for each in analysis.findings}
+    return next((found[code] for code in _WORDS if code in found), None)
+
+
+def refusal_words(why: Finding) -> str:
+    """The headline of a run that has that finding."""
+    return _WORDS[why.code]
 
 
 def refused(analysis: Analysis) -> Analysis:
-    """The same, without any all-clear where work was not done: no level is equal or at full speed."""
+    """The same, without any all-clear where there is no answer: no level is equal or at full speed."""
     finding = refusal(analysis)
     if finding is None:
         return analysis
@@ -31,5 +40,5 @@ def refused(analysis: Analysis) -> Analysis:
         )
         for each in analysis.levels
     )
-    experiment = analysis.experiment and Conclusion(WORDS, UNKNOWN)
+    experiment = analysis.experiment and Conclusion(refusal_words(finding), UNKNOWN)
     return replace(analysis, verdict=f"No answer: {finding.seen}.", levels=levels, experiment=experiment, capacity=None)

@@ -20,7 +20,7 @@ from itertools import accumulate, chain
 from statistics import median
 
 from dbcpu.formatting import number, plural, seconds
-from dbcpu.record import IMPORTED, ROWS_UNIT, Header, Plan, Round, RunRecord, Session, WorkloadInfo
+from dbcpu.record import IMPORTED, ROWS_UNIT, Header, Party, Plan, Round, RunRecord, Session, WorkloadInfo
 
 MAX_ROWS_PER_S = 1e9
 """Of one session."""
@@ -164,14 +164,14 @@ def work_of(header: Header, round_: Round, session: Session | None) -> tuple[str
     """What the session had to do, and on which kind of database; None: any, where there are no parties."""
     plan, kind = header.plan, header.database.kind
     if plan.parties and session is not None:
-        return _of_party(plan, round_, session)
+        party = party_of(plan, round_, session)
+        return party.database.kind, party.workload
     return kind, next((work for work in plan.sizes if work.size == round_.variant), plan.workload)
 
 
-def _of_party(plan: Plan, round_: Round, session: Session) -> tuple[str, WorkloadInfo]:
-    """In a round of all parties their sessions have consecutive ordinals."""
+def party_of(plan: Plan, round_: Round, session: Session) -> Party:
+    """Whose session it is: in a round of all parties their sessions have consecutive ordinals."""
     ends = accumulate(each.sessions for each in plan.parties)
     beside = (each for each, end in zip(plan.parties, ends, strict=True) if session.ordinal < end)
     alone = (each for each in plan.parties if each.target == round_.variant)
-    party = next(chain(alone, beside), plan.parties[-1])
-    return party.database.kind, party.workload
+    return next(chain(alone, beside), plan.parties[-1])

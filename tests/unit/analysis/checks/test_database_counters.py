@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import SessionView
-from dbcpu.findings import Finding
+from dbcpu.findings import Finding, Level
 from dbcpu.record import UNSET, Round, Session, Wait
+from support.builders import experiments as build
 from support.builders.record import record, round_of, session
 
 SOLO = {"db_cpu_s": 1.8, "db_time_s": 1.8, "physical_reads": 0.0, "plans": 1, "plan_hash_value": 7.0}
@@ -107,8 +110,38 @@ def test_waits_for_the_resource_manager_are_found() -> None:
 
 
 def test_sessions_on_several_instances_are_found() -> None:
-    found = findings(managed(0, instance_number=1.0), managed(1, instance_number=2.0))
-    assert "instances 1-2" in found["several-instances"].seen
+    given = record(rounds(managed(0, instance_number=1.0), managed(1, instance_number=2.0)))
+    found = explain(given)
+    finding = next(each for each in found.findings if each.code == "several-instances")
+    assert (finding.level, finding.seen) == (Level.PROBLEM, "sessions ran on instances 1-2 of a cluster")
+    assert found.verdict == "No answer: sessions ran on instances 1-2 of a cluster."
+    assert found.capacity is None
+    assert headline(found).headline.startswith("No answer: the sessions were on several instances")
+    assert Answer.YES not in {answer for each in found.levels for answer in (each.even, each.full_speed)}
+
+
+def test_a_baseline_on_another_instance_is_no_baseline() -> None:
+    """Each round is on one host, and they are not the same."""
+    loaded = rounds(managed(0, instance_number=1.0), managed(1, instance_number=1.0))
+    alone = [
+        replace(each, sessions=(managed(0, instance_number=2.0),)) if len(each.sessions) == 1 else each
+        for each in loaded
+    ]
+    assert explain(record(alone)).verdict.startswith("No answer: sessions ran on instances 1-2")
+
+
+@pytest.mark.parametrize(("second", "codes"), [((2.0, 2.0), []), ((2.0, 3.0), ["several-instances"])])
+def test_addresses_of_one_run_may_be_an_instance_each(second: tuple[float, float], codes: list[str]) -> None:
+    run = build.together([1.0, 1.0], [1.1, 1.1])
+    at = {0: 1.0, 1: 1.0, 2: second[0], 3: second[1]}
+    placed = [
+        replace(each, sessions=[replace(one, db={"instance_number": at[one.ordinal]}) for one in each.sessions])
+        for each in run.rounds
+    ]
+    found = explain(replace(run, rounds=tuple(placed)))
+    assert [each.code for each in found.findings if each.code == "several-instances"] == codes
+    assert found.verdict.startswith("No answer") is bool(codes)
+    assert all("instances 2-3 of a cluster (b)" in each.seen for each in found.findings if each.code in codes)
 
 
 def test_a_run_in_a_maintenance_window_is_labelled() -> None:
