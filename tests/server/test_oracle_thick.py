@@ -7,6 +7,7 @@ import pytest
 
 from dbcpu.targets.oracle.driver import Connection, Views
 from dbcpu.targets.oracle.identity import claim, server_process
+from dbcpu.targets.oracle.identity import SessionKey
 from dbcpu.targets.oracle.session import BREAKS, OracleSession
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
@@ -36,13 +37,13 @@ class Control:
     """Counts what it is asked to end."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[int, int]] = []
+        self.asked: list[SessionKey] = []
 
-    def cancel(self, sid: int, serial: int) -> None:
-        self.asked.append((sid, serial))
+    def cancel(self, key: SessionKey) -> None:
+        self.asked.append(key)
 
-    def end(self, sid: int, serial: int) -> bool:
-        self.asked.append((sid, serial))
+    def end(self, key: SessionKey) -> bool:
+        self.asked.append(key)
         return True
 
     def leave(self, sid: int, serial: int) -> None:
@@ -71,6 +72,6 @@ def test_a_session_is_cancelled_by_the_control_session_only_where_its_key_is_kno
         session._calling.set()
         for _ in range(BREAKS + 1):
             session.cancel()
-        expected = [(connection.session_id, connection.serial_num)] if granted else []
+        expected = [SessionKey(connection.session_id, connection.serial_num, 1)] if granted else []
         assert (control.asked, thick.breaks) == (expected, BREAKS + (not granted))
         connection.close()

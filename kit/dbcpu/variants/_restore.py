@@ -54,7 +54,7 @@ class RestoreResult(Struct):
     def lines(self) -> tuple[str, ...]:
         """A sentence for each, failures last."""
         form = "would be put back: {} to {}" if self.dry_run else "put back: {} is {} again"
-        done = (form.format(named(what), value) for what, value in self.undone)
+        done = (form.format(named(what), value or "''") for what, value in self.undone)
         return (*done, *self.remarks, *self.failures)
 
 
@@ -227,7 +227,7 @@ def _undo(
             continue
         result = put_back(settings, entry)
         if result.failure:
-            restored.failures.append(f"{result.failure}; kept for that: {found.path}")
+            restored.failures.append(f"{result.failure}; the journal is kept: {found.path}")
             complete = False
             continue
         restored.remarks += [result.remark] if result.remark else []

@@ -72,8 +72,12 @@ def remedy(what: str, before: str) -> str:
     """How a person puts a setting back to ``before``: by dbcpu, or with a command by hand."""
     kind, _, name = what.partition(":")
     if kind == "parameter":
-        value = before or repr(before)
-        return f"put it back by dbcpu restore TARGET, or set {named(what)} to {value} in the database"
+        parameter, _, instance = name.partition("@")
+        if not instance:
+            return f"put it back by dbcpu restore TARGET, or set {name} to {before or repr(before)} in the database"
+        value = before if before.isdecimal() else repr(before)
+        statement = f"alter system set {parameter} = {value} scope = memory sid = '{instance}'"
+        return f"put it back by dbcpu restore TARGET, or by hand: {statement}; a restart of that instance does it, too"
     process = _PROCESS.fullmatch(name) if kind in ("affinity", "policy") else None
     command = f"echo {before} > {name}" if process is None else shlex.join(_command(kind, before, _thread(name)))
     return f"put it back to {before} as root: dbcpu restore, or by hand: {command}"

@@ -105,3 +105,12 @@ def test_a_gateway_may_know_no_instance_by_name(oracle_connect: Connect) -> None
         oracle_connect(double)
         with pytest.raises(oracledb.OperationalError, match="ORA-12521"):
             oracle_connect(double, instance_name="DOUBLE1")
+
+
+def test_sessions_go_to_instances_that_are_up(oracle_connect: Connect) -> None:
+    with OracleDouble(instance=TWO, faults=Faults(down=(1,))) as double:
+        connections = [oracle_connect(double), oracle_connect(double)]
+        assert len(connections) == 2
+        assert {entry["instance"] for entry in double.sessions()} == {2}
+        with pytest.raises(oracledb.OperationalError, match="ORA-12521"):
+            oracle_connect(double, instance_name="DOUBLE1")

@@ -506,7 +506,7 @@ def test_another_instance_of_the_cluster_is_not_taken_for_the_one_that_was_chang
             "of instance ORCL1 could not be put back: instance ORCL1 is not reached" in each for each in failures
         )
     (journal,) = journals.glob("*.journal")
-    assert all(f"kept for that: {journal}" in each for each in failures)
+    assert all(f"the journal is kept: {journal}" in each for each in failures)
     assert (changed.values["cpu_count"], other.values["cpu_count"]) == ("2", "16")
     restored = restore("db1", changed)
     assert (restored.failures, changed.values) == ([], {"cpu_count": "16", "resource_manager_plan": ""})

@@ -49,6 +49,11 @@ class Unreadable:
             "put it back by dbcpu restore TARGET, or set cpu_count to 8 in the database",
         ),
         (
+            "parameter:cpu_count@ORCL1", "0", "cpu_count of instance ORCL1 could not be put back: it may not be looked "
+            "at; put it back by dbcpu restore TARGET, or by hand: alter system set cpu_count = 0 scope = memory sid = "
+            "'ORCL1'; a restart of that instance does it, too",
+        ),
+        (
             "file:/sys/devices/system/cpu/smt/control", "on", "/sys/devices/system/cpu/smt/control could not be put "
             "back: it may not be looked at; put it back to on as root: dbcpu restore, or by hand: "
             "echo on > /sys/devices/system/cpu/smt/control",

@@ -89,7 +89,8 @@ class OracleTarget:
             self._leftovers = leftovers.end_leftovers(control, self._views, facts)
             # One instance is one host. Gateways and proxies know no instance by name: a single one is not asked for,
             # and none of an Autonomous Database. Where sessions really came to is looked at after the run.
-            if facts.several_instances and not facts.autonomous and not self._dialer.pinned:
+            held = facts.several_instances and facts.instance_name and not facts.autonomous
+            if held and not self._dialer.pinned:
                 self._dialer.pin(facts.instance_name)
         except BaseException:
             self.__exit__()
@@ -258,7 +259,8 @@ class OracleTarget:
         try:
             connection = dialer.connect(CONNECT_TIMEOUT_S)
         except ConnectError as error:
-            raise ServerError(f"instance {instance} is not reached: {error}") from None
+            # Its advice is about an instance that the URL names.
+            raise ServerError(f"instance {instance} is not reached: {str(error).partition('; ')[0]}") from None
         try:
             found = Views().one(connection, "context")
             name = str(found[2]) if found else "unknown"

@@ -81,16 +81,18 @@ class _Conversation:
             raise Refused(_UNKNOWN_SID)
         if not asked.sid and asked.service.lower() != instance.service.lower():
             raise Refused(_UNKNOWN_SERVICE)
+        up = {
+            instance_name(instance, number): number
+            for number in range(1, instance.instances + 1)
+            if number not in faults.down
+        }
+        at = self.session.entry["instance"]
+        at = at if at in up.values() else next(iter(up.values()))
         if asked.instance:
-            names = (
-                []
-                if instance.hides_instances
-                else [instance_name(instance, number) for number in range(1, instance.instances + 1)]
-            )
-            if asked.instance.upper() not in names:
+            if instance.hides_instances or asked.instance.upper() not in up:
                 raise Refused(_UNKNOWN_INSTANCE)
-            self.session.entry["instance"] = names.index(asked.instance.upper()) + 1
-        self.session.join(self.session.entry["instance"])
+            at = up[asked.instance.upper()]
+        self.session.join(at)
 
     def _agree(self) -> None:
         """Protocol and data types, in one message with the logon's first phase or each alone; then the logon."""

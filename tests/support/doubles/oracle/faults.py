@@ -81,6 +81,8 @@ class Faults(Struct, frozen=True):
 
     Packages that are not executable: ``dbms_sql``, ``dbms_output``, ``dbms_utility``; ``all`` does not mean them.
     """
+    down: tuple[int, ...] = ()
+    """Instances that the listener does not know: sessions go to the others."""
     cluster_views_fail: int = 0
     """Queries of GV$ views end with this ORA number: 12850, where an instance joins or leaves the cluster."""
     refused_settings: tuple[str, ...] = ()
