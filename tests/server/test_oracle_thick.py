@@ -6,8 +6,7 @@ import oracledb
 import pytest
 
 from dbcpu.targets.oracle.driver import Connection, Views
-from dbcpu.targets.oracle.identity import claim, server_process
-from dbcpu.targets.oracle.identity import SessionKey
+from dbcpu.targets.oracle.identity import SessionKey, claim, server_process
 from dbcpu.targets.oracle.session import BREAKS, OracleSession
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults

@@ -251,10 +251,9 @@ class OracleSession:
 
     def _key(self) -> SessionKey | None:
         """None where SID and SERIAL# are not known: in thick mode without V$SESSION."""
-        sid, serial, instance = (self._numbers.get(name) for name in ("sid", "serial_num", "instance_number"))
-        if sid is None or serial is None:
-            return None
-        return SessionKey(int(sid), int(serial), None if instance is None else int(instance))
+        sid, serial, at = (self._numbers.get(name) for name in ("sid", "serial_num", "instance_number"))
+        instance = None if at is None else int(at)
+        return None if sid is None or serial is None else SessionKey(int(sid), int(serial), instance)
 
     # --- after it
 

@@ -245,7 +245,7 @@ class Session:
 
     def note_query(self, sql: str) -> None:
         """A query on views is parsed hard once for each environment of the optimizer, whoever sends it first."""
-        if self.server.table.parse(f"{sql} {sorted(self.settings.items())}"):
+        if self.server.table.parse(f"{self.entry['instance']} {sql} {sorted(self.settings.items())}"):
             self.statistics["parse count (hard)"] += 1
 
     def _seen(self, statement: Statement) -> Entry:
