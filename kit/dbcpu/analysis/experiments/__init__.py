@@ -8,7 +8,7 @@ from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
+from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN, lost_nothing
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
@@ -49,8 +49,9 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
 
 def with_soak(analysis: Analysis, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
+    analysis = replace(analysis, soak=soak)
     verdict = f"{_soaked(soak, analysis)} {meanwhile(analysis)}".rstrip()
-    return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
+    return replace(analysis, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
 
 
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
@@ -132,8 +133,12 @@ def meanwhile(analysis: Analysis) -> str:
 
 
 def disturbed_by(analysis: Analysis) -> list[str]:
-    """What else took CPU, in words."""
+    """What else took CPU, in words; other processes only where sessions may have lost something to them."""
     codes = {each.code for each in analysis.findings}
+    soak = analysis.soak
+    steady = soak is None or (soak.trend is None and soak.second is None and not soak.sizes)
+    if steady and analysis.levels and all(map(lost_nothing, analysis.levels)):
+        codes -= {"foreign-load"}
     return [words for code, words in DISTURBANCES.items() if code in codes]
 
 
