@@ -11,7 +11,7 @@ from dbcpu.cli._options import Function
 
 
 def refuse_both(one: str, other: str, why: str) -> Callable[[Function], Function]:
-    """Raises click.UsageError where both were given on the command line, be it with their defaults; ``why`` not both."""
+    """Raises click.UsageError where both were given on the command line, defaults included; ``why`` not both."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)

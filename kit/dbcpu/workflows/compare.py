@@ -74,7 +74,7 @@ def document(names: Sequence[str], baseline: str | None = None, **given: Any) ->
         return published_document(names, baseline, given.get("store"))
     if baseline is not None:
         raise UsageError(
-            "--baseline is for published measurements, and none is given; of runs the first is the baseline: put it first"
+            "--baseline is for published measurements, and none is given; of runs the first is the baseline"
         )
     return comparison_document(names, **given)
 
