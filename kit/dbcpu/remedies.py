@@ -7,14 +7,15 @@ and describe-db-parameters
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.errors import without_password
 from dbcpu.findings import Finding, noted
-from dbcpu.formatting import plain
-from dbcpu.record import AA, ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header
+from dbcpu.formatting import plain, short_ranges
+from dbcpu.record import AA, ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header, Plan
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
@@ -67,6 +68,8 @@ _LEAVE_OUT = (
 
 _NAME = re.compile(r"[\w:,.-]+")
 """Of a variant, as it can stand in a shell."""
+_TARGET = re.compile(r"[\w./:@+-]+")
+"""The same of a target, its URL included."""
 _REPEATS = re.compile(r"`--repeats (\w+)`")
 
 
@@ -116,8 +119,10 @@ _TIMES = _Origin(
 """Times that another program measured: nobody knows its options."""
 
 
-_COMMANDS = {"soak": "dbcpu soak", "pool": "dbcpu pool", "together": "dbcpu run A B --together"}
+_COMMANDS = {"soak": "soak", "pool": "pool"}
 """By experiment."""
+_USUAL = ("cartesian", "increment")
+"""Workloads that nobody has to name: of databases, and of a shell."""
 
 
 _AGAIN = {"measure again with level 1 included: `--sessions 1,...`": "measure again"}
@@ -141,18 +146,64 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def command(header: Header) -> str:
-    """What measures such a run: ``dbcpu soak``, ``dbcpu vary --variants baseline,cpus:0``."""
-    variants = header.plan.variants
+    """What measures such a run of its target: ``dbcpu soak db1 --sessions 4 --for 600s``, ``dbcpu vary db1 ...``."""
+    variants, plan = header.plan.variants, header.plan
     # A target of several as a run of its own is called by its name, alone and beside the others.
-    party = len(variants) == 1 and variants[0].removesuffix("+together") == header.plan.target
-    experiment = "together" if party else header.plan.experiment
-    if experiment in _COMMANDS:
-        return _COMMANDS[experiment]
-    if variants == AA:
-        return "dbcpu run --aa"
-    if variants == (BASELINE,):
-        return "dbcpu run"
-    return f"dbcpu vary --variants {','.join(variants)}" if all(map(_NAME.fullmatch, variants)) else "dbcpu vary"
+    party = len(variants) == 1 and variants[0].removesuffix("+together") == plan.target
+    if party or plan.experiment == "together":
+        return "dbcpu run A B --together"
+    name = _COMMANDS.get(plan.experiment, "run")
+    own: tuple[str, ...] = _size(plan)
+    if name == "soak":
+        own = (f"--sessions {max(plan.levels)}", f"--for {_time(plan.for_s)}", *_sizes(plan))
+    elif name == "pool":
+        own = (f"--work {plan.pieces}", f"--active {short_ranges(plan.levels)}", *_of_a_pool(plan), *_size(plan))
+    elif variants == AA:
+        own = ("--aa", *own)
+    elif variants != (BASELINE,):
+        name, own = "vary", ()
+        if all(map(_NAME.fullmatch, variants)):
+            # Without a baseline it is a scaling test, whose levels follow from --per-cpu.
+            levels = (f"--sessions {short_ranges(plan.levels)}",) if BASELINE in variants else ()
+            own = (f"--variants {','.join(variants)}", *levels, *_size(plan))
+    return " ".join((f"dbcpu {name}", *_target(header), *own))
+
+
+def _target(header: Header) -> tuple[str, ...]:
+    """As it can be typed; nothing where it was left out of the record, or no database was measured. No password."""
+    name = header.plan.target
+    if not header.driver.python or header.run_id.endswith(ANONYMOUS) or name == "embedded":
+        return ()
+    return (name,) if _TARGET.fullmatch(name) and "***" not in without_password(name) else ("TARGET",)
+
+
+def _size(plan: Plan) -> tuple[str, ...]:
+    """Workload and size where they are not the usual ones, and a fixed time."""
+    work = plan.workload
+    workload = (f"--workload {work.name}",) if work.name not in _USUAL else ()
+    fixed = (f"--for {_time(plan.for_s)}",) if plan.for_s and plan.experiment == "sweep" else ()
+    return (*workload, *((f"--size {work.size}",) if work.size != "short" else ()), *fixed)
+
+
+def _sizes(plan: Plan) -> tuple[str, ...]:
+    if not plan.sizes:
+        return _size(plan)
+    workload = tuple(each for each in _size(plan) if each.startswith("--workload"))
+    return (*workload, f"--sizes {','.join(each.size for each in (plan.workload, *plan.sizes))}")
+
+
+def _of_a_pool(plan: Plan) -> Iterator[str]:
+    if plan.blocking:
+        yield f"--blocking {plan.blocking}"
+        yield f"--block-for {_time(plan.block_s)}"
+    if plan.connections:
+        yield f"--connections {plan.connections}"
+    if plan.one_at_a_time:
+        yield "--one-at-a-time"
+
+
+def _time(value_s: float | None) -> str:
+    return f"{value_s or 0:.10g}s"
 
 
 def more(header: Header, options: str = "") -> str:

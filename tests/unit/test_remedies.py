@@ -1,6 +1,7 @@
 """A remedy that can be carried out where the database is."""
 
 import re
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -8,8 +9,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.outcome import ALL_LEVELS, QUIETER
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, Finding, Level, noted
-from dbcpu.record import AUTONOMOUS, RDS, UNSET, Database, Driver, RunRecord
-from dbcpu.remedies import _SCRIPTS, _TIMES, NOT_REQUESTED, as_typed, where, without_host
+from dbcpu.record import ANONYMOUS, AUTONOMOUS, RDS, UNSET, Database, Driver, Header, RunRecord
+from dbcpu.remedies import _SCRIPTS, _TIMES, NOT_REQUESTED, as_typed, command, where, without_host
 from support.builders.record import record, solos
 
 
@@ -181,3 +182,40 @@ def test_an_imported_count_is_not_given_the_options_of_a_run(driver: str, words:
     assert words in ". ".join([*(each.remedy for each in found.findings), ""])
     assert not [each for each in found.findings if "--size" in each.remedy or "--repeats" in each.remedy]
     assert "--size" not in found.verdict
+
+
+def measured(target: str, **plan: Any) -> Header:
+    header = record(solos()).header
+    return replace(header, plan=replace(header.plan, **{"target": target, "levels": (1, 3), "for_s": None, **plan}))
+
+
+@pytest.mark.parametrize(
+    ("header", "typed"),
+    [
+        (measured("sqlite", variants=("baseline", "cpus:0", "policy:idle")),
+         "dbcpu vary sqlite --variants baseline,cpus:0,policy:idle --sessions 1,3"),
+        (measured("sqlite", variants=("ncpus:1", "ncpus:2")), "dbcpu vary sqlite --variants ncpus:1,ncpus:2"),
+        (measured("postgresql://dba@db1/postgres", experiment="soak", for_s=600.0),
+         "dbcpu soak postgresql://dba@db1/postgres --sessions 3 --for 600s"),
+        (measured("db1", experiment="pool", pieces=40, blocking=20, block_s=0.5),
+         "dbcpu pool db1 --work 40 --active 1,3 --blocking 20 --block-for 0.5s"),
+        (measured("db1"), "dbcpu run db1"),
+        (measured("embedded"), "dbcpu run"),
+        (measured("postgresql://dba:s3cret@db1/postgres"), "dbcpu run TARGET"),
+        (measured("postgresql://dba:***@db1/postgres"), "dbcpu run TARGET"),
+        (measured("a; reboot"), "dbcpu run TARGET"),
+    ],
+    ids=lambda found: found if isinstance(found, str) else "",
+)  # fmt: skip
+def test_a_run_is_measured_again_with_its_target_and_options(header: Header, typed: str) -> None:
+    header = replace(header, plan=replace(header.plan, workload=replace(header.plan.workload, size="short")))
+    assert command(header) == typed
+    nobody = replace(header, run_id=f"x{ANONYMOUS}")
+    assert header.plan.target not in command(nobody) or header.plan.target == "embedded"
+
+
+def test_the_sizes_of_a_soak_are_named() -> None:
+    header = measured("db1", experiment="soak", for_s=12.0)
+    work = header.plan.workload
+    plan = replace(header.plan, workload=replace(work, size="tiny"), sizes=(replace(work, size="medium"),))
+    assert command(replace(header, plan=plan)) == "dbcpu soak db1 --sessions 3 --for 12s --sizes tiny,medium"

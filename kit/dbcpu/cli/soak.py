@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from dbcpu.cli import _options as options
+from dbcpu.cli._contradictions import refuse_both
 from dbcpu.cli._options import Duration
 from dbcpu.plan import MAX_SESSIONS
 
@@ -20,6 +21,7 @@ from dbcpu.plan import MAX_SESSIONS
 @click.option("--sizes", metavar="LIST", help="Alternate these sizes, to compare short and long SQL: tiny,medium,long.")
 @options.watching_options(hz=5.0)
 @options.fail_on_option
+@refuse_both("size", "sizes", "--sizes names all sizes that take turns")
 def command(target: str, sessions: int, for_s: float, sizes: str | None, **given: Any) -> int:
     """Run N sessions on TARGET for a long time: do times drift, or fall into two groups?
 

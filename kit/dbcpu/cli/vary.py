@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from dbcpu.cli._contradictions import refuse_both
 from dbcpu.cli._options import SessionsPerCpu, confirm, fail_on_option, measuring_options, target_argument
 from dbcpu.cli._variants_help import CommandWithVariants
 
@@ -16,6 +17,7 @@ from dbcpu.cli._variants_help import CommandWithVariants
 @click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
 @measuring_options
 @fail_on_option
+@refuse_both("per_cpu", "sessions", "--per-cpu says how many sessions each number of CPUs has")
 def command(target: str, variants: str, per_cpu: tuple[int, ...], dry_run: bool, **given: Any) -> int:
     """Measure TARGET under several variants, alternating, and compare each with the first.
 

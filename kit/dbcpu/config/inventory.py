@@ -27,11 +27,13 @@ from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.targets import MAX_DOTS, TABLES, Named, checked, safe_url, tables_of
 from dbcpu.config.toml_checks import only
 from dbcpu.errors import UsageError
+from dbcpu.formatting import as_whole_number
 
 MAX_BYTES = 4 << 20
 """A thousand targets of Ansible with all their variables have about a fourth of it."""
 MAX_TARGETS = 10_000
 MAX_NAME = 128
+VCPUS, MAX_VCPUS = "vcpus", 99_999
 PRODUCTION, ON_PURPOSE = "production", "yes-measure"
 _NOT_PRODUCTION = ("no", "false", "")
 _SECRET = re.compile(r"passw|passphrase|pwd|secret|token|credential|apikey|privatekey")
@@ -56,6 +58,11 @@ class Listed(Struct, frozen=True):
     origin: str = HERE
     program: str | None = None
     origin_given: bool = False
+
+    @property
+    def vcpus(self) -> int | None:
+        """As its tag says, for the preview."""
+        return as_whole_number(self.tags.get(VCPUS, ""), 1, MAX_VCPUS)
 
     @property
     def kind(self) -> str:
@@ -242,6 +249,11 @@ def _tags(found: object, where: str) -> dict[str, str]:
                 f"{where}: {key} may hold a secret, and tags are kept in the store and shown in reports; remove it, "
                 "and use password_env or password_file"
             )
+    if VCPUS in made and as_whole_number(made[VCPUS], 1, MAX_VCPUS) is None:
+        raise UsageError(
+            f"{where}: the tag {VCPUS} is {made[VCPUS]!r}, and no whole number from 1 to {MAX_VCPUS}; correct it, or "
+            "leave it out"
+        )
     return made
 
 

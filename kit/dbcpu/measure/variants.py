@@ -25,6 +25,7 @@ from dbcpu.variants._selection import (
     describe_changes,
     findings,
     leave_out,
+    leave_out_same,
 )
 from dbcpu.variants._settings import parameters_of
 from dbcpu.variants.base import VariantContext
@@ -61,12 +62,16 @@ class VariantPlan(Struct, frozen=True):
         variants, out = leave_out(variants, context)
         check_possible(variants, context)
         cpus = {variant.name: len(variant.usable_cpus(context)) or None for variant in variants}
-        if not per_cpu:
-            return cls(variants, context, {variant.name: levels for variant in variants}, cpus, out)
-        sessions = {name: tuple(each * (count or 0) for each in per_cpu) for name, count in cpus.items()}
+        sessions = dict.fromkeys(cpus, levels)
+        if per_cpu:
+            sessions = {name: tuple(each * (count or 0) for each in per_cpu) for name, count in cpus.items()}
         if not all(1 <= count <= MAX_SESSIONS for counts in sessions.values() for count in counts):
             raise UsageError("--per-cpu needs a host whose CPUs can be seen from here; give --sessions instead")
-        return cls(variants, context, sessions, cpus, out)
+        variants, same = leave_out_same(variants, context, sessions)
+        kept = [variant.name for variant in variants]
+        return cls(
+            variants, context, {each: sessions[each] for each in kept}, {each: cpus[each] for each in kept}, out + same
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

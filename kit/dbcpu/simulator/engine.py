@@ -115,9 +115,10 @@ class Clockwork:
             self._finish()
             self._due()
             if len(times_s) > MAX_EVENTS:
+                less = "a smaller size" if self.for_s is None else "a shorter time (--for, --soak), a larger size"
                 raise UsageError(
-                    f"a round on {self.host.name} takes more than {MAX_EVENTS} events; give fewer sessions, a smaller "
-                    "size or a larger quota"
+                    f"a round on {self.host.name} takes more than {MAX_EVENTS} events; give {less}, fewer sessions or "
+                    "a larger quota"
                 )
         gains = Gains(reckoning, passed, steps_s)
         return Trace(

@@ -155,7 +155,33 @@ def leave_out(
     Raises:
         UsageError: fewer than two are left.
     """
-    why = {variant: variant.already(context) for variant in variants}
+    return _without(variants, {variant: variant.already(context) for variant in variants})
+
+
+def leave_out_same(
+    variants: Sequence[SelectedVariant], context: VariantContext, levels: Mapping[str, Sequence[int]]
+) -> tuple[tuple[SelectedVariant, ...], tuple[str, ...]]:
+    """The same for those that are an earlier one, baseline included, at each of their ``levels``. Raises UsageError."""
+    seen: dict[object, str] = {}
+    why: dict[SelectedVariant, str | None] = {}
+    for variant in variants:
+        own = levels[variant.name]
+        made = tuple((level, variant.offline_cpus(context), _real(variant.changes(context, level))) for level in own)
+        first = seen.setdefault(made, variant.name)
+        nothing = "it changes nothing at these numbers of sessions"
+        same = nothing if first == BASELINE else f"it is the same as {first} at these numbers of sessions"
+        why[variant] = None if first == variant.name else same
+    return _without(variants, why)
+
+
+def _real(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Without those that leave a session the CPUs that it has."""
+    return tuple(each for each in changes if each.kind != "affinity" or each.before != each.after)
+
+
+def _without(
+    variants: Sequence[SelectedVariant], why: Mapping[SelectedVariant, str | None]
+) -> tuple[tuple[SelectedVariant, ...], tuple[str, ...]]:
     left = tuple(variant for variant in variants if why[variant] is None)
     out = tuple(f"{NOT_VARIED.format(variant.name)}{reason}" for variant, reason in why.items() if reason)
     if out and len(left) < 2:

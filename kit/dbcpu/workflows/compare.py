@@ -72,6 +72,10 @@ def document(names: Sequence[str], baseline: str | None = None, **given: Any) ->
     """Of runs, of files of published measurements, or of both. Raises as the two below."""
     if any(map(_is_published, names)):
         return published_document(names, baseline, given.get("store"))
+    if baseline is not None:
+        raise UsageError(
+            "--baseline is for published measurements, and none is given; of runs the first is the baseline"
+        )
     return comparison_document(names, **given)
 
 

@@ -19,8 +19,7 @@ from dbcpu.record import AA, Database, HostInfo
 from dbcpu.targets.base import Work
 from dbcpu.workflows.measure_run import DEFAULT_SECONDS, Choices
 
-HERE = ("embedded", "shell", "sqlite")
-"""Kinds of targets that run on this machine."""
+_LOCAL = ("embedded", "shell", "sqlite")
 TYPICAL_ROWS_PER_S = 20e6
 """Of one session, where an execution takes so long that this matters: PostgreSQL does 18 million rows per CPU second
 on the machine of docs/benchmarks.md."""
@@ -32,6 +31,11 @@ def say(request: Request, choices: Choices, pool: ExperimentShape | None = None)
     """Print it, of a ``pool`` if one is given; returns the exit code. Raises as ``foresee`` and ``foresee_pool``."""
     click.echo("\n".join(foresee_pool(request, choices, pool) if pool else foresee(request, choices)))
     return 0
+
+
+def runs_here(kind: str) -> bool:
+    """Whether targets of this kind run on the machine that opens their sessions."""
+    return kind in _LOCAL
 
 
 class Forecast(Struct, frozen=True):
@@ -65,7 +69,7 @@ def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
 
 def foresee_pool(request: Request, choices: Choices, pool: ExperimentShape) -> tuple[str, ...]:
     """The same of a pool. Raises as ``forecast``."""
-    work, info, vcpus = _known(request, choices)
+    work, info, vcpus = _known(request, choices, here=runs_here(request.kind))
     if vcpus is None and choices.sessions == "auto":
         raise UsageError(
             f"--active auto depends on the vCPUs of {request.name}, and a dry run does not connect; give the sizes: "
@@ -96,8 +100,8 @@ def _too_much(memory_bytes: int, available_bytes: int | None) -> tuple[str, ...]
     return (f"that is more than {most}: the run would be refused",)
 
 
-def _known(request: Request, choices: Choices) -> tuple[Work, HostInfo | None, int | None]:
-    """What is known without a connection: the work, this host if the target runs here, and the vCPUs.
+def _known(request: Request, choices: Choices, *, here: bool) -> tuple[Work, HostInfo | None, int | None]:
+    """What is known without a connection: the work, this host if the target runs ``here``, the vCPUs.
 
     A route that no run takes is refused here, too.
     """
@@ -105,18 +109,19 @@ def _known(request: Request, choices: Choices) -> tuple[Work, HostInfo | None, i
     workloads.check_size(request.kind, choices.workload, choices.size)
     database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
     work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)
-    info = read_host(LocalHost()) if request.kind in HERE else None
+    info = read_host(LocalHost()) if here else None
     check_counts(info, choices.vcpus, choices.cores)
     return work, info, choices.vcpus or (usable_vcpus(info)[0] if info else None)
 
 
-def forecast(request: Request, choices: Choices) -> Forecast:
-    """Nothing is connected to.
+def forecast(request: Request, choices: Choices, *, here: bool | None = None) -> Forecast:
+    """Nothing is connected to. ``here``: whether the target runs on this machine; by default as its kind does.
 
     Raises:
         UsageError: the options do not fit each other, or the vCPUs, on which the levels depend, are not known.
     """
-    work, info, vcpus = _known(request, choices)
+    here = runs_here(request.kind) if here is None else here
+    work, info, vcpus = _known(request, choices, here=here)
     if vcpus is None and choices.sessions in ("auto", "few"):
         raise UsageError(
             f"the levels of --sessions {choices.sessions} depend on the vCPUs of {request.name}, and a dry run does "

@@ -1,7 +1,7 @@
 """Stores the rounds of a run as they end, and says what is stored however it ends."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Protocol, Self
 
 from msgspec.structs import replace
@@ -63,13 +63,14 @@ def keep_rounds(
     else:
         store.reopen(header, stored)
     try:
-        for done in rounds:
-            _check(header, done)
-            store.append(run_id, done)
-            kept += 1
-            finished(done)
-            if done.error and not gaps:
-                raise MeasureError(f"{done.error}{SLOWER_NOW if TOO_LATE in done.error else ''}")
+        with _ended(rounds):
+            for done in rounds:
+                _check(header, done)
+                store.append(run_id, done)
+                kept += 1
+                finished(done)
+                if done.error and not gaps:
+                    raise MeasureError(f"{done.error}{SLOWER_NOW if TOO_LATE in done.error else ''}")
     except KeyboardInterrupt:
         _close(store, run_id, "interrupted")
         raise Interrupted(_stopped("interrupted", header, kept)) from None
@@ -78,6 +79,16 @@ def keep_rounds(
         raise type(error)(_stopped(str(error), header, kept)) from None
     store.finish(run_id, "complete")
     return run_id
+
+
+@contextmanager
+def _ended(rounds: Iterable[Round]) -> Iterator[None]:
+    """The sessions of a soak go on between its rounds: they are ended here, while threads can still be started."""
+    try:
+        yield
+    finally:
+        if isinstance(rounds, Generator):
+            rounds.close()
 
 
 def _check(header: Header, done: Round) -> None:

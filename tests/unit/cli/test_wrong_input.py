@@ -334,3 +334,24 @@ def test_a_pool_has_options_of_its_own_name(
 ) -> None:
     assert main(["pool", "sqlite", *options, "--yes"]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("soak", "sqlite", "--sizes", "tiny", "--size", "short"), "--size and --sizes do not go with each other"),
+        (("soak", "sqlite", "--for", "1"), "--for 1s is too short for a segment of 2 s"),
+        (("soak", "sqlite", "--sizes", "tiny,short", "--for", "3"), "for each size; give --for 4s or more"),
+        (("compare", "last", "last", "--baseline", "x"), "--baseline is for published measurements"),
+        (("vary", "sqlite", "--variants", "cpus:0,cpus:1", "--per-cpu", "2", "--sessions", "4"),
+         "--per-cpu and --sessions do not go with each other"),
+        (("fleet", "report", "q4", "--with", "q4"), "campaign q4 is named twice"),
+        (("fleet", "report", "q4", "--with", "q3", "--with", "q3"), "campaign q3 is named twice"),
+        (("simulate", "--for", "30d", "--sessions", "1", "--repeats", "1"), "give a shorter time (--for, --soak)"),
+    ],
+)  # fmt: skip
+def test_an_option_that_would_do_nothing_is_refused(
+    store: str, capsys: pytest.CaptureFixture[str], command: tuple[str, ...], said: str
+) -> None:
+    assert main(command) == 2
+    assert said in " ".join(capsys.readouterr().err.split())

@@ -218,3 +218,10 @@ def test_the_tag_production_counts_however_it_is_written(tags: dict[str, str]) -
     with pytest.raises(UsageError, match="db-1: tagged production"):
         refuse_production([Listed("db-1", "sqlite", tags=tags)])
     refuse_production([Listed("db-1", "sqlite", tags={"Production": "Yes-Measure", "production": "NO"})])
+
+
+def test_a_number_of_vcpus_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\[targets\.a\]: the tag vcpus is 'abc', and no whole number from 1 to"):
+        listed(tmp_path, "fleet.csv", "name,url,vcpus\na,sqlite,abc\n")
+    (found,) = listed(tmp_path, "fleet.csv", "name,url,vcpus\na,sqlite,8\n")
+    assert found.vcpus == 8

@@ -11,6 +11,7 @@ from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
+from dbcpu.measure.variants import VariantPlan
 from dbcpu.record import Database, HostInfo, Server
 from dbcpu.variants import _selection as selection
 from dbcpu.variants._selection import (
@@ -205,6 +206,30 @@ def test_what_is_so_already_is_left_out_and_the_rest_is_measured() -> None:
     assert leave_out(variants, context("two-sockets")) == (variants, ())
     with pytest.raises(UsageError, match=r"variant smt_off is left out: .*; nothing is left"):
         leave_out(select_variants("one_per_core,smt_off"), context("graviton-64"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "levels", "left", "why"),
+    [
+        ("graviton-64", "spread,pack", (1, 2, 3), "baseline spread", "pack is left out: it is the same as spread at"),
+        ("two-sockets", "spread,pack", (1, 2, 3), "baseline spread pack", ""),
+        ("two-sockets", "spread,pack", (1,), "baseline spread", "it is the same as spread at these numbers"),
+        ("graviton-64", "active:5,active:1", (1, 2), "baseline active:1", "active:5 is left out: it changes nothing"),
+        ("graviton-64", "active:5,active:1", (1, 6), "baseline active:5 active:1", ""),
+        ("graviton-64", "cpus:0-63,cpus:0", (1, 2), "baseline cpus:0", "cpus:0-63 is left out: it changes nothing"),
+    ],
+)  # fmt: skip
+def test_what_is_the_same_at_all_numbers_of_sessions_is_left_out(
+    name: str, text: str, levels: tuple[int, ...], left: str, why: str
+) -> None:
+    plan = VariantPlan.make(select_variants(text), context(name), levels)
+    assert (" ".join(plan.names), [*plan.levels]) == (left, left.split())
+    assert (why in "; ".join(plan.left_out), bool(plan.left_out)) == (True, bool(why))
+
+
+def test_nothing_is_measured_where_no_variant_differs() -> None:
+    with pytest.raises(UsageError, match=r"active:5 is left out: it changes nothing .*; nothing is left to compare"):
+        VariantPlan.make(select_variants("active:5"), context("graviton-64"), (1, 2))
 
 
 @pytest.mark.parametrize("name", ["hidden-smt", "graviton-64", "c4-4xlarge-half-offline"])

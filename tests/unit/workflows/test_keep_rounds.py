@@ -73,3 +73,26 @@ def test_a_round_that_could_not_be_read_again_ends_the_run_and_the_others_are_ke
     with pytest.raises(RecordFormatError, match=r"its level is 0.* please report it; 1 finished round stored"):
         keep_rounds(store, runs.header("one", status="running"), [runs.round_of(1, 0), impossible], lambda _: None)
     assert [each.order for each in store.load("one").rounds] == [0]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [(StoreError("the disk is full"), StoreError), (KeyboardInterrupt(), Interrupted)]
+)
+def test_what_goes_on_between_rounds_is_ended_before_a_run_that_stops(
+    store: Store, error: BaseException, kind: type[Exception]
+) -> None:
+    told: list[str] = []
+
+    def soak() -> Iterator[Round]:
+        try:
+            yield from (runs.round_of(1, order) for order in range(3))
+        finally:
+            told.append("sessions ended")
+
+    def stops(_: Round) -> None:
+        raise error
+
+    rounds = soak()  # as a traceback does, this name keeps it alive
+    with pytest.raises(kind):
+        keep_rounds(store, runs.header("one", status="running"), rounds, stops)
+    assert told == ["sessions ended"]

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
+from dbcpu.analysis.levels.outcome import is_loss
 from dbcpu.analysis.placement.host_time import (
     foreign_share,
     listed_share,
@@ -62,6 +63,9 @@ def solo_drift(given: CheckInput) -> Finding | None:
     )
 
 
+NOT_SLOWED = "they had CPU time that the sessions could have had, and no session is shown to be slower for it"
+
+
 def foreign_load(given: CheckInput) -> Finding | None:
     shares = [(foreign_share(each, given.vcpus, given.window_s(each)), each) for each in given.rounds]
     loaded = [(share, each) for share, each in shares if share > FOREIGN_SHARE]
@@ -70,15 +74,14 @@ def foreign_load(given: CheckInput) -> Finding | None:
     share, worst = max(loaded, key=lambda pair: pair[0])
     many = f"(in {len(loaded)} of {plural(len(given.rounds), 'round')})"
     if worst.host_counters:
-        return noted(
-            "foreign-load",
+        seen = (
             f"other processes used up to {percent(share)} of the host's CPUs {many}: by {worst.host_counters.source} "
-            f"they were busy for longer than the sessions used them (N={worst.level})",
+            f"they were busy for longer than the sessions used them (N={worst.level})"
         )
-    return noted(
-        "foreign-load",
-        f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}",
-    )
+    else:
+        seen = f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}"
+    found = noted("foreign-load", seen)
+    return found if any(map(is_loss, given.levels)) else replace(found, meaning=NOT_SLOWED)
 
 
 def _who(given: CheckInput, loaded: Sequence[tuple[float, Round]]) -> str:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -12,13 +12,16 @@ from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
+from dbcpu.analysis.placement.host_time import foreign_share, stolen_share
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
+from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plain, plural, ranges, seconds, times
-from dbcpu.record import ANONYMOUS
+from dbcpu.record import ANONYMOUS, IMPORTED
+from dbcpu.steal import steal_unseen
 
 TAIL_S = 0.1
 LONGER = "longer executions (`--size long`)"
@@ -33,6 +36,10 @@ BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
+TWO_KINDS = "the host has cores of two kinds"
+FULL_SPEED_CORES = (
+    "keep the database on the cores of full speed (`cpuset.cpus`, `taskset -cp CPUS PID`; `dbcpu topology` lists them)"
+)
 WORTH_A_PRICE = 0.02
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
@@ -81,10 +88,30 @@ def slow_together(given: CheckInput) -> Finding | None:
         found = noted("slow-together", f"{slowdown}: {held}", INFO)
         return replace(found, meaning="they took turns, as they had to", remedy=AS_MANY_CPUS)
     found = noted("slow-together", f"{slowdown}, though there is a CPU for each")
-    cause = lost_to(worst)
+    cause, two_kinds = lost_to(worst), has_two_kinds(given.record)
+    if cause is Cause.SLOWER_CPU and two_kinds:
+        return replace(found, meaning=f"most of the loss is by {cause.words}: {TWO_KINDS}", remedy=FULL_SPEED_CORES)
     if not cause.is_known or cause is Cause.SLOWER_CPU:
-        return found
+        return replace(found, meaning=f"possible reasons: {', '.join(_possible_reasons(given, two_kinds=two_kinds))}")
     return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
+
+
+def _possible_reasons(given: CheckInput, *, two_kinds: bool) -> Iterator[str]:
+    """Why sessions may all be slow on this host, as far as it was seen: bare metal hides no SMT and has no steal."""
+    header, rounds, host = given.record.header, given.rounds, given.record.header.host
+    guest = host is None or host.hypervisor is not None or header.plan.sampler == IMPORTED
+    sampled = any(each.cpu_timeline for each in rounds)
+    if two_kinds:
+        yield "cores of two kinds"
+    if guest and (given.cores in (None, given.vcpus)):
+        yield "SMT hidden by the hypervisor"
+    if guest and (not sampled or steal_unseen(given.record) or any(stolen_share(each) for each in rounds)):
+        yield "CPU steal"
+    if host is None or host.container or host.limits.quota_cpus is not None:
+        yield "a quota"
+    if not sampled or any(foreign_share(each, given.vcpus, given.window_s(each)) for each in rounds):
+        yield "other processes"
+    yield "a lower clock frequency"
 
 
 def _held(given: CheckInput, level: LevelView) -> str:

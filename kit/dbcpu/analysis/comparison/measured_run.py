@@ -64,7 +64,7 @@ def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Seq
     """``pooled``: the sessions of ``record``, a pool; () of any other run."""
     found = by_whole_rounds(explain_variant(part), part, pooled)
     if pooled:
-        found = replace(found, pool=pool(record, pooled))
+        found = replace(found, pool=pool(record, pooled, found.vcpus, found.busy))
     return of_whole_run(found, whole.header, len(whole.rounds))
 
 

@@ -8,7 +8,7 @@ from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
+from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN, lost_nothing
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
@@ -49,8 +49,9 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
 
 def with_soak(analysis: Analysis, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
+    analysis = replace(analysis, soak=soak)
     verdict = f"{_soaked(soak, analysis)} {meanwhile(analysis)}".rstrip()
-    return replace(analysis, soak=soak, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
+    return replace(analysis, verdict=verdict, experiment=_soak_conclusion(soak, analysis), capacity=None)
 
 
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
@@ -58,9 +59,10 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     kind = record.header.plan.experiment
     if kind == "pool":
         sessions = timed(record)
-        found, analysis = pool(record, sessions), by_whole_rounds(analysis, record, sessions)
+        found = pool(record, sessions, analysis.vcpus, analysis.busy)
+        analysis = by_whole_rounds(analysis, record, sessions)
         said = _pooled(found, record, analysis) + _in_turn(found) if found else "No pool finished all of its jobs."
-        verdict, conclusion = f"{said} {meanwhile(analysis)}".rstrip(), _pool_conclusion(found, analysis)
+        verdict, conclusion = f"{said} {meanwhile(analysis)}".rstrip(), _pool_conclusion(found)
         return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, capacity=None)
     if kind == "together":
         both = together(record, timed(record))
@@ -84,13 +86,13 @@ def _soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     return Conclusion("Neither drift nor a second speed is shown", "")
 
 
-def _pool_conclusion(found: Pool | None, analysis: Analysis) -> Conclusion:
+def _pool_conclusion(found: Pool | None) -> Conclusion:
     if found is None:
         return Conclusion("No pool finished all of its jobs", UNKNOWN)
+    if found.larger:
+        return Conclusion(f"Inconclusive: no pool of more than {found.sizes[-1].active} was measured", UNKNOWN)
     if found.enough is None:
         return Conclusion("Inconclusive: no pool size is shown to be enough", UNKNOWN)
-    if _leaves_vcpus_idle(found, analysis):
-        return Conclusion(f"Inconclusive: no pool of more than {found.enough} was measured", UNKNOWN)
     return Conclusion(f"Enough: {plural(found.enough, 'active session')}", "")
 
 
@@ -131,8 +133,12 @@ def meanwhile(analysis: Analysis) -> str:
 
 
 def disturbed_by(analysis: Analysis) -> list[str]:
-    """What else took CPU, in words."""
+    """What else took CPU, in words; other processes only where sessions may have lost something to them."""
     codes = {each.code for each in analysis.findings}
+    soak = analysis.soak
+    steady = soak is None or (soak.trend is None and soak.second is None and not soak.sizes)
+    if steady and analysis.levels and all(map(lost_nothing, analysis.levels)):
+        codes -= {"foreign-load"}
     return [words for code, words in DISTURBANCES.items() if code in codes]
 
 
@@ -180,17 +186,20 @@ def _sized(soak: Soak, disturbed: Sequence[str]) -> str:
     return f"Slow executions (95th percentile) over fast ones (5th): {listed(ratios)}; {says}."
 
 
-def _leaves_vcpus_idle(found: Pool, analysis: Analysis) -> bool:
-    """Whether the largest pool measured is the fastest, and more sessions would each have a vCPU."""
-    return found.enough == found.sizes[-1].active and found.enough < (analysis.vcpus or 0)
-
-
 def _pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     if len(found.sizes) == 1:
         only = found.sizes[0]
         many = plural(only.active, "active session")
         return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}; no other size was measured."
-    limit = _limit(found)
+    limit, most = _limit(found), found.sizes[-1]
+    cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
+    if found.larger:
+        fast = "takes the shortest time" if found.best == most.active else "is as fast as any"
+        return (
+            f"Inconclusive how many active sessions are enough{cpus}: of the pools measured the largest, with "
+            f"{most.active}, {fast} ({seconds(most.total_s)} for {plural(found.pieces, 'job')}); "
+            f"measure larger ones.{_waiting(found)}"
+        )
     if found.enough is None:
         parts = [f"inconclusive how many active sessions are enough: {limit}"]
         small = [each.active for each in found.sizes if each.enough is Answer.NO]
@@ -200,14 +209,7 @@ def _pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
         return (
             f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide.{_waiting(found)}"
         )
-    enough, most = found.size(found.enough), found.sizes[-1]
-    cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
-    if _leaves_vcpus_idle(found, analysis):
-        return (
-            f"Inconclusive how many active sessions are enough{cpus}: of the pools measured the largest, with "
-            f"{enough.active}, takes the shortest time ({seconds(enough.total_s)} for {plural(found.pieces, 'job')}); "
-            f"measure larger ones.{_waiting(found)}"
-        )
+    enough = found.size(found.enough)
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe and most.active == enough.active:
         return (

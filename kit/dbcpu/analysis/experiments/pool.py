@@ -4,8 +4,9 @@ The total is the time from the first send to the last end, a piece's time the me
 Pieces that only wait belong to the total and have no other part in the figures.
 All times of a size are made in each round, and their medians over rounds are shown: what is shorter in every round is
 shorter in the table. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
-when it is above 1.10 of a larger one's with as much; all else is undecided. The noise is that of the totals of rounds
-of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
+when it is above 1.10 of a larger one's with as much; all else is undecided. So is the largest where only it would be
+enough and more sessions had something to do: a vCPU of their own, or one beside jobs that only wait. The noise is that
+of the totals of rounds of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,14 +24,14 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.record import Round, RunRecord
+from dbcpu.record import Plan, Round, RunRecord
 
 MIN_PIECES = 20
 """Of fewer pieces, those of all rounds together, 5 % are less than one."""
 
 
-def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
-    """The answer, or None when no round did all of its work."""
+def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: float) -> Pool | None:
+    """The answer, or None when no round did all of its work. A session computes ``busy`` of its time."""
     pieces = record.header.plan.pieces or 0
     rounds: dict[int, list[list[Timed]]] = {}
     for done in record.rounds:
@@ -48,9 +49,12 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
     totals = {level: [_total_s(members) for members in rounds[level]] for level in sorted(rounds)}
     noise = pooled([np.log(each) for each in totals.values()])
     enough = {level: _enough(level, totals, noise) for level in totals}
+    plan, most = record.header.plan, max(totals)
+    larger = [level for level in enough if enough[level] is Answer.YES] == [most] and most < _of_use(plan, vcpus, busy)
+    if larger:
+        enough[most] = Answer.UNDECIDED
     sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s, enough[level]) for level in totals)
     best = min(sizes, key=lambda each: each.total_s)
-    plan = record.header.plan
     return Pool(
         pieces,
         sizes,
@@ -60,7 +64,16 @@ def pool(record: RunRecord, sessions: Sequence[Timed]) -> Pool | None:
         plan.block_s,
         plan.connections,
         plan.one_at_a_time,
+        larger,
     )
+
+
+def _of_use(plan: Plan, vcpus: int | None, busy: float) -> float:
+    """More sessions than this have nothing to do: all jobs that only wait are held, and each vCPU has its session."""
+    under_way = plan.connections if plan.one_at_a_time and plan.connections else plan.pieces or 0
+    if vcpus is None:
+        return under_way if plan.blocking else 0
+    return min(under_way, (plan.blocking or 0) + vcpus / (busy or 1.0))
 
 
 def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Timed]) -> Analysis:

@@ -33,9 +33,10 @@ def together(record: RunRecord, sessions: Sequence[Timed]) -> Together:
 
 
 def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyView:
-    loaded = [each for each in sessions if not each.round.anchor]
-    alone = _rounds([each for each in loaded if each.round.variant == party.target])
-    beside = _rounds([each for each in loaded if each.round.variant == TOGETHER and each.session.ordinal in ordinals])
+    # Of a target with one session the rounds that show drift are like the others, and the table of levels has them too.
+    own = [each for each in sessions if each.round.variant == party.target and each.round.level == party.sessions]
+    beside = _rounds([each for each in sessions if each.round.variant == TOGETHER and each.session.ordinal in ordinals])
+    alone = _rounds(own)
     alone_s, beside_s = [_elapsed_s(members) for members in alone], [_elapsed_s(members) for members in beside]
     before = _median(alone_s)
     ratios = [value / before for value in beside_s] if before else []

@@ -23,6 +23,11 @@ def is_loss(level: LevelView) -> bool:
     return Answer.NO in (level.even, level.full_speed)
 
 
+def lost_nothing(level: LevelView) -> bool:
+    """Shown to be as fast as alone, in equal shares; one session alone has nobody to share with."""
+    return level.full_speed is Answer.YES and (level.level == 1 or level.even is Answer.YES)
+
+
 class Outcome(Struct, frozen=True):
     """The measured levels of one variant, in order; one session alone is among them only where it lost something.
 

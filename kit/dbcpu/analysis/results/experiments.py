@@ -167,7 +167,8 @@ class Pool(Struct, frozen=True):
     """``best`` K has the least total. ``detectable``: differences of two sizes below this factor are within noise.
 
     ``blocking`` of the pieces only wait, ``block_s`` each. ``connections``: over which they were called,
-    ``one_at_a_time`` as in ``record.Plan``.
+    ``one_at_a_time`` as in ``record.Plan``. ``larger``: the largest size is as fast as any, and a larger one may be
+    faster.
     """
 
     pieces: int
@@ -178,6 +179,7 @@ class Pool(Struct, frozen=True):
     block_s: float | None = None
     connections: int | None = None
     one_at_a_time: bool = False
+    larger: bool = False
 
     @property
     def enough(self) -> int | None:

@@ -46,6 +46,7 @@ def document(report: FleetReport) -> Document:
     body = (*_unlike(report), *_failed(report), *_types(report), *_ranking(report), *_sizing(report), *_small(report))
     title = f"Campaign {plain(report.campaign)}"
     notes = _notes(report)
+    remarks = (*front.caveats, *notes)
 
     def page() -> tuple[Section, ...]:
         chart = _chart(report)
@@ -57,9 +58,9 @@ def document(report: FleetReport) -> Document:
         name="fleet",
         verdict=(f"{front.headline}.", *front.sentences),
         sections=body,
-        data=lambda: {"title": title, "verdict": [front.headline, *front.sentences], **_data(report), "notes": notes},
+        data=lambda: {"title": title, "verdict": [front.headline, *front.sentences], **_data(report), "notes": remarks},
         records=lambda: Table(title, tables.RECORD, tables.records(report)),
-        notes=notes,
+        notes=remarks,
         front=front,
         make_page=page,
         footer=f"dbcpu, {plural(len(report.hosts), 'host')}.",

@@ -15,14 +15,14 @@ from dbcpu.config.inventory import Listed
 from dbcpu.config.origins import HERE, ORIGINS, SHELL_KIT, THERE
 from dbcpu.config.request import Request
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.formatting import as_whole_number, duration, listed, plural
+from dbcpu.formatting import duration, listed, plural
 from dbcpu.hosts.shell_routes import transport_of
 from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
 from dbcpu.workflows.fleet.order import Limits, Target, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated
 from dbcpu.workflows.fleet.window import Window
-from dbcpu.workflows.foresee import Forecast, forecast
+from dbcpu.workflows.foresee import Forecast, forecast, runs_here
 from dbcpu.workflows.measure_run import Choices
 
 ASSUMED_VCPUS = 16
@@ -98,21 +98,23 @@ def placed(targets: Sequence[Listed], origin: str | None, host: str | None) -> t
 def foresight(targets: Sequence[Listed], choices: Choices) -> Foresight:
     """What measuring all of them costs; nothing is connected to. Raises UsageError as ``forecast``.
 
-    A target's tag ``vcpus`` says how many it has, where the options do not. A simulated one costs nothing.
+    What runs here has this machine's vCPUs. Of another target the tag ``vcpus`` says how many it has, where the options
+    do not. A simulated one costs nothing.
     """
     assumed = False
-    ahead: dict[tuple[str, int | None], Forecast] = {}
+    ahead: dict[tuple[str, bool, int | None], Forecast] = {}
     found: dict[str, Forecast] = {}
     for each in targets:
         if is_simulated(each.url):
             continue
-        vcpus = choices.vcpus or _vcpus(each)
-        if vcpus is None and choices.sessions in _ALL_VCPUS:
+        here = runs_here(each.kind) and each.origin == HERE
+        vcpus = choices.vcpus or (None if here else each.vcpus)
+        if vcpus is None and not here and choices.sessions in _ALL_VCPUS:
             assumed, vcpus = True, ASSUMED_VCPUS
-        key = each.kind, vcpus
+        key = each.kind, here, vcpus
         if key not in ahead:
             try:
-                ahead[key] = forecast(Request(each.name, each.kind), replace(choices, vcpus=vcpus))
+                ahead[key] = forecast(Request(each.name, each.kind), replace(choices, vcpus=vcpus), here=here)
             except UnknownName as error:
                 raise UsageError(f"{each.name}: {error}") from None
         found[each.name] = ahead[key]
@@ -168,10 +170,6 @@ def _host_of(target: Listed) -> str:
         return (urlsplit(target.url).hostname or "here").lower()
     except ValueError:
         return ""
-
-
-def _vcpus(target: Listed) -> int | None:
-    return as_whole_number(target.tags.get("vcpus", ""), 1, 99_999)
 
 
 def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, window: Window | None) -> Iterator[str]:

@@ -39,9 +39,12 @@ def fleet_document(
 
     Raises:
         UnknownName: there is no such campaign, or no such rule.
-        UsageError: nothing of it ended yet; a shape cannot be sized on.
+        UsageError: nothing of it ended yet; a shape cannot be sized on; a campaign is named twice.
         StoreError: the store cannot be read.
     """
+    for at, other in enumerate(repeats):
+        if other in (name, *repeats[:at]):
+            raise UsageError(f"campaign {other} is named twice, and its runs count once; leave out one --with {other}")
     with open_store(store, create=False) as opened:
         items = _ended(opened, name)
         earlier = [each for other in repeats for each in _ended(opened, other)]

@@ -27,7 +27,7 @@ from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, lab
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place
 from dbcpu.workflows.fleet.outcome import Outcome, campaign_folder, file_stem, log_of, settle
-from dbcpu.workflows.fleet.simulated import arguments, is_simulated
+from dbcpu.workflows.fleet.simulated import arguments, is_simulated, why_none
 from dbcpu.workflows.origins.far_target import toml_of
 
 STORE = "DBCPU_STORE"
@@ -93,7 +93,7 @@ def _spooled(work: Work, spool: Path) -> Outcome:
 def _measure(work: Work, url: str | None) -> Outcome:
     """Raises StoreError before anything is measured."""
     with open_store(url) as store:
-        if why := _differs(work) or command_refused(work.table):
+        if why := _differs(work) or command_refused(work.table) or _not_simulated(work.table["url"]):
             store.campaigns.change(work.campaign, work.target, was=(RUNNING,), was_pid=0, state=REFUSED, why=why)
             return Outcome(REFUSED, why=why)
         with tempfile.TemporaryDirectory(prefix="target-", dir=campaign_folder(work.campaign)) as folder:
@@ -173,6 +173,10 @@ def _differs(work: Work) -> str:
     if work.sql_hash != sql_hash():
         return f"the station's SQL files differ from those of the campaign; install dbcpu {work.tool_version} anew"
     return ""
+
+
+def _not_simulated(url: str) -> str:
+    return why_none(url) if is_simulated(url) else ""
 
 
 def command_refused(table: Mapping[str, str]) -> str:

@@ -64,11 +64,11 @@ def test_incomplete_runs_say_how_far_they_came() -> None:
 @pytest.mark.parametrize(
     ("experiment", "variants", "again"),
     [
-        ("soak", ("baseline",), "dbcpu soak"),
-        ("pool", ("baseline",), "dbcpu pool"),
+        ("soak", ("baseline",), "dbcpu soak --sessions 2 --for 60s --size medium"),
+        ("pool", ("baseline",), "dbcpu pool --work 20 --active 1-2 --size medium"),
         ("together", ("a", "b", "together"), "dbcpu run A B --together"),
-        ("sweep", ("aa1", "aa2"), "dbcpu run --aa"),
-        ("sweep", ("baseline", "cpus:0-1,3"), "dbcpu vary --variants baseline,cpus:0-1,3"),
+        ("sweep", ("aa1", "aa2"), "dbcpu run --aa --size medium"),
+        ("sweep", ("baseline", "cpus:0-1,3"), "dbcpu vary --variants baseline,cpus:0-1,3 --sessions 1-2 --size medium"),
         ("sweep", ("baseline", "odd `name`"), "dbcpu vary"),
     ],
 )
@@ -77,6 +77,7 @@ def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
 ) -> None:
     made = record([*solos(), pair()], status="interrupted", planned=15)
     plan = replace(made.header.plan, experiment=experiment, variants=variants)
+    plan = replace(plan, for_s=60.0 if experiment == "soak" else None, pieces=20 if experiment == "pool" else None)
     header = replace(made.header, plan=plan, driver=replace(made.header.driver, python="3.11.2"))
     seen = unfinished(header, 4)
     assert seen is not None
@@ -88,7 +89,8 @@ def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
 def test_a_run_that_may_still_be_measured_is_waited_for() -> None:
     made = record([*solos(), pair()], status="running", planned=15)
     assert (
-        found(made)["incomplete-run"].remedy == "wait until it has ended; if it was killed, measure again: `dbcpu run`"
+        found(made)["incomplete-run"].remedy
+        == "wait until it has ended; if it was killed, measure again: `dbcpu run --size medium`"
     )
 
 
@@ -307,6 +309,9 @@ def test_equally_slow_sessions_are_seen_only_through_the_reference() -> None:
     seen = found(record([*solos(), slow], host(cores=8), vcpus=8))
     assert "1.50x" in seen["slow-together"].seen
     assert "uneven-sessions" not in seen
+    assert "hypervisor" not in seen["slow-together"].meaning
+    guest = replace(host(cores=8), hypervisor="kvm")
+    assert "SMT hidden by the hypervisor" in found(record([*solos(), slow], guest, vcpus=8))["slow-together"].meaning
 
 
 def test_the_gravest_comes_first() -> None:

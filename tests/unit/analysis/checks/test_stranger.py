@@ -130,6 +130,15 @@ def test_a_known_cause_stands_in_place_of_possible_ones() -> None:
     assert slow.meaning == "most of the loss is by lower frequency"
 
 
+def test_reasons_for_being_slow_together_are_possible_on_this_host() -> None:
+    """Bare metal hides no SMT and has no steal; where cores of two kinds are the cause, it is named."""
+    host = SimulatedHost("h", cores=6, threads=2, efficiency_cores=5, efficiency_speed=0.5, hypervisor=None, noise=0.05)
+    analysis = explain(simulate(host, (1, 2, 3, 4, 5, 6), repeats=6, seed=5))
+    slow = [each for each in analysis.findings if each.code == "slow-together"]
+    assert slow and "cores of two kinds" in slow[0].meaning
+    assert not re.search(r"hypervisor|steal|quota|other processes", slow[0].meaning)
+
+
 @pytest.mark.parametrize("name", ["one core as two", "interrupts"])
 def test_a_quiet_host_is_not_told_that_a_quieter_one_helps_the_curve(name: str) -> None:
     assert "quieter" not in scaling(name)

@@ -8,12 +8,14 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.valid_sessions import timed
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds
 from dbcpu.record import BASELINE, Execution, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import SimulatedHost
 from dbcpu.simulator.experiments import RunOptions, simulate_pool
 from support.builders import experiments as build
@@ -78,6 +80,41 @@ def test_a_gain_beyond_the_vcpus_has_a_caveat() -> None:
     analysis = explain(build.pool({2: 5.0, 10: 3.0}))
     assert analysis.verdict.startswith("10 active sessions are enough on 2 vCPUs")
     assert "larger share" in analysis.verdict
+
+
+@pytest.mark.parametrize(
+    ("cores", "blocking", "sizes"),
+    [(4, 20, (2, 4, 8)), (4, 20, (8, 16, 22)), (16, 0, (2, 8))],
+    ids=["jobs that wait hold the sessions", "they hold most", "a vCPU for each session"],
+)
+def test_the_largest_pool_is_not_enough_where_more_sessions_have_something_to_do(
+    cores: int, blocking: int, sizes: tuple[int, ...]
+) -> None:
+    host = SimulatedHost("h", cores=cores, threads=1)
+    record = simulate_pool(host, 40, sizes, RunOptions(size="short", seed=1), blocking)
+    analysis = explain(record)
+    assert analysis.pool is not None and analysis.experiment is not None
+    assert (analysis.pool.larger, analysis.pool.enough) == (True, None)
+    assert analysis.pool.sizes[-1].enough is Answer.UNDECIDED
+    assert analysis.verdict.startswith("Inconclusive how many active sessions are enough on")
+    assert "measure larger ones." in analysis.verdict
+    assert analysis.experiment.tone == "unknown"
+    shown = load_format("json").render(document(record, analysis))
+    assert '"enough": "yes"' not in shown
+
+
+@pytest.mark.parametrize(
+    ("cores", "blocking", "sizes"),
+    [(4, 20, (2, 8, 24)), (4, 20, (8, 16, 40)), (16, 0, (2, 8, 16)), (16, 0, (2, 40)), (64, 0, (2, 40))],
+)
+def test_the_largest_pool_is_enough_where_more_sessions_would_have_nothing_to_do(
+    cores: int, blocking: int, sizes: tuple[int, ...]
+) -> None:
+    """No job is left to wait for, each vCPU has its session, or each job has one."""
+    host = SimulatedHost("h", cores=cores, threads=1)
+    found = explain(simulate_pool(host, 40, sizes, RunOptions(size="short", seed=1), blocking)).pool
+    assert found is not None
+    assert (found.larger, found.enough) == (False, sizes[-1])
 
 
 def test_rounds_that_did_not_do_all_pieces_do_not_count() -> None:

@@ -15,6 +15,8 @@ from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import table
+from dbcpu.simulator import SimulatedHost
+from dbcpu.simulator.experiments import RunOptions, simulate_soak
 from support.builders import experiments as build
 
 
@@ -284,3 +286,14 @@ def test_a_picture_of_executions_of_almost_no_time_or_of_ages(longest_s: float) 
     assert heat.ordinals == (0, 1)
     assert all(0 <= value <= longest_s for value in seen)
     assert bool(seen) == (longest_s > 0)
+
+
+def test_a_loss_to_other_processes_is_claimed_only_where_there_is_one() -> None:
+    """A neighbour on a CPU that the sessions do not need, and one that they cannot avoid."""
+    spared = simulate_soak(SimulatedHost("h", cores=4, threads=1, noisy_neighbour=0.7), 3, 300.0, RunOptions(seed=1))
+    hit = simulate_soak(SimulatedHost("h", cores=4, threads=1, noisy_neighbour=0.7), 4, 300.0, RunOptions(seed=1))
+    for run, lost in ((spared, False), (hit, True)):
+        analysis = explain(run)
+        (found,) = [each for each in analysis.findings if each.code == "foreign-load"]
+        assert ("part of the slowdown is caused by" in found.meaning) == lost
+        assert ("the host lost CPU to other processes" in analysis.verdict) == lost

@@ -42,6 +42,17 @@ def test_partitions_of_their_own_do_not_disturb_each_other() -> None:
     assert analysis.verdict.endswith("in no round was any of them slower by more than 2.0 %.")
 
 
+def test_the_time_of_a_target_alone_is_that_of_the_table_of_levels() -> None:
+    """With one session its rounds that show drift are rounds alone like the others."""
+    host = SimulatedHost("h", cores=2, threads=1, noise=0.05)
+    analysis = explain(simulate_together(host, (1, 2), (), RunOptions(size="tiny", repeats=3, seed=3)))
+    assert analysis.together is not None
+    views = {(each.variant, each.level): each for each in analysis.levels}
+    for party in analysis.together.parties:
+        view = views[party.name, party.sessions]
+        assert (party.alone_s, party.alone_rate) == (view.median_s, view.throughput)
+
+
 def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
     analysis = explain(record)

@@ -1,9 +1,13 @@
 """A campaign before it begins: who takes turns, and what the preview says of it."""
 
+import pytest
+
 from dbcpu.config.inventory import Listed
+from dbcpu.config.request import Request
 from dbcpu.store.campaigns import Item
 from dbcpu.workflows.fleet.campaign import described, foresight, groups_of
 from dbcpu.workflows.fleet.window import Window
+from dbcpu.workflows.foresee import forecast
 from dbcpu.workflows.measure_run import Choices
 
 CHOICES = Choices(sessions="1", seconds=60.0, repeats=1)
@@ -54,6 +58,16 @@ def test_simulated_targets_are_not_said_to_take_no_time() -> None:
     found = preview(targets(a="simulated://c4.4xlarge", b="simulated://c4.4xlarge"))
     assert "2 targets simulated, which takes time of this machine" in found
     assert "about 0" not in found
+
+
+@pytest.mark.parametrize("origin", ["here", "there"])
+@pytest.mark.parametrize("tags", [{}, {"vcpus": "99"}])
+def test_levels_of_what_runs_here_follow_from_this_machine(origin: str, tags: dict[str, str]) -> None:
+    """And of what runs elsewhere they do not, although it is of the same kind."""
+    found = foresight([Listed("a", "sqlite", host="ssh:x", tags=tags, origin=origin)], Choices(sessions="auto"))
+    own = forecast(Request("a", "sqlite"), Choices(sessions="auto"))
+    here = origin == "here"
+    assert (found.connections == max(own.levels), found.assumed) == (here, not here and not tags)
 
 
 def test_the_window_is_part_of_the_preview() -> None:

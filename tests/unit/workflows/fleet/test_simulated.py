@@ -9,7 +9,7 @@ import pytest
 from dbcpu.errors import UsageError
 from dbcpu.store.campaigns import DONE, PLANNED, REFUSED
 from dbcpu.store.database import open_store
-from dbcpu.workflows.fleet.simulated import arguments
+from dbcpu.workflows.fleet.simulated import arguments, why_none
 from support.driving import Drive
 
 pytestmark = pytest.mark.slow
@@ -33,6 +33,56 @@ def test_arguments_are_those_of_simulate_that_a_run_has_too() -> None:
     assert found == ["c4.4xlarge", "--noise", "0.02", "--bare-metal", *OPTIONS]
     with pytest.raises(UsageError, match="no simulated://PRESET"):
         arguments("simulated://[", ())
+
+
+WRONG = {
+    "simulated://this-vm?foo=1": "no option of a simulated target is called 'foo'",
+    "simulated://this-vm?store=x.db": "no option of a simulated target is called 'store'",
+    "simulated://this-vm?slow=abc": "slow=abc is no number from 0.01 to 100",
+    "simulated://this-vm?slow=1000": "a host 1000 times slower is not between",
+    "simulated://this-vm?noise": "noise has no value",
+    "simulated://this-vm?noise=7": "no host can be simulated so: noise",
+    "simulated://this-vm?seed=-1": "seed=-1 is no whole number from 0",
+    "simulated://this-vm?seed=1&seed=2": "has seed twice",
+    "simulated://this-vm?run-effect=2": "run-effect=2 is no number from 0 to 0.5",
+    "simulated://this-vm?workload=none": "there are cartesian, mixed and increment",
+    "simulated://this-vm?hide-siblings=maybe": "hide-siblings=maybe is neither true nor false",
+    "simulated://this-vm/x": "is no simulated://PRESET",
+    "simulated://none": "no simulated host is called 'none'",
+    "simulated://": "names no host; name a preset",
+    "simulated://?noise=0.02": "names no host; name a preset",
+}
+
+
+@pytest.mark.parametrize("url", WRONG)
+def test_a_url_that_cannot_be_simulated_says_why(url: str) -> None:
+    assert WRONG[url] in why_none(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("simulated://this-vm?hide-siblings=true", ["this-vm", "--hide-siblings"]),
+        ("simulated://this-vm?hide-siblings=1", ["this-vm", "--hide-siblings"]),
+        ("simulated://this-vm?hide-siblings", ["this-vm", "--hide-siblings"]),
+        ("simulated://this-vm?hide-siblings=false", ["this-vm"]),
+        ("simulated://?cores=8&bare-metal=", ["--cores", "8", "--bare-metal"]),
+        ("simulated://this-vm?run-effect=0.02&workload=mixed&seed=7",
+         ["this-vm", "--run-effect", "0.02", "--workload", "mixed", "--seed", "7"]),
+    ],
+)  # fmt: skip
+def test_options_of_a_url_become_those_of_simulate(url: str, words: list[str]) -> None:
+    assert (why_none(url), arguments(url, ())) == ("", words)
+
+
+def test_check_refuses_what_a_campaign_refuses(drive: Drive, tmp_path: Path) -> None:
+    given = inventory(tmp_path, slow="simulated://this-vm?slow=abc", none="simulated://", fine="simulated://this-vm")
+    code, out, _ = drive("fleet", "check", given).finish()
+    assert (code, "3 targets: 2 cannot be examined" in out) == (3, True)
+    _, _, err = drive("fleet", "run", given, "--campaign", "q4", *OPTIONS, "--failures", "100%", "--yes").finish()
+    assert states(drive.store, "q4") == {"slow": REFUSED, "none": REFUSED, "fine": DONE}, err
+    for line in (line for line in out.splitlines() if ": cannot be examined: " in line):
+        assert line.replace("cannot be examined", "refused") in err
 
 
 def test_targets_are_measured_once_and_refused_ones_again_only_if_told(drive: Drive, tmp_path: Path) -> None:
