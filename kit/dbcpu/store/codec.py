@@ -11,6 +11,7 @@ import types
 import typing
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -76,6 +77,20 @@ def header_from(data: object, source: str) -> Header:
     if reason := _unfit(header) or header_inconsistency(header):
         raise damaged(source, reason)
     return header
+
+
+def header_as(kind: type[T], text: object, source: str) -> T | Header:
+    """What ``kind``, which has a ``schema``, names of the header in ``text``; where that cannot be read, all of it.
+
+    Raises as ``header_from``: whatever is wrong is named by that.
+    """
+    if not isinstance(text, str | bytes):
+        raise damaged(source, "its header is no text")
+    with suppress(msgspec.DecodeError, RecursionError, UnicodeError):
+        found: T = msgspec.json.decode(text, type=kind)
+        if 1 <= getattr(found, "schema", 0) <= SCHEMA:
+            return found
+    return header_from(loads(text, source), source)
 
 
 def header_to_data(header: Header) -> dict[str, Any]:

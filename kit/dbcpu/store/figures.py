@@ -47,8 +47,9 @@ class FigureTable:
             if metrics:
                 wanted &= figure.c.metric.in_({ALWAYS, *metrics})
             with translated_errors(self._location), self._reading.connect() as connection:
-                for row in connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)):
-                    found.setdefault(row[0], []).append(Figure(*row[1:]))
+                rows_found = connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)).all()
+            for run_id, *values in rows_found:
+                found.setdefault(run_id, []).append(Figure(*values))
         return {run_id: RunFigures(figures) for run_id, figures in found.items() if all(map(_is_sound, figures))}
 
     def texts(self, metric: str, analysis: int) -> Mapping[str, str]:
@@ -103,8 +104,8 @@ class FigureTable:
 
 def _is_sound(one: Figure) -> bool:
     """A column of SQLite may hold a value of any type: of such a run the figures are made again."""
-    numbers = all(
-        each is None or (isinstance(each, float) and isfinite(each)) for each in (one.value, one.low, one.high)
-    )
+    for each in (one.value, one.low, one.high):
+        if each is not None and not (isinstance(each, float) and isfinite(each)):
+            return False
     texts = isinstance(one.metric, str) and isinstance(one.variant, str) and isinstance(one.text, str | None)
-    return numbers and texts and isinstance(one.level, int)
+    return texts and isinstance(one.level, int)

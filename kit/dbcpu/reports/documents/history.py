@@ -190,11 +190,10 @@ def sparkline(series: Series, trend: Trend) -> str:
     middle = median(known)
     low, high = min(*known, middle * (1 - MIN_SPAN)), max(*known, middle * (1 + MIN_SPAN))
     step = (high - low) / (len(BLOCKS) - 1) or 1.0
-    letters = []
-    for at, value in enumerate(series.values):
-        marks = {mark.kind for mark in trend.marks_at(at) if mark.metric in ("", series.metric)}
-        signs = "".join(sign for kind, sign in SIGNS.items() if kind in marks)
-        letters.append(signs + (" " if value is None else BLOCKS[round((value - low) / step)]))
+    letters = [" " if value is None else BLOCKS[round((value - low) / step)] for value in series.values]
+    marks = {(mark.index, mark.kind) for mark in trend.marks if mark.metric in ("", series.metric)}
+    for at in {index for index, _ in marks}:
+        letters[at] = "".join(sign for kind, sign in SIGNS.items() if (at, kind) in marks) + letters[at]
     return "".join(letters[-MAX_SIGNS:])
 
 
