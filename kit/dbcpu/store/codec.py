@@ -108,6 +108,13 @@ def _unfit(header: Header) -> str | None:
     return None
 
 
+def refuse_unreadable(record: RunRecord) -> None:
+    """Raises RecordFormatError for a run that would be refused as damaged when it is read."""
+    encode(record)
+    if reason := _unfit(record.header) or inconsistency(record):
+        raise RecordFormatError(f"run {record.header.run_id[:64]} cannot be kept: {reason}")
+
+
 def json_pieces(header: Header, rounds: Iterable[Round]) -> Iterator[str]:
     """The text of a record file in pieces, one round at a time, so that a day-long run need not fit in memory."""
     yield dumps(header_to_data(header))[:-1] + ',"rounds":['

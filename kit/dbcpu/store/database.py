@@ -52,11 +52,12 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
         StoreError: cannot be reached, written or understood; the sentence says which.
         UntrustedFile: the way to a file leads through a link of another user.
     """
-    location = locate(url)
+    location, why = locate(url), ""
     _make_room(location, create)
     try:
         revision = upgrade.check(open_engine(location), location)
-    except NotWritable:
+    except NotWritable as error:
+        why = str(error)
         if (
             create
             or location.path is None
@@ -67,7 +68,7 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
         revision = upgrade.check(open_engine(location), location)
     if create and location.path is None:
         upgrade.check_writable(open_engine(location), location)
-    return Store(location, revision)
+    return Store(location, revision, why)
 
 
 def upgrade_store(url: str | None = None) -> str:
@@ -109,15 +110,25 @@ def _make_room(location: Location, create: bool) -> None:
         raise StoreError(f"there is no store at {path}; see --store and DBCPU_STORE, or measure one by dbcpu run")
 
 
+def _needs_upgrade(location: Location, revision: str, not_writable: str) -> str:
+    """Why what only newer tables have, or take, is not there."""
+    needs = f"the store {location.shown} needs an upgrade from schema {revision}"
+    if not_writable.startswith(needs):
+        return not_writable
+    return f"{needs}, which cannot be made here: {not_writable.removeprefix(f'the store {location.shown} failed: ')}"
+
+
 class Store(AbstractContextManager["Store"]):
     """An open store. All methods raise StoreError when the database fails."""
 
-    def __init__(self, location: Location, revision: str = schema.HEAD) -> None:
+    def __init__(self, location: Location, revision: str = schema.HEAD, not_writable: str = "") -> None:
+        """``not_writable``: why, where it is only read, and has stayed at its ``revision``."""
         self.shown = location.shown
         self._location = location
         self._reading = open_engine(location)
         self._writing = self._reading.execution_options(writes=True)
-        self.figures = FigureTable(location, self._reading, there=revision >= schema.FIGURES)
+        self._older = "" if revision == schema.HEAD else _needs_upgrade(location, revision, not_writable)
+        self.figures = FigureTable(location, self._reading, lacks="" if revision >= schema.FIGURES else self._older)
         self._revision = revision
 
     @cached_property
@@ -304,6 +315,8 @@ class Store(AbstractContextManager["Store"]):
         """Delete one run and its rounds; not one whose driver still measures."""
         header = self.header(run_id)
         self._refuse_while_measured(run_id, header)
+        if self._older:
+            raise StoreError(self._older)
         with translated_errors(self._location), self._writing.begin() as connection:
             for table in (figure, round_):
                 connection.execute(delete(table).where(table.c.run_id == header.run_id))
