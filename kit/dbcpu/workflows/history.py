@@ -6,6 +6,7 @@ from itertools import chain, islice
 from msgspec.structs import replace
 
 from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
+from dbcpu.analysis.results.quote import METRICS, kept_quote
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
@@ -91,8 +92,10 @@ def _trends(runs: ReadableRuns, kept: KeptFigures, histories: Sequence[Sequence[
     newest = [run_ids[: most or None] for run_ids in histories]
     wanted = list(chain.from_iterable(newest))
     known, headers = kept.of(wanted, FIGURES), runs.brief_headers(wanted)
+    last = [there[0] for shown in newest if (there := [each for each in shown if each in headers and each in known])]
+    quoted = kept.of(last, METRICS)
     for shown, run_ids in zip(newest, histories, strict=True):
         there = [run_id for run_id in reversed(shown) if run_id in headers and run_id in known]
         if there:
             past = [past_run(headers[run_id], known[run_id]) for run_id in there]
-            yield replace(trend(past), older=len(shown) < len(run_ids))
+            yield replace(trend(past), older=len(shown) < len(run_ids), quote=kept_quote(quoted[there[-1]]))

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
 from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
+from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment
@@ -76,7 +77,7 @@ class Series(Struct, frozen=True):
 class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks.
 
-    ``older``: there are runs before these, which were left out.
+    ``older``: there are runs before these, which were left out. ``quote``: of the newest run.
     """
 
     target: str
@@ -88,6 +89,7 @@ class Trend(Struct, frozen=True):
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]
     older: bool = False
+    quote: Quote = Quote()
 
     def marks_at(self, index: int) -> tuple[Mark, ...]:
         return tuple(each for each in self.marks if each.index == index)

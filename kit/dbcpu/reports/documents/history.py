@@ -13,6 +13,7 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -251,7 +252,7 @@ def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Secti
         Column("usual", "usual", kind="figure", value=_usual),
         Column("newest", "newest", kind="figure", value=lambda series: _written(series, series.values[-1])),
     )
-    return titled_table(name, title, columns, trend.series)
+    return titled_table(name, title, columns, trend.series, *filter(None, [quoted_sentence(trend.quote)]))
 
 
 def _runs(trend: Trend) -> Section:

@@ -28,6 +28,7 @@ from dbcpu.formatting import (
 )
 from dbcpu.plan import not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
+from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
@@ -130,7 +131,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", of_first(analysis, _capacity(record, analysis))),
-        ("to quote", of_first(analysis, quotable(record, analysis))),
+        (TO_QUOTE, of_first(analysis, quotable(record, analysis))),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
