@@ -1,7 +1,7 @@
 """The Python API: read runs, explain them, compare them, simulate them. docs/python.md shows it with examples.
 
-Nothing here measures, prints, or reads ``dbcpu.toml``: the same arguments give the same answers. Every object that
-comes back is frozen. Every expected failure is a ``DbcpuError`` whose text is one sentence.
+Nothing here measures, prints, or reads ``dbcpu.toml``: the same arguments give the same answers. Fields of
+what comes back cannot be set. Every expected failure is a ``DbcpuError`` whose text is one sentence.
 """
 
 import os
@@ -17,7 +17,7 @@ from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
 from dbcpu.analysis.explain import explain as explained
 from dbcpu.analysis.explain import explain_rounds
-from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.levels import per_round
 from dbcpu.analysis.results.comparison import Comparison
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
@@ -95,6 +95,7 @@ def write_record(path: str | os.PathLike[str], record: RunRecord) -> None:
 
     Raises:
         UsageError: what is given is no run, or is not named so, or is ``-``: nothing here prints.
+        RecordFormatError: ``read_record`` would refuse it as damaged; the sentence names the first thing in it.
         StoreError: it cannot be written.
     """
     place = _path(path)
@@ -148,6 +149,7 @@ class Store(AbstractContextManager["Store"]):
         """What is known of each run without reading it, newest first; at most ``limit``.
 
         Only those of this target, host, label and status (complete, running, interrupted, failed), where given.
+        A ``limit`` of 0 gives none, as it does in Python (on the command line ``--limit 0`` is all); None gives all.
         Raises UsageError for a status that there is not, or a limit below 0.
         """
         if status not in (None, *STATUSES):
@@ -174,6 +176,16 @@ class Store(AbstractContextManager["Store"]):
         """The same as ``explain(store.record(run))``; a soak of days is read round by round."""
         header = self.header(run)
         return explain_rounds(header, self._opened.rounds(header.run_id))[1]
+
+
+def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
+    """The rounds of one variant as a run of their own; by default of the first.
+
+    Raises:
+        UsageError: there is no such variant, or what is given is no run.
+    """
+    _check("variant", variant, str | None, "the name of a variant, such as 'smt_off'")
+    return per_round.one_variant(_run(record), variant)
 
 
 def compare(
@@ -274,6 +286,10 @@ def _run(given: RunRecord) -> RunRecord:
     """What is given for a run: a path or an analysis in its place would fail somewhere inside."""
     if not isinstance(given, RunRecord):
         raise UsageError(f"a RunRecord is needed here, not {type(given).__name__}; read_record(path) reads one")
+    _check("header of a RunRecord", given.header, Header, "a Header")
+    _check("rounds of a RunRecord", given.rounds, tuple, "a tuple of Round")
+    for each in given.rounds:
+        _check("a round of a RunRecord", each, Round, "a Round")
     return given
 
 

@@ -105,6 +105,10 @@ class RunFigures:
             (each.metric, each.level, each.variant): each for each in self.all
         }
 
+    def figure(self, metric: str, level: int = 0, variant: str = "") -> Figure | None:
+        """With its interval and text; None where it is not known."""
+        return self._by_key.get((metric, level, variant))
+
     def value(self, metric: str, level: int = 0, variant: str = "") -> float | None:
         """None where it is not known."""
         found = self._by_key.get((metric, level, variant))

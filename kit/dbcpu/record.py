@@ -1,7 +1,8 @@
 """What was measured, as plain data: the one thing that the measuring and the explaining half share.
 
 Raw measurements only: no mean and no verdict is stored, so better analysis improves old runs.
-Everything is frozen; sequences are tuples; units are in the names (``_s`` seconds, ``_bytes``).
+Fields cannot be set; sequences are tuples, mappings are dicts that nobody changes; units are in the names (``_s``
+seconds, ``_bytes``).
 Times called an *offset* count from the release of their round (``Round.released_monotonic_s``) and
 may be negative. No NaN and no infinity occur: what is unknown is ``None``. No secret occurs.
 """

@@ -13,6 +13,7 @@ from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.trend import Trend, past_run, trend
+from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.settings import settings
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
@@ -55,7 +56,8 @@ def of_overview(label: str = "", runs: int = 3) -> Document:
 
 
 def _trend(label: str, runs: int) -> Trend:
-    return trend([past_run(each.header, run_figures(each, explain(each))) for each in _nights(label, runs)])
+    made = trend([past_run(each.header, run_figures(each, explain(each))) for each in _nights(label, runs)])
+    return replace(made, quote=Quote(4, 2.04, 1.98, 2.11, 0.66, 0.64, 0.69, "no"))
 
 
 def _nights(label: str, runs: int) -> list[RunRecord]:
@@ -111,6 +113,7 @@ def of_run_list(label: str = "nightly") -> Document:
             run_id=f"2026110{at}-043000-ab1{at}", started_at=f"2026-11-0{at}T04:30:00+00:00", status="complete",
             target=f"box-{at % 5}", host="db1" if at % 2 else "", database="postgresql 18.1", workload="mixed short",
             levels="1,4-5,8", rounds=24, label=label, verdict=verdicts[at % 4],
+            quote=Quote(16, 10.7, 10.1, 11.2, 0.66, 0.64, 0.69, ("yes", "no", "", "undecided")[at % 4]),
         )
         for at in range(9, 0, -1)
     ]  # fmt: skip

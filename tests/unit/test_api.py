@@ -15,6 +15,7 @@ import dbcpu
 from dbcpu import api, errors
 from dbcpu.analysis.explain import explain
 from dbcpu.cli import main
+from dbcpu.record import RunRecord
 from dbcpu.simulator import preset
 from dbcpu.store.database import open_store
 from plugins import runs
@@ -256,3 +257,53 @@ def test_a_simulated_host_is_changed_by_its_fields() -> None:
 def test_what_cannot_be_simulated_is_a_sentence(given: dict[str, object], sentence: str) -> None:
     with pytest.raises(errors.UsageError, match=sentence):
         dbcpu.simulate(**given)  # type: ignore[arg-type]
+
+
+ROUND = OLD.rounds[0]
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (RunRecord(OLD.header, (ROUND, ROUND)), "have the same order"),
+        (RunRecord(OLD.header, (replace(ROUND, level=0),)), "level is 0, not from 1"),
+        (RunRecord(replace(OLD.header, started_at="some day"), OLD.rounds), "started_at is 'some day'"),
+        (RunRecord(replace(OLD.header, run_id=7), OLD.rounds), "run_id should be text"),
+        (RunRecord(replace(OLD.header, plan=None), OLD.rounds), "plan should be an object"),
+        (RunRecord(replace(OLD.header, run_id="last"), OLD.rounds), "run_id 'last' is not"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, odd: RunRecord, reason: str) -> None:
+    path = tmp_path / "run.json"
+    dbcpu.write_record(path, OLD)
+    before = path.read_bytes()
+    with pytest.raises(errors.RecordFormatError, match=reason):
+        dbcpu.write_record(path, odd)
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [RunRecord("header", ()), RunRecord(OLD.header, 3), RunRecord(OLD.header, ("round",))],  # type: ignore[arg-type]
+)
+def test_a_record_of_other_things_is_refused_in_a_sentence(tmp_path: Path, odd: RunRecord) -> None:
+    for used in (
+        lambda: dbcpu.write_record(tmp_path / "run.json", odd),
+        lambda: dbcpu.explain(odd),
+        lambda: dbcpu.one_variant(odd),
+        lambda: dbcpu.compare({"one": odd, "two": OLD}),
+    ):
+        with pytest.raises(errors.UsageError, match="of a RunRecord is of the type"):
+            used()
+
+
+@pytest.mark.parametrize("variant", [3, ("baseline",)])
+def test_a_variant_is_named_by_a_text(variant: Any) -> None:
+    with pytest.raises(errors.UsageError, match="variant is of the type"):
+        dbcpu.one_variant(OLD, variant)
+
+
+def test_a_limit_of_none_at_all_gives_no_run(store: str) -> None:
+    with dbcpu.open_store(store) as opened:
+        assert (len(opened.runs(limit=0)), len(opened.runs())) == (0, 2)

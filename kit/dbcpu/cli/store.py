@@ -37,4 +37,4 @@ def figures(drop: bool, scheduler: str | None, store: str | None) -> None:
     """
     from dbcpu.workflows.store_figures import drop_figures, make_figures
 
-    click.echo(drop_figures(store) if drop else make_figures(store, scheduler))
+    click.echo(drop_figures(store, scheduler) if drop else make_figures(store, scheduler))

@@ -203,6 +203,10 @@ class Strips(Struct, frozen=True):
     below: str = ""
 
 
+TO_QUOTE = "to quote"
+"""The name of the line with usable cores and evenness."""
+
+
 class Chart(Struct, frozen=True):
     """A picture that can be drawn (see ``reports.charts``): ``name`` of its file, and how it is read."""
 
@@ -296,9 +300,13 @@ class Document(Struct, frozen=True, dict=True):
     gauges: Callable[[], Iterable[Gauge]] | None = None
 
     def brief(self) -> "Document":
-        """The answer, what helps, and the first table; for reading only: it has no page and no data of its own."""
+        """The answer, what helps, what is quoted of the host, and the first table; for reading only: it has no page and
+        no data of its own.
+        """
         first = next((section for section in self.sections if section.tables), None)
-        sections = (replace(first, tables=first.tables[:1], facts=()),) if first else ()
+        quoted = (pair for own in self.sections for each in own.facts for pair in each.pairs if pair[0] == TO_QUOTE)
+        facts = tuple(FactList((pair,)) for pair in quoted)
+        sections = (replace(first, tables=first.tables[:1], facts=facts),) if first else ()
         rest = ", ".join(dict.fromkeys(each.code for each in self.findings))
         notes = (f"Findings, not shown here: {rest}.",) if rest else ()
         return replace(self, facts=(), sections=sections, findings=(), notes=notes)

@@ -11,6 +11,7 @@ import types
 import typing
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -78,6 +79,20 @@ def header_from(data: object, source: str) -> Header:
     return header
 
 
+def header_as(kind: type[T], text: object, source: str) -> T | Header:
+    """What ``kind``, which has a ``schema``, names of the header in ``text``; where that cannot be read, all of it.
+
+    Raises as ``header_from``: whatever is wrong is named by that.
+    """
+    if not isinstance(text, str | bytes):
+        raise damaged(source, "its header is no text")
+    with suppress(msgspec.DecodeError, RecursionError, UnicodeError):
+        found: T = msgspec.json.decode(text, type=kind)
+        if 1 <= getattr(found, "schema", 0) <= SCHEMA:
+            return found
+    return header_from(loads(text, source), source)
+
+
 def header_to_data(header: Header) -> dict[str, Any]:
     """The header as plain data, schema first. Raises as ``encode``."""
     if reason := _unfit(header):
@@ -91,6 +106,13 @@ def _unfit(header: Header) -> str | None:
     if header.status not in STATUSES:
         return f"status {header.status[:40]!r} is none of {', '.join(STATUSES)}"
     return None
+
+
+def refuse_unreadable(record: RunRecord) -> None:
+    """Raises RecordFormatError for a run that would be refused as damaged when it is read."""
+    encode(record)
+    if reason := _unfit(record.header) or inconsistency(record):
+        raise RecordFormatError(f"run {record.header.run_id[:64]} cannot be kept: {reason}")
 
 
 def json_pieces(header: Header, rounds: Iterable[Round]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, TypeGuard
+from typing import TYPE_CHECKING, Self, TypeGuard, TypeVar
 
 from msgspec.structs import replace
 from sqlalchemy import Connection, delete, exc, insert, select, update
@@ -36,6 +36,9 @@ __all__ = ["LAST", "RunSummary", "Store", "load_run", "open_store", "upgrade_sto
 LAST = "last"
 AT_ONCE = 8
 """Rounds that are read over one connection: few, since a round of a soak may be large."""
+HEADERS_AT_ONCE = 500
+"""Headers that are: one of a large host has 30 kB. Databases limit the parameters of a statement, too."""
+T = TypeVar("T")
 
 
 def open_store(url: str | None = None, *, create: bool = True) -> "Store":
@@ -49,11 +52,12 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
         StoreError: cannot be reached, written or understood; the sentence says which.
         UntrustedFile: the way to a file leads through a link of another user.
     """
-    location = locate(url)
+    location, why = locate(url), ""
     _make_room(location, create)
     try:
         revision = upgrade.check(open_engine(location), location)
-    except NotWritable:
+    except NotWritable as error:
+        why = str(error)
         if (
             create
             or location.path is None
@@ -64,7 +68,7 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
         revision = upgrade.check(open_engine(location), location)
     if create and location.path is None:
         upgrade.check_writable(open_engine(location), location)
-    return Store(location, revision)
+    return Store(location, revision, why)
 
 
 def upgrade_store(url: str | None = None) -> str:
@@ -106,15 +110,25 @@ def _make_room(location: Location, create: bool) -> None:
         raise StoreError(f"there is no store at {path}; see --store and DBCPU_STORE, or measure one by dbcpu run")
 
 
+def _needs_upgrade(location: Location, revision: str, not_writable: str) -> str:
+    """Why what only newer tables have, or take, is not there."""
+    needs = f"the store {location.shown} needs an upgrade from schema {revision}"
+    if not_writable.startswith(needs):
+        return not_writable
+    return f"{needs}, which cannot be made here: {not_writable.removeprefix(f'the store {location.shown} failed: ')}"
+
+
 class Store(AbstractContextManager["Store"]):
     """An open store. All methods raise StoreError when the database fails."""
 
-    def __init__(self, location: Location, revision: str = schema.HEAD) -> None:
+    def __init__(self, location: Location, revision: str = schema.HEAD, not_writable: str = "") -> None:
+        """``not_writable``: why, where it is only read, and has stayed at its ``revision``."""
         self.shown = location.shown
         self._location = location
         self._reading = open_engine(location)
         self._writing = self._reading.execution_options(writes=True)
-        self.figures = FigureTable(location, self._reading, there=revision >= schema.FIGURES)
+        self._older = "" if revision == schema.HEAD else _needs_upgrade(location, revision, not_writable)
+        self.figures = FigureTable(location, self._reading, lacks="" if revision >= schema.FIGURES else self._older)
         self._revision = revision
 
     @cached_property
@@ -229,6 +243,23 @@ class Store(AbstractContextManager["Store"]):
             header = self._header(connection, run_id)
         return replace(header, status=rows.status_now(header.status, header.driver))
 
+    def headers_as(self, kind: type[T], run_ids: Sequence[str]) -> dict[str, T | Header | RecordFormatError]:
+        """What ``codec.header_as`` gives of each of these runs that is still there: of one that is damaged the error.
+
+        Hundreds are read by a statement: a connection for each takes many times as long.
+        """
+        found: dict[str, T | Header | RecordFormatError] = {}
+        for begin in range(0, len(run_ids), HEADERS_AT_ONCE):
+            wanted = run.c.run_id.in_(run_ids[begin : begin + HEADERS_AT_ONCE])
+            with translated_errors(self._location), self._reading.connect() as connection:
+                texts = connection.execute(select(run.c.run_id, run.c.header).where(wanted)).all()
+            for run_id, text in texts:
+                try:
+                    found[run_id] = codec.header_as(kind, text, self._source(run_id))
+                except RecordFormatError as error:
+                    found[run_id] = error
+        return found
+
     def rounds(self, run_id: str) -> Iterator[Round]:
         """The rounds of a run in the order they ran, read some at a time. Raises RecordFormatError on a damaged one."""
         orders = select(round_.c.order).where(round_.c.run_id == run_id).order_by(round_.c.order)
@@ -284,6 +315,8 @@ class Store(AbstractContextManager["Store"]):
         """Delete one run and its rounds; not one whose driver still measures."""
         header = self.header(run_id)
         self._refuse_while_measured(run_id, header)
+        if self._older:
+            raise StoreError(self._older)
         with translated_errors(self._location), self._writing.begin() as connection:
             for table in (figure, round_):
                 connection.execute(delete(table).where(table.c.run_id == header.run_id))
@@ -315,11 +348,14 @@ class Store(AbstractContextManager["Store"]):
         with translated_errors(self._location), self._reading.connect() as connection:
             return self._header(connection, run_id)
 
+    def _source(self, run_id: str) -> str:
+        return f"run {run_id} in the store {self.shown}"
+
     def _header(self, connection: Connection, run_id: str) -> Header:
         text = connection.scalar(select(run.c.header).where(run.c.run_id == run_id))
         if text is None:
             raise StoreError(f"the store {self.shown} has no run {run_id!r}; dbcpu list shows what there is")
-        source = f"run {run_id} in the store {self.shown}"
+        source = self._source(run_id)
         if not isinstance(text, str | bytes):
             raise codec.damaged(source, "its header is no text")
         return codec.header_from(codec.loads(text, source), source)

@@ -9,6 +9,7 @@ from math import isfinite
 
 from sqlalchemy import Engine, Select, delete, func, insert, select
 
+from dbcpu.errors import StoreError
 from dbcpu.figures import Figure, RunFigures
 from dbcpu.store.engine import Location, translated_errors
 from dbcpu.store.schema import rows
@@ -30,30 +31,31 @@ _VALUES = (
 
 
 class FigureTable:
-    """That of an open store. ``there`` False: the store is older, cannot be written to, and has none.
+    """That of an open store. ``lacks``: why it has none, of an older store that cannot be written to; else ''.
 
-    All methods raise StoreError when the database fails.
+    All methods raise StoreError when the database fails, and those that make, count or delete figures where it lacks.
     """
 
-    def __init__(self, location: Location, reading: Engine, *, there: bool) -> None:
-        self._location, self._reading, self._there = location, reading, there
+    def __init__(self, location: Location, reading: Engine, *, lacks: str = "") -> None:
+        self._location, self._reading, self._lacks = location, reading, lacks
         self._writing = reading.execution_options(writes=True)
 
     def of(self, run_ids: Sequence[str], analysis: int, metrics: Sequence[str] = ()) -> dict[str, RunFigures]:
         """Those of each run that was analysed by this ``analysis``; only of these ``metrics`` if any are given."""
         found: dict[str, list[Figure]] = {}
-        for begin in range(0, len(run_ids) if self._there else 0, _AT_ONCE):
+        for begin in range(0, 0 if self._lacks else len(run_ids), _AT_ONCE):
             wanted = figure.c.run_id.in_(run_ids[begin : begin + _AT_ONCE]) & (figure.c.analysis == analysis)
             if metrics:
                 wanted &= figure.c.metric.in_({ALWAYS, *metrics})
             with translated_errors(self._location), self._reading.connect() as connection:
-                for row in connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)):
-                    found.setdefault(row[0], []).append(Figure(*row[1:]))
+                rows_found = connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)).all()
+            for run_id, *values in rows_found:
+                found.setdefault(run_id, []).append(Figure(*values))
         return {run_id: RunFigures(figures) for run_id, figures in found.items() if all(map(_is_sound, figures))}
 
     def texts(self, metric: str, analysis: int) -> Mapping[str, str]:
         """Run -> text of one metric of the whole run, for all runs that have it."""
-        if not self._there:
+        if self._lacks:
             return {}
         own = (figure.c.run_id == run.c.run_id) & (figure.c.analysis == analysis) & (figure.c.metric == metric)
         wanted = select(run.c.run_id, figure.c.text).join(figure, own & (figure.c.level == 0))
@@ -62,6 +64,7 @@ class FigureTable:
 
     def keep(self, run_id: str, analysis: int, figures: Iterable[Figure], rounds: int) -> bool:
         """In place of what is kept of this and older analyses, if the run is over and has so many ``rounds``."""
+        self._refuse_older()
         values = [rows.figure_values(run_id, analysis, each) for each in figures]
         with translated_errors(self._location), self._writing.begin() as connection:
             same = (run.c.run_id == run_id) & (run.c.rounds == rounds) & (run.c.status != "running")
@@ -74,6 +77,7 @@ class FigureTable:
 
     def lacking(self, analysis: int) -> tuple[str, ...]:
         """Runs that are over and were not analysed by this ``analysis``, the newest first."""
+        self._refuse_older()
         wanted = self._over().where(run.c.run_id.not_in(self._analysed(analysis))).order_by(run.c.started_at.desc())
         with translated_errors(self._location), self._reading.connect() as connection:
             found: Sequence[object] = connection.scalars(wanted).all()
@@ -81,16 +85,22 @@ class FigureTable:
 
     def analysed(self, analysis: int) -> int:
         """How many runs have figures of this ``analysis``."""
+        self._refuse_older()
         counted = select(func.count()).select_from(self._analysed(analysis).subquery())
         with translated_errors(self._location), self._reading.connect() as connection:
             return int(connection.scalar(counted) or 0)
 
     def drop(self) -> int:
         """Delete the figures of all runs and analyses; returns of how many runs."""
+        self._refuse_older()
         with translated_errors(self._location), self._writing.begin() as connection:
             runs = connection.scalar(select(func.count(figure.c.run_id.distinct())))
             connection.execute(delete(figure))
             return int(runs or 0)
+
+    def _refuse_older(self) -> None:
+        if self._lacks:
+            raise StoreError(self._lacks)
 
     @staticmethod
     def _over() -> Select[tuple[str]]:
@@ -103,8 +113,8 @@ class FigureTable:
 
 def _is_sound(one: Figure) -> bool:
     """A column of SQLite may hold a value of any type: of such a run the figures are made again."""
-    numbers = all(
-        each is None or (isinstance(each, float) and isfinite(each)) for each in (one.value, one.low, one.high)
-    )
+    for each in (one.value, one.low, one.high):
+        if each is not None and not (isinstance(each, float) and isfinite(each)):
+            return False
     texts = isinstance(one.metric, str) and isinstance(one.variant, str) and isinstance(one.text, str | None)
-    return numbers and texts and isinstance(one.level, int)
+    return texts and isinstance(one.level, int)

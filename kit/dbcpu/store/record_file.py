@@ -110,7 +110,8 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
 
 
 def write_record(path: Path | str, record: RunRecord) -> None:
-    """``write`` for a run that is in memory."""
+    """``write`` for a run that is in memory. What could not be read again is not written: RecordFormatError."""
+    codec.refuse_unreadable(record)
     write(path, record.header, record.rounds)
 
 

@@ -11,6 +11,7 @@ from dbcpu.analysis.figures import VERSION
 from dbcpu.analysis.history.against import AgainstHistory, against_history
 from dbcpu.analysis.history.limits import (
     MIN_RUNS,
+    HistoryKey,
     Point,
     Violation,
     check,
@@ -149,13 +150,20 @@ def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) ->
     )
 
 
-def earlier_runs(runs: ReadableRuns, header: Header, among: Iterable[RunSummary] | None = None) -> Iterator[RunSummary]:
-    """The complete runs before ``header``'s that are comparable with it, the newest first; by default of all runs.
+def earlier_runs(runs: ReadableRuns, header: Header) -> Iterator[RunSummary]:
+    """The complete runs before ``header``'s that are comparable with it, the newest first."""
+    return _comparable(runs, history_key(header), _before(header, runs.newest_first(header.plan.target)))
 
-    Of runs that started at the same moment, as imported and simulated ones do, the run_id decides: so does the store.
-    """
-    own = history_key(header)
-    for each in _before(header, runs.newest_first(header.plan.target) if among is None else among):
+
+def same_before(
+    runs: ReadableRuns, key: HistoryKey, one: RunSummary, among: Iterable[RunSummary]
+) -> Iterator[RunSummary]:
+    """The same before ``one``, whose key is known, of complete runs of its target on its host."""
+    return _comparable(runs, key, (each for each in among if _is_earlier(each, one.started_at, one.run_id)))
+
+
+def _comparable(runs: ReadableRuns, own: HistoryKey, among: Iterable[RunSummary]) -> Iterator[RunSummary]:
+    for each in among:
         earlier = runs.history_key(each.run_id)
         if earlier is not None and same_history(own, earlier):
             yield each
@@ -166,13 +174,16 @@ def _before(header: Header, among: Iterable[RunSummary]) -> Iterator[RunSummary]
     hostname = header.host.hostname if header.host else ""
     for each in among:
         # Most runs of a shared store are of other hosts: their headers need not be read.
-        if (each.target, each.hostname, each.status) != (header.plan.target, hostname, "complete"):
-            continue
-        if started_before(header.started_at, each.started_at) or (
-            not started_before(each.started_at, header.started_at) and each.run_id >= header.run_id
-        ):
-            continue
-        yield each
+        same_place = (each.target, each.hostname, each.status) == (header.plan.target, hostname, "complete")
+        if same_place and _is_earlier(each, header.started_at, header.run_id):
+            yield each
+
+
+def _is_earlier(each: RunSummary, started_at: str, run_id: str) -> bool:
+    """Of runs of the same moment, as imported and simulated ones are, the run_id decides: so does the store."""
+    if started_before(each.started_at, started_at):
+        return True
+    return not started_before(started_at, each.started_at) and each.run_id < run_id
 
 
 def started_before(one: str, other: str) -> bool:

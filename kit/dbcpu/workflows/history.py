@@ -1,21 +1,24 @@
 """From the store to the trend of one target, or of all: ``dbcpu show --history`` and ``dbcpu list --history``."""
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from msgspec.structs import replace
 
 from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
+from dbcpu.analysis.results.quote import METRICS, kept_quote
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
-from dbcpu.store.database import open_store
-from dbcpu.workflows.check import earlier_runs
+from dbcpu.store.database import RunSummary, open_store
+from dbcpu.workflows.check import earlier_runs, same_before
 from dbcpu.workflows.kept_figures import KeptFigures
 from dbcpu.workflows.readable_runs import ReadableRuns, none_kept
 
 MAX_RUNS = 60
 """Of a history, where nobody asks for more."""
+AT_ONCE = 1000
+"""Runs whose figures and headers are read before the next."""
 
 
 def history_document(run: str, store: str | None = None, most: int | None = None) -> Document:
@@ -30,7 +33,7 @@ def history_document(run: str, store: str | None = None, most: int | None = None
         newest = opened.header(run)
         runs = ReadableRuns(opened)
         earlier = [each.run_id for each in islice(earlier_runs(runs, newest), most or None)]
-        found = _trend(runs, KeptFigures(opened, runs), [newest.run_id, *earlier], most)
+        found = next(_trends(runs, KeptFigures(opened, runs), [[newest.run_id, *earlier]], most), None)
     if found is None:
         raise StoreError(f"no run of the history of {newest.run_id} can be read; dbcpu list shows what there is")
     return history.document(found)
@@ -45,30 +48,54 @@ def overview_document(
     """
     most = MAX_RUNS if most is None else most
     with open_store(store, create=False) as opened:
-        found: list[Trend] = []
-        seen: set[str] = set()
         runs = ReadableRuns(opened)
         kept = KeptFigures(opened, runs)
-        listed = runs.list(target, host)
-        for each in listed:
-            if each.run_id in seen or each.status != "complete":
-                continue
-            header = runs.header(each.run_id)
-            if header is None:
-                continue
-            run_ids = [each.run_id, *(earlier.run_id for earlier in earlier_runs(runs, header, listed))]
-            seen.update(run_ids)
-            if (made := _trend(runs, kept, run_ids, most)) is not None:
-                found.append(made)
+        histories = list(_histories(runs, runs.list(target, host)))
+        found = [each for some in _pieces(histories) for each in _trends(runs, kept, some, most)]
     if not found:
         raise UsageError(none_kept("complete run", target, host))
     return history.overview(found)
 
 
-def _trend(runs: ReadableRuns, kept: KeptFigures, run_ids: Sequence[str], most: int) -> Trend | None:
-    """Of the first ``most`` of these runs, the newest first; None where none can be read."""
-    newest = run_ids[: most or None]
-    known = kept.of(newest, FIGURES)
-    headers = ((runs.header(run_id), known.get(run_id)) for run_id in reversed(newest))
-    past = [past_run(header, figures) for header, figures in headers if header is not None and figures is not None]
-    return replace(trend(past), older=len(newest) < len(run_ids)) if past else None
+def _histories(runs: ReadableRuns, listed: Sequence[RunSummary]) -> Iterator[list[str]]:
+    """The complete ones of these runs that belong together, the newest first, as ``earlier_runs`` finds them."""
+    places: dict[tuple[str, str], list[RunSummary]] = {}
+    for each in listed:
+        if each.status == "complete":
+            places.setdefault((each.target, each.hostname), []).append(each)
+    seen: set[str] = set()
+    for each in listed:
+        if each.run_id in seen or each.status != "complete":
+            continue
+        if (key := runs.history_key(each.run_id)) is None:
+            continue
+        earlier = same_before(runs, key, each, places[each.target, each.hostname])
+        run_ids = [each.run_id, *(other.run_id for other in earlier)]
+        seen.update(run_ids)
+        yield run_ids
+
+
+def _pieces(histories: Sequence[list[str]]) -> Iterator[list[list[str]]]:
+    """Some histories at a time, so that few statements read all, and few of their figures are in memory."""
+    piece: list[list[str]] = []
+    for each in histories:
+        piece.append(each)
+        if sum(map(len, piece)) >= AT_ONCE:
+            yield piece
+            piece = []
+    if piece:
+        yield piece
+
+
+def _trends(runs: ReadableRuns, kept: KeptFigures, histories: Sequence[Sequence[str]], most: int) -> Iterator[Trend]:
+    """Of the first ``most`` runs of each, the newest first; none where none can be read."""
+    newest = [run_ids[: most or None] for run_ids in histories]
+    wanted = list(chain.from_iterable(newest))
+    known, headers = kept.of(wanted, FIGURES), runs.brief_headers(wanted)
+    last = [there[0] for shown in newest if (there := [each for each in shown if each in headers and each in known])]
+    quoted = kept.of(last, METRICS)
+    for shown, run_ids in zip(newest, histories, strict=True):
+        there = [run_id for run_id in reversed(shown) if run_id in headers and run_id in known]
+        if there:
+            past = [past_run(headers[run_id], known[run_id]) for run_id in there]
+            yield replace(trend(past), older=len(shown) < len(run_ids), quote=kept_quote(quoted[there[-1]]))

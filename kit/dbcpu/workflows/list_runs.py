@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +11,9 @@ from dbcpu.formatting import UNKNOWN, aligned
 from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
 from dbcpu.workflows.readable_runs import none_kept
+
+if TYPE_CHECKING:
+    from dbcpu.workflows.list_verdicts import AnswerOfRun
 
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
@@ -53,22 +57,33 @@ def list_runs(
         _write(runs, words, out, all_shown=len(found) == len(runs))
 
 
-def _say(runs: Sequence[RunSummary], words: Mapping[str, str] | None, *, as_json: bool) -> None:
+def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", *, as_json: bool) -> None:
     if as_json:
-        beside = [{"verdict": words[r.run_id] or None} if words is not None else {} for r in runs]
+        beside = [_beside(words[r.run_id]) if words is not None else {} for r in runs]
         click.echo(codec.dumps([codec.encode(each) | own for each, own in zip(runs, beside, strict=True)]))
         return
     lines = [
         (r.run_id, r.started_at[:19].replace("T", " "), r.status, r.target, r.hostname,
-         *([words[r.run_id] or UNKNOWN] if words is not None else []),
+         *(_columns(words[r.run_id]) if words is not None else ()),
          f"{r.workload} {r.size}", r.levels, str(r.rounds), r.label) for r in runs
     ]  # fmt: skip
-    headings = HEADINGS if words is None else (*HEADINGS[:5], "verdict", *HEADINGS[5:])
+    headings = HEADINGS if words is None else (*HEADINGS[:5], "verdict", "usable cores", "evenness", *HEADINGS[5:])
     if lines:
         click.echo("\n".join(aligned(headings, lines)))
 
 
-def _write(runs: Sequence[RunSummary], words: Mapping[str, str], out: Path, *, all_shown: bool) -> None:
+def _beside(answer: "AnswerOfRun") -> dict[str, Any]:
+    quoted = codec.encode(answer.quote)
+    return {"verdict": answer.verdict or None, **quoted, "even": answer.quote.even or None}
+
+
+def _columns(answer: "AnswerOfRun") -> tuple[str, str, str]:
+    from dbcpu.reports.documents.quoted import cores_words, evenness_words
+
+    return answer.verdict or UNKNOWN, cores_words(answer.quote), evenness_words(answer.quote)
+
+
+def _write(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun]", out: Path, *, all_shown: bool) -> None:
     from dbcpu.reports.documents import run_list
     from dbcpu.reports.write import write_document
 
@@ -76,7 +91,8 @@ def _write(runs: Sequence[RunSummary], words: Mapping[str, str], out: Path, *, a
         run_list.ListedRun(
             run_id=r.run_id, started_at=r.started_at, status=r.status, target=r.target, host=r.hostname,
             database=f"{r.database_kind} {r.database_version}".strip(), workload=f"{r.workload} {r.size}".strip(),
-            levels=r.levels, rounds=r.rounds, label=r.label, verdict=words[r.run_id],
+            levels=r.levels, rounds=r.rounds, label=r.label, verdict=words[r.run_id].verdict,
+            quote=words[r.run_id].quote,
         )
         for r in runs
     ]  # fmt: skip

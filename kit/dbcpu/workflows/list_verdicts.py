@@ -1,13 +1,28 @@
-"""The answers of stored runs in one word: what ``dbcpu list --verdict`` adds."""
+"""The answers of stored runs in one word, and what is quoted of their hosts: what ``dbcpu list --verdict`` adds."""
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
+from dbcpu.analysis.results.quote import METRICS, Quote, kept_quote
 from dbcpu.store.database import RunSummary, Store
 from dbcpu.workflows.kept_figures import KeptFigures
 
 
-def verdicts(store: Store, runs: Sequence[RunSummary]) -> Mapping[str, str]:
-    """Run -> its answer; '' for a run that cannot be read, or is an experiment with a question of its own."""
+class AnswerOfRun(Struct, frozen=True):
+    """``verdict`` is '' for a run that cannot be read, or is an experiment with a question of its own."""
+
+    verdict: str = ""
+    quote: Quote = Quote()
+
+
+def verdicts(store: Store, runs: Sequence[RunSummary]) -> Mapping[str, AnswerOfRun]:
+    """By run."""
     run_ids = [each.run_id for each in runs]
-    known = KeptFigures(store).of(run_ids, ["verdict"])
-    return {run_id: known[run_id].text("verdict") if run_id in known else "" for run_id in run_ids}
+    known = KeptFigures(store).of(run_ids, ["verdict", *METRICS])
+    return {
+        run_id: AnswerOfRun(known[run_id].text("verdict"), kept_quote(known[run_id]))
+        if run_id in known
+        else AnswerOfRun()
+        for run_id in run_ids
+    }

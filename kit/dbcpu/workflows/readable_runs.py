@@ -2,9 +2,10 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 
+from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.figures import VERSION
 from dbcpu.analysis.history.limits import KEY_FACTS, HistoryKey, history_key
 from dbcpu.errors import DbcpuError, RecordFormatError
@@ -44,6 +45,17 @@ class ReadableRuns:
         except RecordFormatError as error:
             self._leave_out(run_id, error)
             return None
+
+    def brief_headers(self, run_ids: Sequence[str]) -> dict[str, BriefHeader | Header]:
+        """Of those that can be read and are still there."""
+        wanted = [run_id for run_id in run_ids if run_id not in self._left_out]
+        found: dict[str, BriefHeader | Header] = {}
+        for run_id, header in self._store.headers_as(BriefHeader, wanted).items():
+            if isinstance(header, RecordFormatError):
+                self._leave_out(run_id, header)
+            else:
+                found[run_id] = header
+        return found
 
     def load(self, run_id: str) -> RunRecord | None:
         """None where it cannot be read."""

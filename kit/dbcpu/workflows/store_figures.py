@@ -9,8 +9,10 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
+from random import shuffle
 
 import click
 
@@ -18,7 +20,9 @@ from dbcpu.analysis.figures import VERSION
 from dbcpu.errors import DbcpuError, Interrupted, RecordFormatError, UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import plural
+from dbcpu.reports.extra_packages import not_installed
 from dbcpu.store.database import Store, open_store
+from dbcpu.store.figures import ALWAYS
 from dbcpu.workflows.kept_figures import figures_of
 from dbcpu.workflows.readable_runs import say_left_out
 
@@ -26,11 +30,14 @@ FEW = 8
 """Runs that are explained sooner than further processes have started."""
 PIECE = 10
 """Runs of one task of a cluster."""
-Made = tuple[str, RunFigures | DbcpuError]
+Made = tuple[str, RunFigures | DbcpuError | None]
+"""None: another process has made them meanwhile."""
 
 
-def drop_figures(url: str | None) -> str:
-    """Delete them; returns a sentence that says of how many runs. Raises StoreError."""
+def drop_figures(url: str | None, scheduler: str | None = None) -> str:
+    """Delete them; returns a sentence that says of how many runs. Raises StoreError, and UsageError with a cluster."""
+    if scheduler is not None:
+        raise UsageError("--drop deletes figures, and --scheduler makes them; give one of the two")
     with open_store(url, create=False) as store:
         dropped = plural(store.figures.drop(), "run")
     return f"figures of {dropped} were deleted; they are made again when they are requested"
@@ -47,30 +54,42 @@ def make_figures(url: str | None, scheduler: str | None = None) -> str:
         StoreError: the store cannot be read or written.
         Interrupted: by Ctrl-C; what was made is kept.
     """
+    if scheduler is not None and find_spec("distributed") is None:
+        raise not_installed("--scheduler", "distributed", "fleet", "dbcpu store figures")
     with open_store(url, create=False) as store:
-        before, wanted, left_out = store.figures.analysed(VERSION), store.figures.lacking(VERSION), 0
+        before, wanted = store.figures.analysed(VERSION), list(store.figures.lacking(VERSION))
+        made, there, left_out = 0, before, 0
+        # Of two at once each begins elsewhere, and leaves out what the other has made meanwhile.
+        shuffle(wanted)
         with ExitStack() as stack:
-            bar = stack.enter_context(
-                click.progressbar(length=len(wanted), label="runs", file=sys.stderr, show_pos=True)
-            )
+            advance = _progress(stack, len(wanted))
             try:
                 for run_id, found in stack.enter_context(_Making(store, url, wanted, scheduler)):
                     if isinstance(found, RunFigures):
-                        store.figures.keep(run_id, VERSION, found.all, int(found.value("rounds") or 0))
+                        made += store.figures.keep(run_id, VERSION, found.all, int(found.value("rounds") or 0))
+                    elif found is None:
+                        there += 1
                     else:
                         left_out += 1
                         say_left_out(run_id, found)
-                    bar.update(1)
+                    advance()
             except KeyboardInterrupt:
-                made = store.figures.analysed(VERSION) - before
+                made = store.figures.analysed(VERSION) - there  # the last may be kept and not counted
                 raise Interrupted(
                     f"interrupted; figures of {made} of {plural(len(wanted), 'run')} are kept, and the same command "
                     "makes the others"
                 ) from None
         unread = f"; {plural(left_out, 'run')} could not be read" if left_out else ""
-        made = store.figures.analysed(VERSION) - before
-        there = f", those of {plural(before, 'run')} were there" if before else ""
-        return f"figures of {plural(made, 'run')} were made (analysis {VERSION}){there}{unread}"
+        others = f", those of {plural(there, 'run')} were there" if there else ""
+        return f"figures of {plural(made, 'run')} were made (analysis {VERSION}){others}{unread}"
+
+
+def _progress(stack: ExitStack, count: int) -> Callable[[], None]:
+    """To be called when a run is done: on a terminal a bar shows it."""
+    if not sys.stderr.isatty():
+        return lambda: None
+    bar = stack.enter_context(click.progressbar(length=count, label="runs", file=sys.stderr, show_pos=True))
+    return partial(bar.update, 1)
 
 
 class _Making:
@@ -116,6 +135,8 @@ class _Making:
 def _maker(store: Store) -> Callable[[str], Made]:
     def make(run_id: str) -> Made:
         try:
+            if store.figures.of([run_id], VERSION, [ALWAYS]):
+                return run_id, None
             header = store.header(run_id)
             return run_id, figures_of(header, store.rounds(run_id))
         except (RecordFormatError, UsageError) as error:  # damaged, or deleted meanwhile

@@ -37,11 +37,16 @@ def test_results_are_read_from_a_full_disk(store: Path, command: tuple[str, ...]
     assert "c4.4xlarge" in done.stdout
 
 
-def test_nothing_is_deleted_there(store: Path) -> None:
+@pytest.mark.parametrize(
+    "command", [("delete", "20250102", "--yes"), ("store", "figures"), ("store", "figures", "--drop")], ids=" ".join
+)
+def test_what_needs_newer_tables_says_that_and_why_there_are_none(store: Path, command: tuple[str, ...]) -> None:
     before = store.read_bytes()
-    done = on_a_full_disk("delete", "20250102", "--yes", "--store", str(store))
+    done = on_a_full_disk(*command, "--store", str(store))
     assert done.returncode == 3
-    assert f"the store {store} failed: " in done.stderr
+    assert done.stderr.startswith(f"dbcpu: the store {store} needs an upgrade from schema 0001, ")
+    assert "no such table" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
     assert store.read_bytes() == before
 
 

@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +14,12 @@ from dbcpu.analysis import explain as explaining
 from dbcpu.analysis import figures as analysed
 from dbcpu.analysis.figures import VERSION
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.figures import RunFigures
+from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
+from dbcpu.workflows import store_figures
+from dbcpu.workflows.kept_figures import figures_of
 from plugins import runs
 from support.builders.comparison import noisy_run
 from support.paths import TESTS
@@ -156,6 +159,53 @@ def test_a_column_may_hold_anything_and_the_record_is_read_then(
     execute(filled_store, f"update or ignore figure set {column} = {odd} where run_id = 'night-03'")
     assert answer(["list", "--history"], capsys)[0] == 0
     assert "internal error" not in capsys.readouterr().err
+
+
+def test_without_a_terminal_only_what_is_wrong_is_told(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["store", "figures"]) == 0
+    told = capsys.readouterr()
+    assert told.out == f"figures of 12 runs were made (analysis {VERSION})\n"
+    assert told.err == ""
+
+
+def test_of_two_at_once_the_second_leaves_out_what_the_first_has_made(
+    store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explained: list[str] = []
+
+    def counting(header: Header, rounds: Iterable[Round]) -> RunFigures:
+        """The other one comes when the first run is done."""
+        explained.append(header.run_id)
+        made = figures_of(header, rounds)
+        if len(explained) == 1:
+            assert main(["store", "figures"]) == 0
+        return made
+
+    monkeypatch.setattr(store_figures, "figures_of", counting)
+    monkeypatch.setattr(store_figures, "FEW", 100)
+    assert main(["store", "figures"]) == 0
+    assert len(explained) == 13  # that in which the second came is made by both
+    assert len(set(explained)) == 12
+    assert "figures of 1 run were made (analysis" in capsys.readouterr().out.splitlines()[1]
+
+
+def test_a_cluster_needs_its_package(
+    store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(store_figures, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["store", "figures", "--scheduler", "tls://dask.example:8786"]) == 2
+    told = capsys.readouterr().err
+    assert "--scheduler needs the package distributed, which is not installed; " in told
+    assert "(extra dbcpu[fleet])" in told
+    assert execute(store, "select count(*) from figure") == [(0,)]
+
+
+def test_what_deletes_figures_makes_none(filled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = str(shutil.copy(filled, tmp_path / "copy.db"))
+    assert main(["store", "figures", "--drop", "--scheduler", "tls://dask.example:8786", "--store", copy]) == 2
+    assert "--drop deletes figures, and --scheduler makes them" in capsys.readouterr().err
+    assert execute(copy, "select count(distinct run_id) from figure") == [(12,)]
 
 
 def test_an_interrupted_making_keeps_what_is_done_and_goes_on(store: str, tmp_path: Path) -> None:

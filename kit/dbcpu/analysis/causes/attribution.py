@@ -105,7 +105,10 @@ class _Explained(Struct, frozen=True):
             "gap_s": _or_none(split.gap_s),
             "reference_s": _or_none(alone_s),
             "cause": _causes(first),
-            "words": [Words(partial(self.words, row)) for row in range(len(of))],
+            "words": [
+                Words(partial(self.words, row, others=cause == AT[Cause.COMPETITOR]))
+                for row, cause in enumerate(counted_causes.tolist())
+            ],
             "second_cause": _causes(self.causes.second),
             "parts": self._parts(),
             "valid": of.valid.tolist(),
@@ -160,8 +163,8 @@ class _Explained(Struct, frozen=True):
         ends = np.searchsorted(row[order], np.arange(len(self.of) + 1)).tolist()
         return [tuple(pairs[first:last]) for first, last in pairwise(ends)]
 
-    def words(self, row: int) -> str:
-        """Why it was put down to that cause."""
+    def words(self, row: int, others: bool = False) -> str:
+        """Why it was put down to that cause; ``others``: what the kernel counted is due to other processes."""
         of, each = self.of, self.of.timed[row]
         if each.why:
             return f"excluded: {plain(each.why)}"
@@ -174,7 +177,9 @@ class _Explained(Struct, frozen=True):
             by_clock = self.causes.first[row] == AT[Cause.FREQUENCY]
             return f"{slowdown}: {evidence_rules.clocks(of.counted, row) if by_clock else self._pace_words(row)}"
         if self.quiet[row]:
-            return f"{slowdown}: within noise (tolerance {percent(float(of.alone.tolerance[row]))})"
+            quiet = f"{slowdown}: within noise (tolerance {percent(float(of.alone.tolerance[row]))})"
+            who = ran_instead.meanwhile(each.session) if others else ""
+            return f"{quiet}; {who}" if who else quiet
         return f"{slowdown}: {'; '.join(self._worth_words(row)) or 'many small parts'}"
 
     def _worth_words(self, row: int) -> list[str]:

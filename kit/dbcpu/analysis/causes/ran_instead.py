@@ -3,7 +3,9 @@
 The wait is divided in the ratio of these times; no other evidence of who was there is asked.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, of_elapsed
 from dbcpu.analysis.causes.sessions import Sessions
@@ -39,13 +41,45 @@ def queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
     ]
 
 
+def meanwhile(session: Session) -> str:
+    """Other processes that ran where a session waited, whatever that cost it beside one alone; '' for none."""
+    who = worth_naming([session])
+    return f"in its place {_ran(who)}, by the kernel's trace" if who else ""
+
+
+def worth_naming(sessions: Iterable[Session]) -> list[RanInstead]:
+    """Other processes that ran where these sessions waited, the longest first: each with the sum of its times."""
+    ran: dict[tuple[int, str], RanInstead] = {}
+    for each in (one for session in sessions for one in session.ran_instead if one.ordinal is None):
+        before = ran.get((each.pid, each.command))
+        ran[each.pid, each.command] = (
+            each
+            if before is None
+            else replace(before, ran_s=before.ran_s + each.ran_s, cgroup=before.cgroup or each.cgroup)
+        )
+    return _worth(sorted(ran.values(), key=lambda each: -each.ran_s))
+
+
+def in_place_of(sessions: Iterable[Session]) -> str:
+    """``burnerx (pid 77) ran 1.53 s``, of several sessions together; '' where none was worth naming."""
+    return _ran(worth_naming(sessions))
+
+
+def _worth(who: Sequence[RanInstead]) -> list[RanInstead]:
+    total_s = sum(each.ran_s for each in who)
+    return [each for each in who if each.pid != UNLISTED and each.ran_s >= WORTH_NAMING * total_s][:NAMED_PARTNERS]
+
+
+def _ran(who: Sequence[RanInstead]) -> str:
+    return listed([f"{_name(each)} ran {seconds(each.ran_s)}" for each in who])
+
+
 def _words(text: str, who: Sequence[RanInstead]) -> Callable[[], str]:
     def made() -> str:
-        total_s = sum(each.ran_s for each in who)
-        worth = [each for each in who if each.pid != UNLISTED and each.ran_s >= WORTH_NAMING * total_s][:NAMED_PARTNERS]
+        worth = _worth(who)
         if not worth:
             return f"{text} many processes ran, none for long"
-        return f"{text} {listed([f'{_name(each)} ran {seconds(each.ran_s)}' for each in worth])}, by the kernel's trace"
+        return f"{text} {_ran(worth)}, by the kernel's trace"
 
     return made
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.causes.ran_instead import in_place_of
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.outcome import is_loss
@@ -80,8 +81,15 @@ def foreign_load(given: CheckInput) -> Finding | None:
         )
     else:
         seen = f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}"
+        seen += _in_place_of_sessions([each for _, each in loaded])
     found = noted("foreign-load", seen)
     return found if any(map(is_loss, given.levels)) else replace(found, meaning=NOT_SLOWED)
+
+
+def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
+    """Whom sessions waited for: who used most of the host need not have been on their CPUs."""
+    who = in_place_of(session for each in rounds for session in each.sessions)
+    return f"; where sessions waited for a CPU, {who}, by the kernel's trace" if who else ""
 
 
 def _who(given: CheckInput, loaded: Sequence[tuple[float, Round]]) -> str:

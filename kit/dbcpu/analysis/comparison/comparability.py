@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 
+from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.results.comparison import Difference
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
@@ -38,7 +39,7 @@ def _block(header: Header) -> str | None:
     return f"{size} bytes" if size and header.plan.workload.name == "logical_io" else None
 
 
-def _hints(header: Header) -> str:
+def _hints(header: Header | BriefHeader) -> str:
     return "; ".join(" ".join(found.split()) for found in _HINTS.findall(header.plan.workload.sql or ""))
 
 
@@ -70,7 +71,7 @@ def other_work(base: Header, other: Header) -> str:
 ONE_SIDE: Mapping[str, Callable[[Header], str | None]] = {
     "target": lambda header: header.plan.target,
     "number of vCPUs": lambda header: None if header.plan.vcpus is None else str(header.plan.vcpus),
-    "number of cores": lambda header: _facts(header).get("cores"),
+    "number of cores": lambda header: named_facts(header).get("cores"),
 }
 """What the runs of one side have in common, besides the work."""
 
@@ -93,7 +94,13 @@ def refuse_mixed_side(first: Header, other: Header) -> None:
 
 def differences(base: Header, other: Header) -> tuple[Difference, ...]:
     """Facts that differ, in a fixed order; unknown is ``-``."""
-    left, right = _facts(base), _facts(other)
+    return facts_that_differ(named_facts(base), named_facts(other))
+
+
+def facts_that_differ(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[Difference, ...]:
+    """The same of the ``named_facts`` of two runs."""
+    if left == right:
+        return ()
     names = list(dict.fromkeys((*left, *right)))
     pairs = ((name, left.get(name) or "-", right.get(name) or "-") for name in names)
     return tuple(Difference(name, one, two) for name, one, two in pairs if one != two)
@@ -103,7 +110,8 @@ _OF_THE_MOMENT = frozenset({"node_free_memory"})
 """Facts of a host that are others in every run."""
 
 
-def _facts(header: Header) -> dict[str, str]:
+def named_facts(header: Header | BriefHeader) -> dict[str, str]:
+    """Whatever may differ between runs, by its words; '' is unknown."""
     plan, host, database = header.plan, header.host, header.database
     facts = {
         "database": f"{database.kind} {database.version}",

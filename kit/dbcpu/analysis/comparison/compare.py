@@ -29,6 +29,7 @@ from dbcpu.analysis.results.comparison import (
     Side,
     SideRun,
 )
+from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
@@ -158,7 +159,7 @@ def _side(
         runs=tuple(
             SideRun(
                 head.run_id, head.label, head.started_at, head.status, len(run.rounds),
-                *own_summaries(run, each, against, shared, unit),
+                *own_summaries(run, each, against, shared, unit), quote(run.analysis.vcpus, run.analysis.capacity),
             )
             for run, head in zip(each.runs, headers, strict=True)
         ),

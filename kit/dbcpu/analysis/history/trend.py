@@ -14,8 +14,10 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.comparability import differences
+from dbcpu.analysis.comparison.brief_header import BriefHeader
+from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
 from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
+from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment
@@ -35,7 +37,7 @@ GAP_MARK, CHANGED, LASTING = "gap", "changed", "lasting"
 class PastRun(Struct, frozen=True):
     """What a run gives to the trend: Mrows/s alone, and by level (Mrows/s together, max/min)."""
 
-    header: Header
+    header: Header | BriefHeader
     vcpus: int | None
     solo: float | None
     levels: tuple[tuple[int, float | None, float | None], ...]
@@ -75,7 +77,7 @@ class Series(Struct, frozen=True):
 class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks.
 
-    ``older``: there are runs before these, which were left out.
+    ``older``: there are runs before these, which were left out. ``quote``: of the newest run.
     """
 
     target: str
@@ -87,12 +89,13 @@ class Trend(Struct, frozen=True):
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]
     older: bool = False
+    quote: Quote = Quote()
 
     def marks_at(self, index: int) -> tuple[Mark, ...]:
         return tuple(each for each in self.marks if each.index == index)
 
 
-def past_run(header: Header, figures: RunFigures) -> PastRun:
+def past_run(header: Header | BriefHeader, figures: RunFigures) -> PastRun:
     """The figures of the first variant."""
     variant, vcpus = figures.text("variant"), figures.value("vcpus")
     return PastRun(
@@ -180,8 +183,8 @@ def _gaps(runs: Sequence[PastRun]) -> list[Mark]:
 
 def _changes(runs: Sequence[PastRun]) -> list[Mark]:
     found = []
-    for at, (earlier, later) in enumerate(pairwise(runs), 1):
-        facts = [each for each in differences(earlier.header, later.header) if each.fact not in UNMARKED]
+    for at, (earlier, later) in enumerate(pairwise(named_facts(each.header) for each in runs), 1):
+        facts = [each for each in facts_that_differ(earlier, later) if each.fact not in UNMARKED]
         changed = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
         if changed:
             more = [f"{len(changed) - MAX_FACTS} more"] if len(changed) > MAX_FACTS else []

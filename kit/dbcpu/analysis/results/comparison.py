@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from dbcpu.analysis.results.experiments import Pool
+from dbcpu.analysis.results.quote import Quote
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
 
@@ -130,7 +131,7 @@ class Point(Struct, frozen=True):
 
 
 class SideRun(Struct, frozen=True):
-    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min)."""
+    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it."""
 
     run_id: str
     label: str
@@ -139,6 +140,7 @@ class SideRun(Struct, frozen=True):
     rounds: int
     throughput: float | None
     spread: float | None
+    quote: Quote
 
 
 class Side(Struct, frozen=True):

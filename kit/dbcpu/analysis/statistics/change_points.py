@@ -45,11 +45,17 @@ def _costs(values: Sequence[float]) -> Costs:
     count = len(values)
     costs = np.full((count + 1, count + 1), np.inf)
     for first in range(count):
-        ordered: list[float] = []
-        for last in range(first, count):
-            insort(ordered, values[last])
-            half = len(ordered) // 2
-            costs[first, last + 1] = sum(ordered[-half:]) - sum(ordered[:half]) if half else 0.0
+        ordered, cost, row = [values[first]], 0.0, [0.0]
+        for size, value in enumerate(values[first + 1 :], 1):
+            # All between the two middle values are medians: one more value costs what it is beyond them.
+            half = size >> 1
+            if value > (high := ordered[half]):
+                cost += value - high
+            elif value < (low := high if size & 1 else ordered[half - 1]):
+                cost += low - value
+            row.append(cost)
+            insort(ordered, value)
+        costs[first, first + 1 :] = row
     return costs
 
 

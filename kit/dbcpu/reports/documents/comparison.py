@@ -36,6 +36,7 @@ from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.comparison_levels import by_load, charts_of, speedup
 from dbcpu.reports.documents.experiments import POOL
 from dbcpu.reports.documents.lines import Line, comparing, titled_table
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.plain_data import plain_data
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
@@ -161,6 +162,8 @@ def _runs(comparison: Comparison) -> Section:
         ),
         *([] if comparison.other_work else [rates]),
         Column("spread", "max/min", number, value=lambda row: row[1].spread),
+        Column("usable_cores", "usable cores", kind="text", value=lambda row: cores_words(row[1].quote)),
+        Column("evenness", "evenness", kind="text", value=lambda row: evenness_words(row[1].quote)),
     )  # fmt: skip
     return titled_table("runs", "Runs", columns, _run_rows(comparison))
 

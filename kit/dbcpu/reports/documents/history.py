@@ -13,6 +13,7 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -190,11 +191,10 @@ def sparkline(series: Series, trend: Trend) -> str:
     middle = median(known)
     low, high = min(*known, middle * (1 - MIN_SPAN)), max(*known, middle * (1 + MIN_SPAN))
     step = (high - low) / (len(BLOCKS) - 1) or 1.0
-    letters = []
-    for at, value in enumerate(series.values):
-        marks = {mark.kind for mark in trend.marks_at(at) if mark.metric in ("", series.metric)}
-        signs = "".join(sign for kind, sign in SIGNS.items() if kind in marks)
-        letters.append(signs + (" " if value is None else BLOCKS[round((value - low) / step)]))
+    letters = [" " if value is None else BLOCKS[round((value - low) / step)] for value in series.values]
+    marks = {(mark.index, mark.kind) for mark in trend.marks if mark.metric in ("", series.metric)}
+    for at in {index for index, _ in marks}:
+        letters[at] = "".join(sign for kind, sign in SIGNS.items() if (at, kind) in marks) + letters[at]
     return "".join(letters[-MAX_SIGNS:])
 
 
@@ -252,7 +252,7 @@ def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Secti
         Column("usual", "usual", kind="figure", value=_usual),
         Column("newest", "newest", kind="figure", value=lambda series: _written(series, series.values[-1])),
     )
-    return titled_table(name, title, columns, trend.series)
+    return titled_table(name, title, columns, trend.series, *filter(None, [quoted_sentence(trend.quote)]))
 
 
 def _runs(trend: Trend) -> Section:

@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
 
 from msgspec import Struct
 
 from dbcpu.analysis.results.fact import Fact
+from dbcpu.analysis.results.quote import Quote
 from dbcpu.formatting import UNKNOWN, listed, plural
 from dbcpu.reports.document import Column, Document, Front, Section, Table
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.plain_data import plain_data
 
 VERDICTS = {
@@ -17,7 +21,15 @@ VERDICTS = {
     "slower": "sessions (or one alone) are not at full speed, and unequal shares were not shown",
     "inconclusive": "the run does not permit an answer, usually because of noise; that is no statement of equality",
 }
-TERMS = (*VERDICTS.items(), (UNKNOWN, "not known, or a pool or soak, which has a question of its own"))
+TERMS = (
+    *VERDICTS.items(),
+    ("usable cores", "the top of the throughput curve in rates of a single session, with its 95 % interval"),
+    (
+        "evenness",
+        "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
+    ),
+    (UNKNOWN, "not known, or a pool or soak, which has a question of its own"),
+)
 NOTE = (
     "`dbcpu show RUN` shows a run, `dbcpu report RUN` writes its page, and `dbcpu list --history --out DIR` a page of "
     "how the figures went."
@@ -41,6 +53,7 @@ class ListedRun(Struct, frozen=True):
     rounds: int
     label: str
     verdict: str
+    quote: Quote = Quote()
 
 
 def _minute(at: str) -> str:
@@ -59,6 +72,8 @@ def _where(row: ListedRun) -> str:
 COLUMNS = (
     Column("run_id", "run", kind="name"),
     Column("verdict", "verdict", kind="name", value=_answer),
+    Column("usable_cores", "usable cores", kind="text", value=lambda row: cores_words(row.quote)),
+    Column("evenness", "evenness", kind="text", value=lambda row: evenness_words(row.quote)),
     Column("started_at", "started (UTC)", _minute, kind="name"),
     Column("target", "target", kind="text", value=_where),
     Column("label", "label", kind="text"),
@@ -67,7 +82,8 @@ COLUMNS = (
     Column("rounds", "rounds", kind="figure"),
 )
 """What a screen has room for; ``RECORDS`` have all of it."""
-RECORDS = tuple(Column(name, name) for name in ListedRun.__struct_fields__)
+_QUOTED = tuple(Column(name, name, value=attrgetter(f"quote.{name}")) for name in Quote.__struct_fields__)
+RECORDS = (*(Column(name, name) for name in ListedRun.__struct_fields__ if name != "quote"), *_QUOTED)
 
 
 def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
@@ -85,7 +101,7 @@ def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
         data=lambda: {
             "title": title,
             "verdict": verdict,
-            "runs": [plain_data(each) for each in runs],
+            "runs": [_data(each) for each in runs],
             "all_shown": all_shown,
         },
         records=lambda: Table(title, RECORDS, runs),
@@ -105,6 +121,12 @@ def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
         make_page=lambda: (*body, Section("reading", "How to read it", notes=(NOTE,), terms=TERMS)),
         footer=f"dbcpu, {plural(len(runs), 'run')}.",
     )
+
+
+def _data(row: ListedRun) -> dict[str, Any]:
+    data = plain_data(row)
+    quoted: dict[str, Any] = data.pop("quote")
+    return data | quoted
 
 
 def _headline(runs: Sequence[ListedRun]) -> str:

@@ -4,6 +4,7 @@ import re
 from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
+from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.outcome import is_known_by_count
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.regimes import bounding_quota, core_count, vcpu_count, vcpu_words
@@ -27,6 +28,7 @@ from dbcpu.formatting import (
 )
 from dbcpu.plan import not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
+from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
@@ -134,7 +136,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", of_first(analysis, _capacity(record, analysis))),
-        ("to quote", of_first(analysis, quotable(record, analysis))),
+        (TO_QUOTE, of_first(analysis, quotable(record, analysis))),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
@@ -183,7 +185,7 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
 def _trace(record: RunRecord) -> str:
     """Where the kernel's trace was taken: how much of it is used, and how soon sessions that were woken ran.
 
-    Percentiles are those of each session; their median over the sessions is shown.
+    Percentiles are those of each session that was woken so often; their median over these sessions is shown.
     """
     used = [each for each in record.rounds if each.trace and not each.trace.why]
     if not used:
@@ -192,12 +194,15 @@ def _trace(record: RunRecord) -> str:
     woken = [session.wake_ups for each in used for session in each.sessions if session.wake_ups]
     if not woken:
         return text
-    usual = [seconds(median(getattr(each, name) for each in woken)) for name in ("p50_s", "p95_s", "p99_s")]
+    usual = [
+        f"{seconds(median(enough))} ({words})"
+        for (share, least), words in zip(MIN_EXECUTIONS.items(), ("median", "95 %", "99 %"), strict=True)
+        if (enough := [getattr(each, f"p{share}_s") for each in woken if each.count >= least])
+    ]
+    if not usual:
+        return text
     longest = seconds(max(each.max_s for each in woken))
-    return (
-        f"{text}; once woken, the usual session ran after {usual[0]} (median), {usual[1]} (95 %), {usual[2]} (99 %); "
-        f"the longest wait was {longest}"
-    )
+    return f"{text}; once woken, the usual session ran after {', '.join(usual)}; the longest wait was {longest}"
 
 
 def _contention(analysis: Analysis) -> str:

@@ -6,7 +6,7 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from msgspec import Struct
 from dbcpu.analysis.checks.headline import one_word
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
@@ -117,15 +118,32 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
         yield Gauge(name, meaning, unit, samples)
     yield Gauge("dbcpu_effective_cores", "Top of the throughput curve in rates of a single session.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
-    room = analysis.capacity
-    even = room.evenness.value if room and room.evenness else None
-    yield Gauge("dbcpu_evenness_ratio", "Fastest / slowest session at the least even level up to the vCPUs.", "ratio",
-                 ((target, even),))  # fmt: skip
+    yield from _quoted(target, quote(analysis.vcpus, analysis.capacity))
     counts = tuple(
         (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level
     )
     yield Gauge("dbcpu_findings", "Findings by severity.", "", counts)
+
+
+def _quoted(target: Mapping[str, str], told: Quote) -> Iterator[Gauge]:
+    """The pair that is quoted of a host. Where it is undecided whether it is even there is no dbcpu_even."""
+    cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs"
+    ratio = "Fastest / slowest session at the least even level up to the vCPUs"
+    low, high = "lower end of the 95 % interval.", "upper end of the 95 % interval."
+    even = ANSWERED[Answer(told.even)] if told.even else None
+    decided = float(told.even != Answer.UNDECIDED.value) if told.even else None
+    for name, meaning, unit, value in (
+        ("dbcpu_usable_cores", f"{cores}.", "", told.usable_cores),
+        ("dbcpu_usable_cores_low", f"{cores}: {low}", "", told.usable_cores_low),
+        ("dbcpu_usable_cores_high", f"{cores}: {high}", "", told.usable_cores_high),
+        ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", told.evenness),
+        ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", told.evenness_low),
+        ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", told.evenness_high),
+        ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", decided),
+        ("dbcpu_even", "All levels up to the vCPUs are even: 1 yes, 0 no.", "", even),
+    ):
+        yield Gauge(name, meaning, unit, ((target, value),))
 
 
 def _printable(text: str) -> str:

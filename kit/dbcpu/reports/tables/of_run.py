@@ -1,11 +1,13 @@
 """The tables of whole runs: one row per run, and one per level and variant."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC
+from typing import Any
 
 from msgspec import Struct
 
 from dbcpu.analysis.checks.headline import headline, one_word
+from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import moment
 from dbcpu.reports.tables.table import ExplainedRun, Table, Type, column
@@ -35,6 +37,10 @@ def _first_knee(run: ExplainedRun) -> float | None:
 
 def _codes(run: ExplainedRun) -> str:
     return " ".join(dict.fromkeys(each.code for each in run.analysis.findings))
+
+
+def _quoted(field: str) -> Callable[[ExplainedRun], Any]:
+    return lambda run: getattr(quote(run.analysis.vcpus, run.analysis.capacity), field)
 
 
 RUNS = Table(
@@ -75,6 +81,15 @@ RUNS = Table(
         column("knee", NUMBER, "throughput scales linearly up to here", _first_knee, "sessions"),
         column("effective_cores", NUMBER, "top of the throughput curve in rates of a single session",
                "analysis.scaling.effective_cores"),
+        column("usable_cores", NUMBER, "the same, at most the vCPUs: to quote beside the evenness",
+               _quoted("usable_cores")),
+        column("usable_cores_low", NUMBER, "of its 95 % interval", _quoted("usable_cores_low")),
+        column("usable_cores_high", NUMBER, "of its 95 % interval", _quoted("usable_cores_high")),
+        column("evenness", NUMBER, "fastest / slowest session at the least even level up to the vCPUs: 1 is even",
+               _quoted("evenness")),
+        column("evenness_low", NUMBER, "of its 95 % interval", _quoted("evenness_low")),
+        column("evenness_high", NUMBER, "of its 95 % interval", _quoted("evenness_high")),
+        column("even", TEXT, "all levels up to the vCPUs are even: yes, no or undecided", _quoted("even")),
         column("smt_yield", NUMBER, "throughput that the second hardware threads add, as a share",
                "analysis.scaling.smt_yield"),
         column("even_up_to", WHOLE, "largest level at which all sessions are shown to be equal",

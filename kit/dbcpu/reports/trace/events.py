@@ -152,7 +152,9 @@ def _counters(round_: Round, at: At, end_s: float) -> Iterator[CounterValue]:
             for (from_s, to_s), value in zip(pairwise(edges_s), values, strict=bool(values)):
                 shown = value if counter == FREQUENCY else 100 * value / (to_s - from_s)
                 if math.isfinite(shown):
-                    yield CounterValue(counter, row.cpu, at(from_s), shown)
+                    # The kernel counts in ticks of 10 ms: in a short slice they may be more than there is.
+                    most = math.inf if counter == FREQUENCY else 100.0
+                    yield CounterValue(counter, row.cpu, at(from_s), min(shown, most))
             if values:
                 yield CounterValue(counter, row.cpu, at(edges_s[-1]), 0.0)
     for pace in round_.witness.cpus if round_.witness else ():

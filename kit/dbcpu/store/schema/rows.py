@@ -119,7 +119,10 @@ def round_from(body: object, header: Header, order: int, source: str) -> Round:
 
 def summary(row: Row[Any]) -> RunSummary:
     """One line of a list, from a row of SUMMARY_COLUMNS; a column of SQLite may hold a value of any type."""
-    values: dict[str, Any] = {name: _as_text(value) for name, value in zip(_NAMES, row, strict=False)}
+    given = dict(zip(_NAMES, row, strict=False))
+    values: dict[str, Any] = {
+        name: value if isinstance(value, str) else _as_text(value) for name, value in given.items()
+    }
     values["rounds"] = row.rounds if isinstance(row.rounds, int) else 0
     if values["status"] == "running":
         ticks, pid = _as_text(row.driver_start_ticks), row.driver_pid

@@ -1,9 +1,10 @@
 """Whom a session waited for, where the kernel's trace names it."""
 
+import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import UNLISTED, RanInstead, Session, Trace, WakeUps
+from dbcpu.record import UNLISTED, Foreign, RanInstead, Session, Trace, WakeUps
 from dbcpu.reports.documents.run_summary import summary
 from support.builders.record import record, round_of, session, solos
 
@@ -44,8 +45,41 @@ def test_the_sum_of_the_others_has_no_name() -> None:
     assert "pid 0" not in evidence
 
 
+def test_who_ran_instead_is_named_although_single_sessions_lost_as_much() -> None:
+    """A level is no slower than a disturbed baseline: what both lost, and to whom, is said all the same."""
+    burner = RanInstead(77, "burner", 1.2, None, "/user.slice")
+    lost = replace(session(0, 1.0, WAITED_S), ran_instead=(burner, RanInstead(10, "postgres", 0.01, 1, "/db")))
+    at_rest = replace(session(1, 1.0, WAITED_S), ran_instead=(RanInstead(10, "postgres", 1.7, 0, "/db"),))
+    alone = [replace(round_of([replace(lost, ran_instead=(burner,))], repeat=at), trace=Trace(9, 0)) for at in range(3)]
+    both = replace(round_of([lost, at_rest]), trace=Trace(900, 0))
+    found = {each.ordinal: each for each in explain(record([*alone, both])).sessions if each.level == 2}
+    assert found[0].slowdown == pytest.approx(1.0)
+    assert (found[0].cause, found[0].counted_cause) == ("none", "competitor")
+    assert found[0].evidence.endswith("; in its place burner (pid 77, /user.slice) ran 1.20 s, by the kernel's trace")
+    assert found[1].evidence.endswith("within noise (tolerance 10 %)")
+
+
+def test_foreign_load_names_whom_sessions_waited_for() -> None:
+    """Another process used more of the host, on a CPU where no session was."""
+    backup = RanInstead(77, "backup", 1.2, None, "/system.slice/backup.service")
+    loaded = [
+        replace(
+            round_of([waiting(backup, RanInstead(5, "kworker", 0.01))], repeat=at),
+            trace=Trace(900, 0),
+            foreign=(Foreign(9, "elsewhere", 3.0),),
+        )
+        for at in range(2)
+    ]
+    found = next(each for each in explain(record([*solos(), *loaded])).findings if each.code == "foreign-load")
+    assert "elsewhere (pid 9: 6.00 s in these rounds)" in found.seen
+    assert found.seen.endswith(
+        "; where sessions waited for a CPU, backup (pid 77, /system.slice/backup.service) ran 2.40 s, "
+        "by the kernel's trace"
+    )
+
+
 def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_it_was_not_whole() -> None:
-    woken = WakeUps(3, 0.0002, 0.001, 0.002, 0.004)
+    woken = WakeUps(100, 0.0002, 0.001, 0.002, 0.004)
     whole = replace(round_of([waiting(woken=woken)]), trace=Trace(900, 0))
     cut = replace(round_of([waiting()], repeat=1), trace=Trace(900, 12, "12 events were lost"))
     run = record([*solos(), whole, cut])
@@ -57,3 +91,19 @@ def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_i
     )
     found = next(each for each in analysis.findings if each.code == "trace-incomplete")
     assert found.seen == "the kernel's trace of 1 of 5 rounds was not used (N=1): 12 events were lost"
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (1, "0.2 ms (median)"),
+        (19, "0.2 ms (median)"),
+        (20, "0.2 ms (median), 1.0 ms (95 %)"),
+        (99, "0.2 ms (median), 1.0 ms (95 %)"),
+        (100, "0.2 ms (median), 1.0 ms (95 %), 2.0 ms (99 %)"),
+    ],
+)
+def test_a_percentile_of_too_few_wake_ups_is_not_shown(count: int, shown: str) -> None:
+    woken = waiting(woken=WakeUps(count, 0.0002, 0.001, 0.002, 0.004))
+    run = record([*solos(), replace(round_of([woken]), trace=Trace(900, 0))])
+    assert f"once woken, the usual session ran after {shown}; the longest" in dict(summary(run, explain(run)))["trace"]

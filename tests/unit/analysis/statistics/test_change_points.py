@@ -1,6 +1,7 @@
 """Several changes of a series are found where they are, a spike is none, and noise alone has hardly ever one."""
 
 from itertools import product
+from statistics import median
 
 import numpy as np
 import pytest
@@ -27,6 +28,17 @@ def steps(*parts: tuple[float, int], noise: float = 1.0, seed: int = 1) -> list[
 )
 def test_changes_are_found_where_they_are(parts: tuple[tuple[float, int], ...], found: tuple[int, ...]) -> None:
     assert change_points(steps(*parts)) == found
+
+
+@pytest.mark.parametrize("digits", [0, 6])
+def test_a_part_costs_the_absolute_deviation_about_its_median(digits: int) -> None:
+    """With ties and without."""
+    values = [round(value, digits) for value in steps((100, 9), (96, 8))]
+    costs = _costs(values)
+    for first, last in product(range(len(values)), repeat=2):
+        part = values[first : last + 1]
+        if part:
+            assert costs[first, last + 1] == pytest.approx(sum(abs(each - median(part)) for each in part))
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])

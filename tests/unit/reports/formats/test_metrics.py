@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.findings import Level
 from dbcpu.record import RunRecord
 from dbcpu.reports.formats import metrics
@@ -86,3 +87,29 @@ def test_what_others_took_has_no_line_where_it_is_not_known() -> None:
     assert "dbcpu_other_processes_ratio{" in known
     blind = RunRecord(record.header, tuple(replace(each, cpu_timeline=(), foreign=()) for each in record.rounds))
     assert "dbcpu_steal_ratio{" not in metrics.exposition(blind, explain(blind))
+
+
+def test_what_is_quoted_of_a_host_has_its_intervals_and_says_whether_it_is_decided() -> None:
+    run = three_on_two()
+    analysis = explain(run)
+    room = analysis.capacity
+    assert room is not None and room.evenness is not None and room.evenness.interval and room.usable_cores_interval
+
+    def told(even: Answer) -> dict[str, float]:
+        assert room is not None and room.evenness is not None
+        changed = replace(analysis, capacity=replace(room, evenness=replace(room.evenness, even=even)))
+        return {key[0]: value for key, value in parsed(metrics.exposition(run, changed), PARSERS[0]).items()}
+
+    found = told(Answer.YES)
+    assert found["dbcpu_usable_cores"] == pytest.approx(room.usable_cores)
+    ends = (found["dbcpu_usable_cores_low"], found["dbcpu_usable_cores_high"])
+    assert ends == pytest.approx((room.usable_cores_interval.low, room.usable_cores_interval.high))
+    assert found["dbcpu_evenness_ratio"] == pytest.approx(room.evenness.value)
+    ends = (found["dbcpu_evenness_low_ratio"], found["dbcpu_evenness_high_ratio"])
+    assert ends == pytest.approx((room.evenness.interval.low, room.evenness.interval.high))
+    assert (found["dbcpu_evenness_decided"], found["dbcpu_even"]) == (1.0, 1.0)
+    assert (told(Answer.NO)["dbcpu_evenness_decided"], told(Answer.NO)["dbcpu_even"]) == (1.0, 0.0)
+    undecided = told(Answer.UNDECIDED)
+    assert undecided["dbcpu_evenness_decided"] == 0.0
+    assert "dbcpu_even" not in undecided
+    assert found["dbcpu_effective_cores"] == pytest.approx(analysis.scaling.effective_cores)

@@ -101,6 +101,13 @@ def test_a_run_and_its_levels_are_those_of_the_analysis(tmp_path: Path) -> None:
     assert row["single_s"] == analysis.reference.elapsed_s
     assert row["findings"].split() == list(dict.fromkeys(each.code for each in analysis.findings))
     assert row["started_at"].isoformat() + "+00:00" == run.header.started_at
+    assert analysis.capacity is not None and analysis.capacity.evenness is not None
+    room, evenness = analysis.capacity, analysis.capacity.evenness
+    assert (row["usable_cores"], row["evenness"], row["even"]) == (
+        room.usable_cores, evenness.value, evenness.even.value
+    )  # fmt: skip
+    assert evenness.interval is not None
+    assert (row["evenness_low"], row["evenness_high"]) == (evenness.interval.low, evenness.interval.high)
     levels = table(tmp_path, "levels")
     assert [(each["level"], each["throughput"], each["even"]) for each in levels] == [
         (view.level, view.throughput, view.even.value) for view in analysis.levels

@@ -315,3 +315,16 @@ def test_without_the_package_one_sentence_names_the_other_form(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "perfetto.protos.perfetto.trace", None)
     with pytest.raises(UsageError, match=r"needs the package perfetto, .*pip install .*perfetto`.*named \.trace\.json"):
         perfetto.pieces(three_on_two().header, ())
+
+
+def test_no_cpu_is_busy_for_longer_than_there_is() -> None:
+    """The kernel counts in ticks: the last slice of a round is short, and may get one more than fits."""
+    series = (CpuSeries(0, (0.5, 0.04), (0.0, 0.04), (0.0, 0.0), (0.0, 0.0), (3000.0, 3000.0)),)
+    ticks = replace(round_of([session(0, 1.0)]), timeline_s=(0.0, 0.5, 0.532), cpu_timeline=series)
+    shown: dict[str, list[float]] = defaultdict(list)
+    for each in events(record([ticks])):
+        if each["ph"] == "C":
+            shown[each["name"]].append(each["args"]["value"])
+    assert shown["CPU 0 busy (%)"] == [100.0, 100.0, 0.0]
+    assert shown["CPU 0 steal (%)"] == [0.0, 100.0, 0.0]
+    assert shown["CPU 0 frequency (MHz)"] == [3000.0, 3000.0, 0.0]

@@ -1,0 +1,84 @@
+"""Usable cores and evenness are quoted with intervals and answer, the same from a run and from its kept figures."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.results.quote import Quote, kept_quote, quote
+from dbcpu.cli import main
+from dbcpu.record import RunRecord
+from dbcpu.reports.documents.quoted import cores_words, evenness_words, quoted_sentence
+from dbcpu.reports.documents.run import document
+from dbcpu.reports.formats import table
+from dbcpu.store.database import open_store
+from dbcpu.workflows.kept_figures import keep_run
+from support.builders.comparison import noisy_run
+from support.builders.example import nine_on_eight, three_on_two
+from support.builders.record import record, solos
+
+KNOWN = Quote(16, 10.72, 10.1, 11.2, 0.66, 0.64, 0.69, "no")
+
+
+@pytest.mark.parametrize("run", [three_on_two, nine_on_eight, lambda: record(solos(3))])
+def test_kept_figures_quote_what_the_run_does(run: Callable[[], RunRecord]) -> None:
+    given = run()
+    analysis = explain(given)
+    assert kept_quote(run_figures(given, analysis)) == quote(analysis.vcpus, analysis.capacity)
+
+
+@pytest.mark.parametrize(
+    ("told", "cores", "evenness"),
+    [
+        (KNOWN, "10.7 (10.1 to 11.2) of 16", "0.66 (0.64 to 0.69), not even"),
+        (Quote(2, 2.0, evenness=0.97, even="undecided"), "2.0 of 2", "0.97, undecided"),
+        (Quote(evenness=0.99, evenness_low=0.9, evenness_high=1.0, even="yes"), "-", "0.99 (0.90 to 1.00), even"),
+        (Quote(), "-", "-"),
+    ],
+)
+def test_in_columns(told: Quote, cores: str, evenness: str) -> None:
+    assert (cores_words(told), evenness_words(told)) == (cores, evenness)
+
+
+def test_in_a_sentence() -> None:
+    assert quoted_sentence(KNOWN) == (
+        "To quote of the newest run: 10.7 usable cores (95 % CI 10.1 to 11.2) of 16 vCPUs, "
+        "evenness 0.66 (95 % CI 0.64 to 0.69): not even."
+    )
+    assert quoted_sentence(Quote(16)) == ""
+
+
+def test_the_brief_answer_has_it() -> None:
+    run = three_on_two()
+    shown = document(run, explain(run)).brief()
+    assert "\nto quote  " in table.render(shown)
+    assert "usable cores" in table.render(shown)
+
+
+def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        for at in (1, 2):
+            run = noisy_run(at, run_id=f"run-{at}", started_at=f"2026-11-0{at}T12:00:00+00:00", uneven=1.5)
+            keep_run(opened, run)
+    analysis = explain(run)
+    own = quote(analysis.vcpus, analysis.capacity)
+    assert own.usable_cores is not None and own.evenness is not None
+    for command in (["list", "--verdict"], ["compare", "run-1", "run-2"]):
+        assert main([*command, "--store", place]) == 0
+        told = " ".join(capsys.readouterr().out.split())
+        assert cores_words(own) in told
+        assert evenness_words(own) in told
+    for command in (["list", "--history"], ["show", "last", "--history"]):
+        assert main([*command, "--store", place]) == 0
+        assert quoted_sentence(own) in " ".join(capsys.readouterr().out.split())
+    assert main(["list", "--verdict", "--json", "--store", place]) == 0
+    newest = json.loads(capsys.readouterr().out)[0]
+    assert (newest["usable_cores"], newest["evenness"], newest["even"]) == (own.usable_cores, own.evenness, own.even)
+    assert main(["list", "--out", str(tmp_path / "out"), "--store", place]) == 0
+    assert cores_words(own) in (tmp_path / "out" / "runs.html").read_text()
+    header, first = (tmp_path / "out" / "runs.csv").read_text().splitlines()[:2]
+    assert dict(zip(header.split(","), first.split(","), strict=True))["evenness"] == f"{own.evenness:.6g}"
