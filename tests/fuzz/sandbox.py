@@ -166,5 +166,5 @@ def _measuring_nothing() -> Sequence[Any]:
     def refuse(*_: object, **__: object) -> None:
         raise MeasureError("nothing is measured here")
 
-    names = ("measure_run._open", "measure_run.diagnose", "restore.Guard")
+    names = ("measure_run._open", "doctor.diagnose", "restore.Guard")
     return [patch(f"dbcpu.workflows.{name}", refuse) for name in names]

@@ -24,7 +24,7 @@ from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.address import Address
 from dbcpu.targets.oracle.driver import THREAD, Dialer
 from dbcpu.targets.oracle.target import OracleTarget
-from dbcpu.workflows.measure_run import diagnose
+from dbcpu.workflows.doctor import diagnose
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance

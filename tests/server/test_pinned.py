@@ -67,8 +67,7 @@ def measured(
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
     member = SimpleNamespace(open_target=lambda request, guard: PinnedTarget(debian_server.url, cpus))
-    for module in ("workflows.measure_run", "measure.experiments.base"):
-        monkeypatch.setattr(f"dbcpu.{module}.load_target", lambda kind: member)
+    monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda kind: member)
 
     def run() -> Analysis:
         with open_store(str(tmp_path / "runs.db")) as store:

@@ -23,7 +23,8 @@ from dbcpu.measure.samplers import procfs, ssh
 from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.record import HostInfo
 from dbcpu.variants._selection import select_variants
-from dbcpu.workflows.measure_run import Choices, diagnose
+from dbcpu.workflows.doctor import diagnose
+from dbcpu.workflows.measure_run import Choices
 from support.archives import unpack
 from support.busy import fail_unless_busy
 from support.driving import Drive, children, until

@@ -17,7 +17,6 @@ from dbcpu import __version__, plan
 from dbcpu.config.request import Request
 from dbcpu.config.settings import settings
 from dbcpu.errors import MeasureError, UsageError
-from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.busiest import named, stays_busy
@@ -32,13 +31,13 @@ from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_reques
 from dbcpu.measure.pace import open_witness
 from dbcpu.measure.preflight import best_sampler, check_counts, counted_instead, examine, seen_cores, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
-from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, limits_of_a_session, own_pids
+from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
 from dbcpu.record import AA, BASELINE, Header, HostInfo, Limits, Plan, Round
-from dbcpu.targets.base import TakesTurns, Target, Work, load_target
+from dbcpu.targets.base import TakesTurns, Target, Work
 from dbcpu.variants._restore import restore, restore_database
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import Keeper, Preparing, keep_rounds
@@ -247,7 +246,7 @@ def _open(
     most = max(experiment.levels(choices.sessions, choices.vcpus or usable_vcpus(here)[0], allowed_cores(here)))
     most = max(most, max(choices.per_cpu, default=0) * usable_vcpus(here)[0])
     make_room_for_files(most)
-    requested, patience = _requested_access(choices, request), patience_s()
+    requested, patience = requested_access(choices, request), patience_s()
     workloads.check_size(request.kind, choices.workload, choices.size)
     request = request.with_options(sessions=str(most))
     watcher.stage(f"starting {request.name}" if request.kind == "embedded" else f"connecting to {request.name}")
@@ -269,9 +268,9 @@ def _open(
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
         quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
-        share, who = percent(quiet.busy_share), named(chosen.host, _ticks_of(chosen.host))
+        share, who = percent(quiet.busy_share), named(chosen.host, ticks_of(chosen.host))
         watcher.busy(f"{share} of its CPU time went to other work{who and f' ({who})'}")
-    return _Opened(request, target, workload, work, chosen, _ticks_of(chosen.host), quiet)
+    return _Opened(request, target, workload, work, chosen, ticks_of(chosen.host), quiet)
 
 
 def _plan(
@@ -282,12 +281,12 @@ def _plan(
     for statement in work.setup:
         if statement.lower().startswith("create"):
             watcher.stage(f"for this run only: {statement.splitlines()[0]}")
-    check_counts(_host_of(host, None) if choices.vcpus or choices.cores else None, choices.vcpus, choices.cores)
+    check_counts(host_info_of(host, None) if choices.vcpus or choices.cores else None, choices.vcpus, choices.cores)
     watcher.stage("measuring the single-session baseline")
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)
     solo_s = alone.elapsed_s * work.rows / trial.rows
-    info = _host_of(host, alone.limits)
+    info = host_info_of(host, alone.limits)
     vcpus, source = vcpus_of(choices.vcpus, info, target)
     if vcpus is None and choices.sessions == "auto":
         raise UsageError(
@@ -360,35 +359,22 @@ def _header(
     )
 
 
-def _host_of(host: Host | None, limits: Limits | None) -> HostInfo | None:
+def host_info_of(host: Host | None, limits: Limits | None) -> HostInfo | None:
     """The host, with the ``limits`` of a server process, whose control group may differ from that of dbcpu."""
     info = read_host(host) if host is not None else None
     if host is None or info is None or not info.topology.cpus:
         return None
-    return replace(info, clock_ticks=_ticks_of(host), limits=limits or info.limits)
+    return replace(info, clock_ticks=ticks_of(host), limits=limits or info.limits)
 
 
-def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
-    """The findings of ``dbcpu doctor`` for a target: opened, examined, and closed again. Raises as ``run`` does."""
-    choices = Choices(host=host)
-    with ExitStack() as stack:
-        guard = stack.enter_context(Guard())
-        target = stack.enter_context(load_target(request.kind).open_target(request, guard))
-        work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
-        chosen = choose_access(target, _requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
-        limits = limits_of_a_session(target, chosen.host, _ticks_of(chosen.host), work) if chosen.host else None
-        info = _host_of(chosen.host, limits)
-        return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
-
-
-def _requested_access(choices: Choices, request: Request) -> AccessRequest:
+def requested_access(choices: Choices, request: Request) -> AccessRequest:
     """The requested route to the host; a sampler that is named needs its own route."""
     configured = request.options.get("host")
     needs = load_sampler(choices.sampler).host_route(configured) if choices.sampler else None
     return access_request(choices.host or needs, configured)
 
 
-def _ticks_of(host: Host | None) -> int:
+def ticks_of(host: Host | None) -> int:
     return host.clock_ticks if isinstance(host, RemoteHost) else CLOCK_TICKS
 
 

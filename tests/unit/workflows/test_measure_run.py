@@ -91,8 +91,7 @@ def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunR
             return target
 
         member = SimpleNamespace(open_target=open_target)
-        for module in ("workflows.measure_run", "measure.experiments.base"):
-            monkeypatch.setattr(f"dbcpu.{module}.load_target", lambda kind: member)
+        monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda kind: member)
         return store.load(measure_run.run(Request("fake", "postgresql"), choices, store, watcher or Ear(), **named))
 
     return run
