@@ -6,7 +6,7 @@ what would fix it?
 
 from msgspec import Struct
 
-from dbcpu.analysis.checks.outcome import sessions_that_fit
+from dbcpu.analysis.checks.outcome import FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, unreliable
 from dbcpu.analysis.levels.outcome import (
@@ -31,9 +31,6 @@ from dbcpu.findings import Finding, noted
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
 MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessions auto`"
-TWO_KINDS = (
-    "keep the database on the cores of full speed (`cpuset.cpus`, `taskset -cp CPUS PID`; `dbcpu topology` lists them)"
-)
 
 
 class Headline(Struct, frozen=True):
@@ -213,7 +210,7 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
     if cause is Cause.SLOWER_CPU and analysis.two_kinds:
-        return TWO_KINDS
+        return FULL_SPEED_CORES
     grouped = analysis.topology is not None and analysis.topology.grouped
     if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):
         return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy
