@@ -15,7 +15,7 @@ All sessions of a run are gone through at once, as columns (``Sessions``); words
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -87,6 +87,7 @@ class _Explained(Struct, frozen=True):
         of, split, first, met = self.of, self.split, self.causes.first, self.of.evidence
         alone_s = np.where(self.known, of.alone.elapsed_s, np.nan)
         counted_s, counted_causes = self._counted()
+        by_others = (counted_causes == AT[Cause.COMPETITOR]).tolist()
         paced, sessions = of.pace.known, [each.session for each in of.timed]
         rounds = [of.seen.rounds[at] for at in of.seen.round_at.tolist()]
         return {
@@ -105,10 +106,7 @@ class _Explained(Struct, frozen=True):
             "gap_s": _or_none(split.gap_s),
             "reference_s": _or_none(alone_s),
             "cause": _causes(first),
-            "words": [
-                Words(partial(self.words, row, others=cause == AT[Cause.COMPETITOR]))
-                for row, cause in enumerate(counted_causes.tolist())
-            ],
+            "words": list(map(Words, map(partial, repeat(self.words), range(len(of)), by_others))),
             "second_cause": _causes(self.causes.second),
             "parts": self._parts(),
             "valid": of.valid.tolist(),

@@ -365,13 +365,9 @@ def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> 
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:
-    known: list[float] = []
-    for each in members:
-        start_s = each.session.executions[0].server_start_s
-        if start_s is None:
-            return None
-        known.append(start_s)
-    return max(known) - min(known) if len(known) > 1 else None
+    starts_s = [each.session.executions[0].server_start_s for each in members]
+    known = [start_s for start_s in starts_s if start_s is not None]
+    return max(known) - min(known) if len(known) == len(starts_s) > 1 else None
 
 
 def median_of_known(values: Iterable[float | None]) -> float | None:

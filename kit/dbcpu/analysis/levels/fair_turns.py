@@ -16,10 +16,7 @@ def ratio_of_fair_turns(work_s: Sequence[float] | Floats, cpus: int) -> float:
 
     ``work_s``: CPU time that each needs, above 0.
     """
-    ordered: list[float] = sorted(work_s.tolist() if isinstance(work_s, np.ndarray) else work_s)
-    slowdowns: list[float] = []
-    at_s = done_s = 0.0
-    for left, own_s in zip(range(len(ordered), 0, -1), ordered, strict=True):
-        at_s, done_s = at_s + (own_s - done_s) * max(1.0, left / cpus), own_s
-        slowdowns.append(at_s / own_s)
-    return max(slowdowns) / min(slowdowns)
+    ordered = np.sort(np.asarray(work_s, dtype=np.float64))
+    left = np.arange(ordered.size, 0.0, -1.0)
+    slowdowns = np.cumsum(np.diff(ordered, prepend=0.0) * np.maximum(1.0, left / cpus)) / ordered
+    return float(slowdowns.max() / slowdowns.min())

@@ -64,7 +64,8 @@ def _over(
     more = {name: part for name, part in parts.items() if part > 0 and name in shown}
     if cause == Cause.UNEXPLAINED or not more:
         return [(cause, over)]
-    return [(name, over * part / sum(more.values())) for name, part in more.items()]
+    whole = sum(more.values())
+    return [(name, over * part / whole) for name, part in more.items()]
 
 
 def _shares(view: SessionView) -> list[tuple[str, float]]:

@@ -93,8 +93,8 @@ def while_all_ran(work: Work, rows: int) -> Rates:
 def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
     """Run queues even out and cores do not: up to ``vcpus`` a session gains nothing by the end of others."""
 
-    def pace(sessions: int) -> float:
-        return min(1.0, vcpus / sessions) if vcpus else 1.0
+    def pace(sessions: Floats) -> Floats:
+        return np.minimum(1.0, vcpus / sessions) if vcpus else np.ones_like(sessions)
 
     return {level: [rate_sum(each, rows, pace) for each in rounds] for level, rounds in work.items()}
 
@@ -105,7 +105,7 @@ def where_sessions_move(work: Work, rows: int, together: Sequence[float]) -> Rat
     return {level: [_conserved(each, rows, done) for each in rounds] for level, rounds in work.items()}
 
 
-def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], float] | None = None) -> float:
+def rate_sum(work: RoundWork, rows: int, pace: Callable[[Floats], Floats] | None = None) -> float:
     """Sum of the sessions' rates while all of them ran.
 
     An execution counts by the part of it that lies in that window, for early finishers leave their CPU to the slow.
@@ -120,10 +120,10 @@ def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], float] | None = N
     return rows * done / (end_s - start_s) / 1e6
 
 
-def _after(work: RoundWork, pace: Callable[[int], float]) -> Floats:
+def _after(work: RoundWork, pace: Callable[[Floats], Floats]) -> Floats:
     """Time from the first end of a session to that of each execution, as long as its work would take beside all."""
     ends = np.sort(work.ends_s)
-    left = np.array([pace(len(ends) - gone) for gone in range(len(ends))])
+    left = pace(np.arange(ends.size, 0.0, -1.0))
     ended_s = np.zeros(ends.size)
     np.cumsum((ends[1:] - ends[:-1]) * left[1:] / left[0], out=ended_s[1:])
     return np.asarray(np.interp(work.to_s, ends, ended_s))

@@ -188,7 +188,8 @@ class JoinedRounds:
     def rows(self, *amounts: str) -> list[tuple[int, CpuSeries]]:
         """Those of the timelines that have a value per slice for each of ``amounts``, with the index of their round."""
         many = [edges_s.size - 1 for edges_s in self.edges_s]
-        if all(len(getattr(row, name)) == many[at] for name in amounts for at, row in self._rows):
+        wanted = [many[at] for at, _ in self._rows]
+        if all([len(getattr(row, name)) for _, row in self._rows] == wanted for name in amounts):
             return self._rows
         return [(at, row) for at, row in self._rows if all(len(getattr(row, name)) == many[at] for name in amounts)]
 

@@ -200,7 +200,7 @@ def speeds_stay_up_to(context: RunContext) -> int:
 
     As many as vCPUs, for then nobody waits; else 0.
     """
-    stay = has_two_kinds(context.record) or any(each.remote and not each.why for each in context.sessions)
+    stay = has_two_kinds(context.record) or any(not each.why for each in context.sessions if each.remote)
     return (context.vcpus or 0) if stay else 0
 
 

@@ -23,6 +23,7 @@ CONFIDENCE = 0.95
 NOISE_ERROR = 0.01
 """Of the error of 5 %: the chance that the noise lies outside its interval, on either side."""
 DRAWS, MIN_DRAWS, WORK = 4000, 1000, 60_000
+AT_ONCE = 3
 APART = np.concatenate([np.linspace(0.0, 6.0, 19), np.geomspace(7.0, 40.0, 8)])
 """In standard deviations; beyond the last one the noise moves the statistic by nearly nothing."""
 NOISES = 24
@@ -109,13 +110,25 @@ def drawn_quantiles(sessions: int, rounds: int) -> Floats:
     # Beyond this that one is the slowest in every draw, and the range grows by what it moves.
     beyond = float((top - own).max())
     near, far = APART[beyond >= APART], APART[beyond < APART]
-    moved = own + near[:, None, None]
+    tops, bottoms, owns = (np.ascontiguousarray(each.T) for each in (top, bottom, own))
+    # A few at once: larger arrays are asked of the kernel and given back each time, which takes longer than the sums.
+    parts = np.array_split(near, len(near) // AT_ONCE + 1)
+    found = []
+    for part in parts:
+        whole = np.zeros((part.size, len(top)))
+        for of_round in zip(tops, bottoms, owns, strict=True):
+            whole += _ranges(*of_round, part)
+        found.append(quantile(whole / rounds, error))
+    slowest = float(quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
+    return np.concatenate([*found, slowest + far])
+
+
+def _ranges(top: Floats, bottom: Floats, own: Floats, apart: Floats) -> Floats:
+    """(apart, draws) of one round: a round after the other, for NumPy's inner loop is then over the many draws."""
+    moved = own + apart[:, None]
     ranges = np.maximum(top, moved)
     ranges -= np.minimum(bottom, moved, out=moved)
-    # Of one round there is no mean to be taken, which takes longer than the ranges themselves.
-    found = quantile(ranges[:, :, 0] if rounds == 1 else ranges.mean(axis=2), error)
-    slowest = float(quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
-    return np.concatenate([found, slowest + far])
+    return ranges
 
 
 def _draws(sessions: int, rounds: int) -> tuple[Floats, Floats, Floats]:
