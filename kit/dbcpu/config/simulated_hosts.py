@@ -1,4 +1,4 @@
-"""What a simulated host can be told, as texts: the options of ``dbcpu simulate``, and the keys of ``simulated://``."""
+"""What a simulated host may be given, as texts: the options of ``dbcpu simulate``, and the keys of ``simulated://``."""
 
 from collections.abc import Callable
 from typing import Any

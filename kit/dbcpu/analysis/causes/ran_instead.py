@@ -43,11 +43,11 @@ def queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
 
 def meanwhile(session: Session) -> str:
     """Other processes that ran where a session waited, whatever that cost it beside one alone; '' for none."""
-    who = worth_naming([session])
+    who = _worth_naming([session])
     return f"in its place {_ran(who)}, by the kernel's trace" if who else ""
 
 
-def worth_naming(sessions: Iterable[Session]) -> list[RanInstead]:
+def _worth_naming(sessions: Iterable[Session]) -> list[RanInstead]:
     """Other processes that ran where these sessions waited, the longest first: each with the sum of its times."""
     ran: dict[tuple[int, str], RanInstead] = {}
     for each in (one for session in sessions for one in session.ran_instead if one.ordinal is None):
@@ -62,7 +62,7 @@ def worth_naming(sessions: Iterable[Session]) -> list[RanInstead]:
 
 def in_place_of(sessions: Iterable[Session]) -> str:
     """``burnerx (pid 77) ran 1.53 s``, of several sessions together; '' where none was worth naming."""
-    return _ran(worth_naming(sessions))
+    return _ran(_worth_naming(sessions))
 
 
 def _worth(who: Sequence[RanInstead]) -> list[RanInstead]:

@@ -116,7 +116,7 @@ def several_instances(given: CheckInput) -> Finding | None:
     if not over:
         return None
     said = (
-        f"instances {ranges(numbers)} of a cluster{f' ({plain(party)})' * bool(party)}"
+        f"instances {ranges(numbers)} of a cluster" + (f" ({plain(party)})" if party else "")
         for party, numbers in over.items()
     )
     return noted("several-instances", f"sessions ran on {' and on '.join(said)}")

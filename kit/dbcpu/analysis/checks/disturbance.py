@@ -24,6 +24,7 @@ from dbcpu.steal import steal_unseen
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
+NOT_SLOWED = "they had CPU time that the sessions could have had, and no session is shown to be slower for it"
 FOREIGN_SHARE = 0.05
 """Of all vCPUs."""
 STEAL_SHARE = 0.01
@@ -62,9 +63,6 @@ def solo_drift(given: CheckInput) -> Finding | None:
         f"the single-session time was {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
         f"{moved.later} ({'+' if moved.change > 0 else ''}{percent(moved.change)})",
     )
-
-
-NOT_SLOWED = "they had CPU time that the sessions could have had, and no session is shown to be slower for it"
 
 
 def foreign_load(given: CheckInput) -> Finding | None:

@@ -135,10 +135,10 @@ class SoakShape(ExperimentShape):
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:
     """``options.for_s`` and ``options.sizes``. Raises UsageError where no segment of each size fits in."""
-    least_s = MIN_SEGMENT_S * max(1, len(options.sizes))
-    if options.for_s < least_s:
+    min_for_s = MIN_SEGMENT_S * max(1, len(options.sizes))
+    if options.for_s < min_for_s:
         segments = f"a segment of {MIN_SEGMENT_S:g} s" + (" for each size" if len(options.sizes) > 1 else "")
-        raise UsageError(f"--for {options.for_s:g}s is too short for {segments}; give --for {least_s:g}s or more")
+        raise UsageError(f"--for {options.for_s:g}s is too short for {segments}; give --for {min_for_s:g}s or more")
     return SoakShape(options.for_s, options.sizes)
 
 
