@@ -222,7 +222,10 @@ def check_privileges(
 def _check_owner(name: str, server: Server) -> None:
     if not server.verified or server.pid is None:
         raise UsageError(f"variant {name} acts on the server processes, and they cannot be reached: {server.how}")
-    owner = Path(f"/proc/{server.pid}").stat().st_uid if Path(f"/proc/{server.pid}").exists() else None
+    try:
+        owner = Path(f"/proc/{server.pid}").stat().st_uid
+    except OSError:  # it has ended
+        owner = None
     if owner is None or owner == os.geteuid() or _may_nice():
         return
     raise UsageError(
