@@ -7,15 +7,13 @@ and describe-db-parameters
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.errors import without_password
 from dbcpu.findings import Finding, noted
-from dbcpu.formatting import plain, short_ranges
-from dbcpu.record import AA, ANONYMOUS, AUTONOMOUS, BASELINE, RDS, Header, Plan
+from dbcpu.formatting import plain
+from dbcpu.record import AUTONOMOUS, RDS
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
@@ -65,164 +63,6 @@ _GROUP_NOTE = (
 _LEAVE_OUT = (
     "leave out `--host none`: then dbcpu looks for a way to the database's host; `dbcpu doctor` says what it finds"
 )
-
-_NAME = re.compile(r"[\w:,.-]+")
-"""Of a variant, as it can stand in a shell."""
-_TARGET = re.compile(r"[\w./:@+-]+")
-"""The same of a target, its URL included."""
-_REPEATS = re.compile(r"`--repeats (\w+)`")
-
-
-class _Origin(Struct, frozen=True):
-    """Words of a remedy of ``dbcpu run`` and what stands for them; ``repeats`` for so many: a pattern's replacement."""
-
-    words: Mapping[str, str]
-    repeats: str
-
-
-def _script(name: str, levels: str, longer: str, rounds: str) -> _Origin:
-    """``longer`` has longer executions, ``rounds`` longer rounds; ``levels`` goes on with numbers of sessions."""
-    words = {
-        "a longer `--size`, or more `--executions`": longer,
-        "more `--executions`, or a longer `--size`": rounds,
-        "`--size long`": longer,
-        "`--workload ": "`-w ",
-        "`--sessions 1,...`": f"`{levels} 1,...`",
-        "`--sessions auto`": f"`{levels} 1-V`, V twice the vCPUs",
-        "measure again: `dbcpu run`": f"measure again: `{name}`",
-    }
-    return _Origin(words, r"`-r \1`")
-
-
-_SCRIPTS = {
-    "increment": _script("increment", "increment", "`increment -s long`", "more SECONDS of `increment`"),
-    "gzip-pipe": _script("gzip-pipe", "gzip-pipe", "more MB of `gzip-pipe`", "more MB of `gzip-pipe`"),
-    **{
-        name: _script(f"{name}-fanout", f"{name}-fanout -n", f"`{name}-fanout -s long`", f"`{name}-fanout -s long`")
-        for name in ("psql", "sqlplus")
-    },
-}
-"""By the driver of a database: scripts of the shell kit."""
-_TIMES = _Origin(
-    {
-        ": a longer `--size`, or more `--executions`": "",
-        ": more `--executions`, or a longer `--size`": "",
-        ": `--size long`": "",
-        " (`--size long`)": "",
-        " (`--workload arithmetic`)": "",
-        ": `--sessions 1,...`": "",
-        "`--sessions auto`": "1 to twice the vCPUs",
-        "measure again: `dbcpu run`": "measure again",
-    },
-    r"\1 rounds of each level",
-)
-"""Times that another program measured: nobody knows its options."""
-
-
-_COMMANDS = {"soak": "soak", "pool": "pool"}
-"""By experiment."""
-_USUAL = ("cartesian", "increment")
-"""Workloads that nobody has to name: of databases, and of a shell."""
-
-
-_AGAIN = {"measure again with level 1 included: `--sessions 1,...`": "measure again"}
-_OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "soak": {
-        "more `--executions`, or a longer `--size`": "a longer `--for`",
-        "a longer `--size`, or more `--executions`": "a longer `--size`",
-        "shorter rounds (`--executions`, `--size`)": "a shorter `--for`",
-        "`--repeats 6`, or `--repeats 10` to compare hosts": "a longer `--for`",
-        **_AGAIN,
-    },
-    "pool": {
-        "more `--executions`, or a longer `--size`": "more `--work`, or a longer `--size`",
-        "a longer `--size`, or more `--executions`": "a longer `--size`",
-        "shorter rounds (`--executions`, `--size`)": "shorter rounds (`--work`, `--size`)",
-        **_AGAIN,
-    },
-    "together": _AGAIN,
-}
-"""By experiment: options of ``dbcpu run`` in remedies, and what its own command has in their place."""
-
-
-def command(header: Header) -> str:
-    """What measures such a run of its target: ``dbcpu soak db1 --sessions 4 --for 600s``, ``dbcpu vary db1 ...``."""
-    variants, plan = header.plan.variants, header.plan
-    # A target of several as a run of its own is called by its name, alone and beside the others.
-    party = len(variants) == 1 and variants[0].removesuffix("+together") == plan.target
-    if party or plan.experiment == "together":
-        return "dbcpu run A B --together"
-    name = _COMMANDS.get(plan.experiment, "run")
-    own: tuple[str, ...] = _size(plan)
-    if name == "soak":
-        own = (f"--sessions {max(plan.levels)}", f"--for {_time(plan.for_s)}", *_sizes(plan))
-    elif name == "pool":
-        own = (f"--work {plan.pieces}", f"--active {short_ranges(plan.levels)}", *_of_a_pool(plan), *_size(plan))
-    elif variants == AA:
-        own = ("--aa", *own)
-    elif variants != (BASELINE,):
-        name, own = "vary", ()
-        if all(map(_NAME.fullmatch, variants)):
-            # Without a baseline it is a scaling test, whose levels follow from --per-cpu.
-            levels = (f"--sessions {short_ranges(plan.levels)}",) if BASELINE in variants else ()
-            own = (f"--variants {','.join(variants)}", *levels, *_size(plan))
-    return " ".join((f"dbcpu {name}", *_target(header), *own))
-
-
-def _target(header: Header) -> tuple[str, ...]:
-    """As it can be typed; nothing where it was left out of the record, or no database was measured. No password."""
-    name = header.plan.target
-    if not header.driver.python or header.run_id.endswith(ANONYMOUS) or name == "embedded":
-        return ()
-    return (name,) if _TARGET.fullmatch(name) and "***" not in without_password(name) else ("TARGET",)
-
-
-def _size(plan: Plan) -> tuple[str, ...]:
-    """Workload and size where they are not the usual ones, and a fixed time."""
-    work = plan.workload
-    workload = (f"--workload {work.name}",) if work.name not in _USUAL else ()
-    fixed = (f"--for {_time(plan.for_s)}",) if plan.for_s and plan.experiment == "sweep" else ()
-    return (*workload, *((f"--size {work.size}",) if work.size != "short" else ()), *fixed)
-
-
-def _sizes(plan: Plan) -> tuple[str, ...]:
-    if not plan.sizes:
-        return _size(plan)
-    workload = tuple(each for each in _size(plan) if each.startswith("--workload"))
-    return (*workload, f"--sizes {','.join(each.size for each in (plan.workload, *plan.sizes))}")
-
-
-def _of_a_pool(plan: Plan) -> Iterator[str]:
-    if plan.blocking:
-        yield f"--blocking {plan.blocking}"
-        yield f"--block-for {_time(plan.block_s)}"
-    if plan.connections:
-        yield f"--connections {plan.connections}"
-    if plan.one_at_a_time:
-        yield "--one-at-a-time"
-
-
-def _time(value_s: float | None) -> str:
-    return f"{value_s or 0:.10g}s"
-
-
-def more(header: Header, options: str = "") -> str:
-    """How rounds are added to a run, wherever this is read: another host, or another store, cannot."""
-    if header.run_id.endswith(ANONYMOUS):
-        return "on that host"
-    return f"on its host: `{' '.join(filter(None, ('dbcpu more', header.run_id, options)))}`"
-
-
-def as_typed(text: str, header: Header) -> str:
-    """A remedy or verdict of ``dbcpu run``, with the options of the command, or of the script, that measured it."""
-    if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
-        for ours, theirs in _OPTIONS.get(header.plan.experiment, {}).items():
-            text = text.replace(ours, theirs)
-        return text.replace("measure again: `dbcpu run`", f"measure again: `{command(header)}`")
-    origin = _SCRIPTS.get(header.database.driver, _TIMES)
-    for ours, theirs in origin.words.items():
-        text = text.replace(ours, theirs)
-    return _REPEATS.sub(origin.repeats, text)
 
 
 def where(finding: Finding, service: str) -> Finding:

@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.consistency import work
+from dbcpu.analysis.levels.round_figures import work
 from dbcpu.analysis.levels.solo_reference import reference
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.scaling.curve import scaling
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.findings import RESULT
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
-from dbcpu.analysis.placement.valid_sessions import timed_round
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.sessions.valid_sessions import timed_round
 from dbcpu.record import Round, RunRecord, Session
 from dbcpu.simulator import SimulatedHost, simulate
 from lab.intervals import told

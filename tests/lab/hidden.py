@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.solo_reference import solo
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import Clockwork, SimulatedHost, simulate

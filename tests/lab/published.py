@@ -22,11 +22,11 @@ from msgspec.structs import asdict
 
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.throughput import RoundWork
-from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.scaling.curve import NEAR, scaling
 from dbcpu.analysis.scaling.topology_check import topology_check
+from dbcpu.analysis.sessions.valid_sessions import Span
 from lab.intervals import told
 from support.builders.record import host, record, solos
 

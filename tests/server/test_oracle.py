@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.placement.host_counters import covers
-from dbcpu.analysis.placement.work_done import other_plan
+from dbcpu.analysis.host_usage.host_counters import covers
+from dbcpu.analysis.sessions.work_done import other_plan
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads

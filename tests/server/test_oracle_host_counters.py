@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.placement.host_counters import covers
+from dbcpu.analysis.host_usage.host_counters import covers
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import HostCounters, RunRecord
 from plugins.call import Call

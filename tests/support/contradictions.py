@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.limits import check
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.config.rules import CheckLimits
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord

@@ -20,16 +20,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL, Answers, Seen, answers
-from dbcpu.analysis.levels.consistency import pace_seen
+from dbcpu.analysis.levels.level_views import pace_seen
 from dbcpu.analysis.levels.measured_rounds import scatter_of
 from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
 from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
-from dbcpu.analysis.placement.valid_sessions import Timed, by_round
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.plan import RoundSpec, auto_levels
 from dbcpu.record import Header, Round, RunRecord

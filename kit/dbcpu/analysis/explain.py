@@ -7,18 +7,18 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.validity import of_whole_run
+from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.levels.per_round import real_variants
 from dbcpu.analysis.levels.unfinished_run import begin
-from dbcpu.analysis.placement.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
 from dbcpu.record import Header, Round, RunRecord
-from dbcpu.remedies import as_typed
 
 MANY_NEW = 100_000
 """Objects that the collector goes through in milliseconds."""

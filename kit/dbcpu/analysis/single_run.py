@@ -14,17 +14,18 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.disturbance import main_disturbance
 from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.verdict import verdict
+from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.consistency import gate, groups, levels, work
+from dbcpu.analysis.levels.level_views import levels
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
+from dbcpu.analysis.levels.round_figures import work
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
+from dbcpu.analysis.levels.two_groups import gate, groups
 from dbcpu.analysis.placement.kept_answers import answers_kept
-from dbcpu.analysis.placement.scaled_cpu import without_scaled_cpu
-from dbcpu.analysis.placement.valid_sessions import Key
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
@@ -32,6 +33,7 @@ from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, speeds_stay_up_to, topology_check
+from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence

@@ -28,11 +28,10 @@ from dbcpu.analysis.causes.sessions import Sessions, WatchedRun
 from dbcpu.analysis.causes.shares import AT, CAUSES, RowShare, Share, Shares
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.placement.residency import Mask
-from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SessionView, Words
-from dbcpu.analysis.statistics.cumulative import Floats, or_zero
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed
+from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round
 

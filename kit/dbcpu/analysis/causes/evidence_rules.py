@@ -12,9 +12,8 @@ import numpy as np
 from dbcpu.analysis.causes.sessions import Counted, Partners, Sessions
 from dbcpu.analysis.causes.shares import Share, Words
 from dbcpu.analysis.placement.evidence import Evidence
-from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.statistics.cumulative import Floats, or_zero
+from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
 from dbcpu.record import UNLISTED, Foreign
 

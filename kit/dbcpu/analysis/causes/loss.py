@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import Mask
-from dbcpu.analysis.statistics.cumulative import Floats, or_zero
+from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 
 
 class Alone(NamedTuple):

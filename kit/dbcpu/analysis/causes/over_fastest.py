@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.causes.shares import AT, Share, Shares
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.analysis.statistics.robust import expected_range
 from dbcpu.formatting import seconds
 

@@ -22,11 +22,11 @@ from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.evidence import Evidence
-from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView, Words
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, times
 

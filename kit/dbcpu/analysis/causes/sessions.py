@@ -12,16 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.loss import Alone
+from dbcpu.analysis.host_usage.host_time import throttled_shares
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import solo
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
-from dbcpu.analysis.placement.host_time import throttled_shares
 from dbcpu.analysis.placement.joined_rounds import batches
 from dbcpu.analysis.placement.neighbours import Neighbours
-from dbcpu.analysis.placement.residency import Mask
-from dbcpu.analysis.placement.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.results.run import SPREADS, Reference
-from dbcpu.analysis.statistics.cumulative import Floats, or_zero
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed, kernel_node_of
+from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen

@@ -23,10 +23,10 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.sessions import WatchedRun, cores_of
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.valid_sessions import Key
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
 from dbcpu.analysis.results.run import SessionView
+from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import distinct

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from dbcpu.analysis.placement.residency import Mask
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.cumulative import Floats, Mask
 
 CAUSES = tuple(Cause)
 AT = {cause: at for at, cause in enumerate(CAUSES)}

@@ -8,10 +8,11 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Bounds, stretches
-from dbcpu.analysis.placement.stolen import stolen_from
-from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of, timed_round
+from dbcpu.analysis.host_usage.stolen import stolen_from
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
 from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, RunRecord
 

@@ -22,13 +22,13 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.causes.shares import RowShare
-from dbcpu.analysis.levels.consistency import gate
+from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.host_counters import HostUse, host_use
-from dbcpu.analysis.placement.valid_sessions import Timed, database_cpu_s
+from dbcpu.analysis.levels.two_groups import gate
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session

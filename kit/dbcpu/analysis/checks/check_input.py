@@ -5,10 +5,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds, NoiseFloor, Reference, SessionView
+from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, places
-from dbcpu.analysis.placement.scaled_cpu import is_scaled, is_unknown
-from dbcpu.analysis.placement.valid_sessions import Timed
-from dbcpu.analysis.placement.work_done import party_of
+from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.sessions.valid_sessions import Timed
+from dbcpu.analysis.sessions.work_done import party_of
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record import UNSET

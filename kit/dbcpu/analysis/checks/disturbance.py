@@ -7,16 +7,16 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.ran_instead import in_place_of
 from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.levels.outcome import is_loss
-from dbcpu.analysis.placement.host_time import (
+from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
     listed_share,
     stolen_share,
     typical_foreign_share,
     typical_share,
 )
-from dbcpu.analysis.placement.pressure import full_share
+from dbcpu.analysis.host_usage.pressure import full_share
+from dbcpu.analysis.levels.drift import drift
+from dbcpu.analysis.levels.outcome import is_loss
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED, Round

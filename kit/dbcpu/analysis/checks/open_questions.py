@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dbcpu.analysis.checks.own_command import more as more_rounds
 from dbcpu.analysis.levels.outcome import Outcome, is_loss
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
@@ -10,7 +11,6 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.formatting import duration, plural, short_ranges
-from dbcpu.remedies import more as more_rounds
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.validity import repeats_by_level, repeats_words
-from dbcpu.analysis.placement.host_counters import others_share
+from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
-from dbcpu.analysis.placement.valid_sessions import clock_basis
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.sessions.valid_sessions import clock_basis
 from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain, plural, seconds
 from dbcpu.plan import NORMAL

@@ -6,19 +6,20 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
+from dbcpu.analysis.checks.own_command import command, more
+from dbcpu.analysis.host_usage.host_counters import covers
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
-from dbcpu.analysis.placement.host_counters import covers
 from dbcpu.analysis.placement.residency import poll_hz
-from dbcpu.analysis.placement.valid_sessions import ONLY_WAITED, clock_basis
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
+from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import BASELINE, IMPORTED, Header, Round, RunRecord
-from dbcpu.remedies import command, more, not_visible, without_host
+from dbcpu.remedies import not_visible, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10

@@ -6,6 +6,7 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.checks.open_questions import half_undecided, would_decide
+from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
@@ -21,7 +22,6 @@ from dbcpu.analysis.levels.outcome import (
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.placement.regimes import bounding_quota, usable_cores, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause

@@ -14,10 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.host_usage.host_time import steal_known, typical_foreign_share
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.placement.host_time import steal_known, typical_foreign_share
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.comparison import HOST_STATE, NOT_KNOWN, SITTING, SPREAD, Decision
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.formatting import listed, percent
 from dbcpu.record import Round
 

@@ -13,8 +13,8 @@ from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.regimes import bounding_quota
-from dbcpu.analysis.placement.valid_sessions import Timed, timed
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.sessions.valid_sessions import Timed, timed
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
 from dbcpu.record import RunRecord

@@ -10,7 +10,6 @@ from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN, lost_nothing
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import (
@@ -24,6 +23,7 @@ from dbcpu.analysis.results.experiments import (
     Together,
 )
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import Header, Round, RunRecord
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.placement.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics.robust import deviation, median
 from dbcpu.record import Party, RunRecord
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
-from dbcpu.analysis.placement.host_time import throttled_shares, typical_foreign_share, typical_share
+from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis, LevelView

@@ -19,8 +19,8 @@ from msgspec import Struct
 from dbcpu.analysis.levels.noise import within_rounds
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
-from dbcpu.analysis.placement.valid_sessions import Timed, times_of
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import MEDIAN, median

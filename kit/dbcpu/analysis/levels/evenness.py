@@ -17,10 +17,10 @@ import numpy as np
 from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.valid_sessions import Timed, times_of
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Evenness
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median_factor

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.placement.valid_sessions import Timed
 from dbcpu.analysis.results.run import LevelDetails
+from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.robust import median, quantile
 from dbcpu.record import Round

@@ -6,7 +6,7 @@ from operator import attrgetter
 import numpy as np
 
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.valid_sessions import Span, Timed, times_of
+from dbcpu.analysis.sessions.valid_sessions import Span, Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
 

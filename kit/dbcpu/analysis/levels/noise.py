@@ -18,7 +18,7 @@ from functools import reduce
 
 import numpy as np
 
-from dbcpu.analysis.placement.valid_sessions import Timed, times_of
+from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics import few_values, studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
 from dbcpu.analysis.statistics.cumulative import Floats

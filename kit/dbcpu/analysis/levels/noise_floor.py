@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.consistency import work
 from dbcpu.analysis.levels.measured_rounds import usable
+from dbcpu.analysis.levels.round_figures import work
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.throughput import while_all_ran
-from dbcpu.analysis.placement.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.results.run import NoiseFloor
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.record import AA
 

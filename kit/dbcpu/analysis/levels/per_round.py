@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.consistency import gate, median_of_known, round_figures
 from dbcpu.analysis.levels.measured_rounds import usable
+from dbcpu.analysis.levels.round_figures import round_figures
 from dbcpu.analysis.levels.solo_reference import reference
+from dbcpu.analysis.levels.two_groups import gate
 from dbcpu.analysis.levels.variant_host import host_of_variant
-from dbcpu.analysis.placement.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed
+from dbcpu.analysis.statistics.robust import median_of_known
 from dbcpu.errors import UnknownName
 from dbcpu.record import AA, BASELINE, RunRecord
 

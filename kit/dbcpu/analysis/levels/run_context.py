@@ -14,9 +14,9 @@ from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
-from dbcpu.analysis.placement.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import Round, RunRecord
 

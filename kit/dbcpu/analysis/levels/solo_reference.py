@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
+from dbcpu.analysis.host_usage.stolen import stolen_s
 from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread, within_rounds
-from dbcpu.analysis.placement.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.placement.regimes import core_count, vcpu_count
-from dbcpu.analysis.placement.stolen import stolen_s
-from dbcpu.analysis.placement.valid_sessions import Key, Timed, database_cpu_s, times_of
 from dbcpu.analysis.results.run import SPREADS, Reference
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed, database_cpu_s, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import deviation, median
 from dbcpu.record import RunRecord

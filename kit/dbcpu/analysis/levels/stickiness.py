@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.consistency import split
+from dbcpu.analysis.levels.two_groups import split
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats

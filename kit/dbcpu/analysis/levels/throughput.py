@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.valid_sessions import Span
+from dbcpu.analysis.sessions.valid_sessions import Span
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
 

@@ -21,8 +21,8 @@ from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
-from dbcpu.analysis.placement.valid_sessions import Key, Timed
 from dbcpu.analysis.results.pace import TwoSpeeds
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import RunRecord

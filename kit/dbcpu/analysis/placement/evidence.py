@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
 from dbcpu.analysis.placement.occupancy import Occupancy
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Mask, Stretches
-from dbcpu.analysis.statistics.cumulative import Floats, Keys, or_zero, spread_by
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Stretches
+from dbcpu.analysis.statistics.cumulative import Floats, Keys, Mask, or_zero, spread_by
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""

@@ -15,8 +15,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.kept_answers import kept
-from dbcpu.analysis.placement.residency import Bounds, Stretches, poll_hz, stretches
-from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
+from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
+from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 

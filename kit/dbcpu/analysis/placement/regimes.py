@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, of_each, values_of
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
-from dbcpu.analysis.placement.residency import Bounds
-from dbcpu.analysis.placement.valid_sessions import Timed, bounds_of
+from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord

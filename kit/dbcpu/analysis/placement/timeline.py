@@ -14,7 +14,7 @@ from msgspec import Struct
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import usable_cores
 from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
-from dbcpu.analysis.placement.valid_sessions import bounds_of, timed_round
+from dbcpu.analysis.sessions.valid_sessions import bounds_of, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord
 

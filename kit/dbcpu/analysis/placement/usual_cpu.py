@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.placement.valid_sessions import Timed
+from dbcpu.analysis.sessions.valid_sessions import Timed
 
 MOSTLY = 0.5
 """Of the time that it was seen runnable."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.host_usage.host_counters import others_share
+from dbcpu.analysis.host_usage.host_time import foreign_share, steal_known, typical_share, window_s
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.placement.host_counters import others_share
-from dbcpu.analysis.placement.host_time import foreign_share, steal_known, typical_share, window_s
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.int64]
 SHORTEST_S = 1e-9
 """An amount over less has no rate: the quotient can be beyond every number."""

@@ -112,3 +112,9 @@ def log_deviation(values: Iterable[float]) -> float:
 def geometric_mean(values: Sequence[float]) -> float:
     """Of positive values; each counts by its ratio to the others."""
     return float(np.exp(np.mean(np.log(np.asarray(values, dtype=np.float64)))))
+
+
+def median_of_known(values: Iterable[float | None]) -> float | None:
+    """None when no value is known."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -1,6 +1,6 @@
 """CPU pressure of the highest level, in words."""
 
-from dbcpu.analysis.placement.pressure import PressureShares, typical_pressure
+from dbcpu.analysis.host_usage.pressure import PressureShares, typical_pressure
 from dbcpu.formatting import percent, plain
 from dbcpu.record import RunRecord
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.refusal import refusal
 from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
-from dbcpu.remedies import as_typed
 from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section

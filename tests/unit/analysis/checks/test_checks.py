@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
 from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
-from dbcpu.remedies import as_typed
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
 
 

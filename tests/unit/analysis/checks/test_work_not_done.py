@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.outcome import UNKNOWN
-from dbcpu.analysis.placement.undone_sessions import undone
-from dbcpu.analysis.placement.work_done import PLANS, other_plan, too_fast
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.sessions.undone_sessions import undone
+from dbcpu.analysis.sessions.work_done import PLANS, other_plan, too_fast
 from dbcpu.measure import workloads
 from dbcpu.record import IMPORTED, Execution, Round, RunRecord, Session
 from dbcpu.simulator.presets import presets

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.plan import rounds

@@ -6,8 +6,8 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
 from dbcpu.analysis.levels.solo_reference import reference as reference_of
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import Round, RunRecord
 from support.builders.record import SOLO_S, record, round_of, session

@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.throughput import (
     where_sharing_stays,
     while_all_ran,
 )
-from dbcpu.analysis.placement.valid_sessions import Span
+from dbcpu.analysis.sessions.valid_sessions import Span
 
 ROWS = 1_000_000
 """So that rates in Mrows/s are executions per second."""

@@ -18,11 +18,11 @@ from dbcpu.analysis.pace.exponent import PRIOR_SD, USUAL, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, Stretch, pieces_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.topology_check import widened
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.contradictions import contradictions

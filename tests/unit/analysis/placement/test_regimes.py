@@ -12,8 +12,8 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.occupancy import Occupancy, by_core
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds, usable_cores
 from dbcpu.analysis.placement.residency import Stretches
-from dbcpu.analysis.placement.valid_sessions import timed
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.record import CpuSeries, HostInfo, Round, Session
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import host, record, round_of, session, solos

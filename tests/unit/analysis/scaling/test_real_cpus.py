@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.throughput import RoundWork
-from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check, widened
+from dbcpu.analysis.sessions.valid_sessions import Span
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.findings import INFO, WARNING
 from dbcpu.plan import auto_levels

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.throughput import RoundWork
-from dbcpu.analysis.placement.valid_sessions import Span
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check
+from dbcpu.analysis.sessions.valid_sessions import Span
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run_scaling import scaling_words

@@ -14,9 +14,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.placement.execution_times import ExecutionTimes
-from dbcpu.analysis.placement.residency import Bounds
-from dbcpu.analysis.placement.undone_sessions import undone_of
+from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.execution_times import ExecutionTimes
+from dbcpu.analysis.sessions.undone_sessions import undone_of
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 from dbcpu.record import HostInfo, Round, RunRecord, Session

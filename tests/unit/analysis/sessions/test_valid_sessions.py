@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.sessions import watch
 from dbcpu.analysis.levels.run_context import run_context
-from dbcpu.analysis.placement.valid_sessions import Span, timed, timed_round
+from dbcpu.analysis.sessions.valid_sessions import Span, timed, timed_round
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders import experiments as build

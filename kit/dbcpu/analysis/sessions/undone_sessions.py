@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.placement.execution_times import ExecutionTimes
-from dbcpu.analysis.placement.work_done import (
+from dbcpu.analysis.sessions.execution_times import ExecutionTimes
+from dbcpu.analysis.sessions.work_done import (
     MAX_ROWS_PER_S,
     MUCH_LESS,
     READS_BLOCKS,

@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-from dbcpu.analysis.placement.host_counters import others_share
+from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import stretches
 from dbcpu.analysis.statistics.robust import distinct

@@ -11,7 +11,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from dbcpu.analysis.placement.valid_sessions import database_cpu_s
+from dbcpu.analysis.sessions.valid_sessions import database_cpu_s
 from dbcpu.formatting import percent
 from dbcpu.record import HostCounters, Round
 

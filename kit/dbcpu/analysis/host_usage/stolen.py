@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import Bounds, Span, Stretches, stretches
+from dbcpu.analysis.placement.residency import Span, Stretches, stretches
+from dbcpu.analysis.sessions.bounds import Bounds
 from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.record import Round
 

@@ -1,12 +1,10 @@
 """Did all sessions of a level get the same CPU? One row of figures per level and variant.
 
-Each figure is made per round and then the median over rounds is taken: sessions of one round are not
-independent of each other. Two groups are separated by the largest gap between the sorted logarithms of the
-elapsed times, and only if that gap exceeds the tolerance (10 % at least): quartile and deviation rules
-fail on two groups of similar size. Two sessions can form two groups of one; one session cannot.
+Each figure is made per round and then the median over rounds is taken: sessions of one round are not independent of
+each other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median_high, median_low
 
 import numpy as np
@@ -26,63 +24,25 @@ from dbcpu.analysis.levels.answers import (
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_shown, lost_by_session, main_cause
-from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, spans_of, usable
-from dbcpu.analysis.levels.noise import gap_gate
+from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
+from dbcpu.analysis.levels.round_figures import round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
+from dbcpu.analysis.levels.two_groups import gate
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
-from dbcpu.analysis.placement.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, SessionView
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.robust import median
+from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record import IMPORTED
 
-Works = dict[int, RoundWork]
-"""By the order of the round."""
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
-
-
-def split(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | None, float | None]:
-    """Largest gap between neighbours as a ratio, and the largest value of the fast group.
-
-    The second is None without two groups, both are None for fewer than two sessions.
-    """
-    if len(elapsed_s) < 2:
-        return None, None
-    ordered = np.array(elapsed_s)
-    ordered.sort()
-    logs = np.log(ordered)
-    gaps = logs[1:] - logs[:-1]
-    widest = int(gaps.argmax())
-    ratio = float(np.exp(gaps[widest]))
-    return ratio, float(ordered[widest]) if ratio > gate else None
-
-
-def gate(reference: Reference | None) -> float:
-    """The ratio above which two times differ by more than noise."""
-    return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + MIN_TOLERANCE
-
-
-def groups(context: RunContext) -> dict[tuple[int, int], str]:
-    """'fast' or 'slow' by session key, for sessions of rounds that show two groups."""
-    named: dict[tuple[int, int], str] = {}
-    for round_, members in context.rounds:
-        counted = [each for each in members if each.span and not each.why]
-        times = times_of(counted)
-        _, slowest_of_fast = split(times, gate(context.reference_at(round_.level)))
-        if slowest_of_fast is not None:
-            both = zip(counted, times, strict=True)
-            named |= {each.key: "slow" if value > slowest_of_fast else "fast" for each, value in both}
-    return named
 
 
 def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) -> tuple[LevelView, ...]:
@@ -305,55 +265,6 @@ def _efficiency(throughput: float | None, ended: float | None, ideal: float | No
     return min(1.0, throughput / ideal)
 
 
-def work(sessions: Sequence[Timed], variant: str, kept: Works | None = None) -> dict[int, list[RoundWork]]:
-    """What the sessions of each usable round of a variant did, by level; ``kept``: what is known of some already."""
-    kept = {} if kept is None else kept
-    rounds: dict[int, list[list[Timed]]] = {}
-    for each, members in by_round(sessions):
-        if each.variant == variant:
-            rounds.setdefault(each.level, []).append(members)
-    return {level: [_work_of(members, kept) for members in usable(rounds[level])] for level in sorted(rounds)}
-
-
-def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
-    """Of the valid sessions of a round."""
-    order = members[0].round.order
-    if order not in kept:
-        kept[order] = RoundWork.of(spans_of(members))
-    return kept[order]
-
-
-def round_figures(
-    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None
-) -> dict[str, float | None]:
-    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s.
-
-    ``kept``: as for ``work``.
-    """
-    spans = spans_of(members)
-    elapsed = times_of(members)
-    ratio, slowest_of_fast = split(elapsed, min_gap)
-    shares = members[0].round.shares_known
-    several = len(spans) > 1 and shares
-    rows_done = rows * sum(len(span.executions) for span in spans)
-    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
-    return {
-        "median_s": median(elapsed),
-        "slowest_s": max(elapsed) if shares or len(spans) == 1 else None,
-        "max_over_min": max(elapsed) / min(elapsed) if several else None,
-        "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
-        "slow": None
-        if not shares
-        else float(sum(each > slowest_of_fast for each in elapsed))
-        if slowest_of_fast is not None
-        else 0.0,
-        "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
-        "makespan": rows_done / makespan_s / 1e6,
-        "per_session": median([rows / each for each in elapsed]) / 1e6,
-    }
-
-
 def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> list[float]:
     """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
     none = Cause.NONE
@@ -368,9 +279,3 @@ def _start_spread_s(members: Sequence[Timed]) -> float | None:
     starts_s = [each.session.executions[0].server_start_s for each in members]
     known = [start_s for start_s in starts_s if start_s is not None]
     return max(known) - min(known) if len(known) == len(starts_s) > 1 else None
-
-
-def median_of_known(values: Iterable[float | None]) -> float | None:
-    """None when no value is known."""
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

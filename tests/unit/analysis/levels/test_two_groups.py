@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.consistency import split
+from dbcpu.analysis.levels.two_groups import split
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.record import Execution, Round
 from support.builders.record import ROWS, SOLO_S, record, round_of, session, solos

@@ -1,0 +1,1 @@
+"""What the host kept from sessions, and who else used it: steal, throttling, pressure, other processes."""

@@ -1,0 +1,62 @@
+"""The figures of one round over its valid sessions, and the work that they did."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.levels.measured_rounds import spans_of, usable
+from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
+from dbcpu.analysis.levels.two_groups import split
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
+from dbcpu.analysis.statistics import few_values
+from dbcpu.analysis.statistics.robust import median
+
+Works = dict[int, RoundWork]
+"""By the order of the round."""
+
+
+def work(sessions: Sequence[Timed], variant: str, kept: Works | None = None) -> dict[int, list[RoundWork]]:
+    """What the sessions of each usable round of a variant did, by level; ``kept``: what is known of some already."""
+    kept = {} if kept is None else kept
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        if each.variant == variant:
+            rounds.setdefault(each.level, []).append(members)
+    return {level: [_work_of(members, kept) for members in usable(rounds[level])] for level in sorted(rounds)}
+
+
+def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
+    """Of the valid sessions of a round."""
+    order = members[0].round.order
+    if order not in kept:
+        kept[order] = RoundWork.of(spans_of(members))
+    return kept[order]
+
+
+def round_figures(
+    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None
+) -> dict[str, float | None]:
+    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s.
+
+    ``kept``: as for ``work``.
+    """
+    spans = spans_of(members)
+    elapsed = times_of(members)
+    ratio, slowest_of_fast = split(elapsed, min_gap)
+    shares = members[0].round.shares_known
+    several = len(spans) > 1 and shares
+    rows_done = rows * sum(len(span.executions) for span in spans)
+    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
+    return {
+        "median_s": median(elapsed),
+        "slowest_s": max(elapsed) if shares or len(spans) == 1 else None,
+        "max_over_min": max(elapsed) / min(elapsed) if several else None,
+        "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
+        "slow": None
+        if not shares
+        else float(sum(each > slowest_of_fast for each in elapsed))
+        if slowest_of_fast is not None
+        else 0.0,
+        "gap_ratio": ratio if shares else None,
+        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
+        "makespan": rows_done / makespan_s / 1e6,
+        "per_session": median([rows / each for each in elapsed]) / 1e6,
+    }
