@@ -56,7 +56,8 @@ METRICS = (
     Metric(
         "peak_mrows_per_s",
         RUN,
-        "the largest throughput of any level; where shares are not shown equal, until its last session has ended",
+        "the largest throughput of any level; above the vCPUs, where shares are not shown equal, until its last session"
+        " ended",
     ),
     Metric("usable_cores", RUN, "the top of the throughput curve in rates of a single session, at most the vCPUs"),
     Metric(

@@ -247,7 +247,8 @@ RESULT = Topic("What was found", {
         "to",
         "memory of another node is slower; what that costs here is not measured, since no session ran beside its "
         "memory",
-        "bind the database to one node: `numactl --cpunodebind=N --membind=N`, and measure again to see the "
+        "bind the database to one node if the CPUs of that node are enough for it: `numactl --cpunodebind=N "
+        "--membind=N`, or spread its memory over all nodes: `numactl --interleave=all`; measure again to see the "
         "difference"),
     "slow-together": Entry(WARNING, "sessions of which most are slow, although there is a CPU for each",
         "possible reasons: SMT hidden by the hypervisor, CPU steal, a quota, other processes, a lower clock frequency",

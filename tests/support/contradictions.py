@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.limits import check
+from dbcpu.analysis.levels.outcome import lasting_throughput
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.config.rules import CheckLimits
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
@@ -109,7 +108,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
     named = {each.level: [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"] for each in levels}
     counted = {each.level: CAUSE_WORDS[each.counted_cause] for each in levels if each.counted_cause != "none"}
     for at, every in re.findall(r"at (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
-        words, _, also = every.removesuffix(" as well").partition(", and ")
+        words, _, also = every.removesuffix(" as well").removesuffix(", which makes them unequal").partition(", and ")
         if also and also != second[int(at)]:
             yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
         if words in CAUSE_WORDS.values() and words not in (*named[int(at)][:1], counted.get(int(at))):
@@ -121,7 +120,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
         at = int(found[1])
         if "of the time" not in fact.beside and [fact.value] != named[at][:1]:
             yield f"the main cause is {fact.value} at N={at}, the table says {named[at]}"
-        lost = f"of its time ({fact.value})", f"x ({fact.value})"
+        lost = f"of its time ({fact.value})", f"x ({fact.value})", f"in the others none ({fact.value})"
         if at == 1 and not any(words in analysis.verdict for words in lost):
             yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
 
@@ -134,15 +133,9 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
         yield f"capacity is even up to {room.even_up_to}, the table is not"
     if room.full_speed_up_to and not all(_fine(each) for each in levels if each.level <= room.full_speed_up_to):
         yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
-    # Of an uneven level the rate sum may be more than the host does, unless those who are slow stay so.
-    far = any(each.remote and not each.why for each in timed(record))
-    kinds = analysis.vcpus if far or has_two_kinds(record) else None
-    whole = [
-        each.throughput or 0.0
-        if each.even is YES or each.level <= (kinds or 0)
-        else min([value for value in (each.throughput, each.makespan_throughput) if value], default=0.0)
-        for each in levels
-    ]
+    busy = analysis.reference.busy if analysis.reference else 1.0
+    wanted = analysis.vcpus / busy if analysis.vcpus and analysis.reference else None
+    whole = lasting_throughput(levels, analysis.vcpus, wanted).values()
     if room.most_throughput != (max(whole) or None):
         yield f"the most throughput is {room.most_throughput}, and no level has it"
     cores = analysis.scaling.effective_cores

@@ -26,13 +26,14 @@ from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import gate, groups
 from dbcpu.analysis.placement.kept_answers import answers_kept
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling, with_seen_yield
 from dbcpu.analysis.scaling.licences import facts_of, licences
-from dbcpu.analysis.scaling.topology_check import has_two_kinds, speeds_stay_up_to, topology_check
+from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
@@ -61,7 +62,10 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(
-        [view for view in level_views if view.variant == variant], context.threads, gate(ref)
+        [view for view in level_views if view.variant == variant],
+        # Of cores of two kinds sessions differ by the kind, whether they move or not.
+        () if has_two_kinds(record) else context.threads,
+        gate(ref),
     )
     curve = scaling(
         first,
@@ -70,9 +74,10 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         ref,
         vcpus,
         cores,
-        stay_up_to=speeds_stay_up_to(context),
     )
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads)
+    if bounding_quota(record) is not None:  # no level shows all threads at work
+        curve = replace(curve, smt_yield=None, smt_yield_interval=None)
+    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,

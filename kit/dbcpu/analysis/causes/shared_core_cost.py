@@ -5,6 +5,9 @@ it spent with 1, 2, ... other threads of its core busy; the coefficients are the
 A speed that falls with the number of busy cores (turbo) is taken out first, by the sessions that never shared.
 Intervals come from leaving out one round after the other (delete-one jackknife, Student's t): sessions of
 one round are not independent. Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11.
+Left out are sessions that another process was beside on their core, that ran on cores of another kind, or whose memory
+was on another node: they are slow by that, with or without a session beside them. Of work that waits nothing is said:
+polls see only roughly for how much of its CPU time somebody was beside it.
 All times are as delivered: where only those of sessions that share nothing could be brought to one pace, what the
 single sessions had of fast and slow CPUs would be taken for a cost of sharing.
 That sharing costs anything at all is said only if the noise of the run explains the speed once in a thousand
@@ -30,10 +33,13 @@ from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import distinct
+from dbcpu.record import RunRecord
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
 NEVER = 0.02
+BESIDE = 0.02
+"""Of its CPU time another process was on its core."""
 MIN_SESSIONS = 4
 """That shared, before a speed is reported."""
 MIN_ROUNDS = 3
@@ -97,13 +103,18 @@ def _table(
     if seen is None or not any(len(each) > 1 for each in around):
         return None
     met, reference = seen.evidence, context.reference
+    if reference is not None and reference.busy < 1:
+        return None
     whole_s = met.shared_s.sum(axis=1)
-    enough = (met.known & (whole_s > 0)).tolist()
+    enough = (met.known & (whole_s > 0) & (met.sibling_foreign_s <= BESIDE * whole_s)).tolist()
+    full = _full_cores(context.record)
     watched_s = met.watched_s.tolist()
     rows, speed, slow = [], [], []
     for row, each in enumerate(context.delivered):
         cpu_s, view = each.session.cpu_s, views[each.key]
         if not enough[row] or each.why or each.span is None or not cpu_s or view.slowdown is None:
+            continue
+        if each.remote or not full.issuperset(met.cpus[row]):
             continue
         if watched_s[row] < WATCHED * each.span.elapsed_s:
             continue
@@ -117,6 +128,13 @@ def _table(
     shares = np.ascontiguousarray(met.shared_s[rows, :used] / whole_s[rows, None])
     orders = np.array([each.round.order for each in context.delivered])[rows]
     return _Table(orders, np.array(speed), shares, met.others_busy[rows], np.array(slow))
+
+
+def _full_cores(record: RunRecord) -> frozenset[int]:
+    """The CPUs of the cores with most threads: efficiency cores have one."""
+    siblings = cores_of(record).siblings
+    most = max(map(len, siblings.values()), default=0)
+    return frozenset(cpu for cpu, each in siblings.items() if len(each) == most)
 
 
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:

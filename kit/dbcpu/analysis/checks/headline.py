@@ -5,6 +5,7 @@ what would fix it?
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.checks.outcome import FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
@@ -186,7 +187,7 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     if not found.losses and found.fine and _main(worst, analysis.findings) is Cause.SHARED_CORE:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
-    first = _remedy_of(analysis, told)
+    first = _with_the_common_cause(analysis, told)
     earliest = found.losses[0] if found.losses else told
     cause = _main(earliest, analysis.findings)
     # A turbo frequency that falls with the number of busy cores is as it should be.
@@ -197,6 +198,15 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
         return first
     second = _remedy_of(analysis, worst)
     return first if first == second else f"{first}; against what sessions lose beside each other: {second}"
+
+
+def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
+    """What helps against the main cause of a level, and against another that more of its sessions have."""
+    first, counts, second = _remedy_of(analysis, told), dict(told.causes), Cause(told.second_cause)
+    if not second.is_known or is_counted_only(told) or counts.get(second, 0) <= counts.get(lost_to(told), 0):
+        return first
+    more = _remedy_of(analysis, replace(told, main_cause=second, counted_cause=second))
+    return first if more == first else f"{first}; against {second.words}, which more sessions have: {more}"
 
 
 def _remedy_of(analysis: Analysis, worst: LevelView) -> str:

@@ -80,9 +80,7 @@ def slow_together(given: CheckInput) -> Finding | None:
     # What dbcpu did itself comes last: it is no fault of the host.
     worst = max(slow, key=lambda each: (not _held(given, each), each.slowdown_median or 1.0))
     who = "all sessions have" if worst.even is Answer.YES else "the median session has"
-    slow_by = (
-        apart_words(worst) if worst.usual_is_between else f"{who} a slowdown of about {times(worst.slowdown_median)}"
-    )
+    slow_by = apart_words(worst) if worst.rounds_differ else f"{who} a slowdown of about {times(worst.slowdown_median)}"
     slowdown = f"at N={worst.level} {slow_by}"
     if held := _held(given, worst):
         found = noted("slow-together", f"{slowdown}: {held}", INFO)
@@ -191,7 +189,7 @@ def _price_of_smt_off(given: CheckInput) -> str:
 def oversubscribed(given: CheckInput) -> Finding | None:
     """Not of a pool, whose answer says how many sessions are enough."""
     vcpus = None if given.record.header.plan.experiment == "pool" else given.vcpus
-    seen = [e for e in given.levels if vcpus and e.level > vcpus and is_loss(e)]
+    seen = [e for e in given.levels if vcpus and round(e.level * given.busy) > vcpus and is_loss(e)]
     waited = (Cause.RUN_QUEUE, Cause.COMPETITOR)
     seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in waited]
     if not seen:

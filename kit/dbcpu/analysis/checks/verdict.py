@@ -10,6 +10,7 @@ from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_s
 from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
+    all_lose_more,
     is_counted_only,
     is_fine,
     is_loss,
@@ -224,11 +225,11 @@ class _Words:
         why = self._why(level)
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
-        if level.usual_is_between and not is_counted_only(level):
+        if level.rounds_differ and not is_counted_only(level):
             return f"{here}, {apart_words(level)}{why}"
         if level.even is Answer.NO:
             many = (level.slow if round(level.slow or 0.0) >= 1 else level.slower) or 0.0
-            fastest = (level.slowdown_max or 1.0) / (level.max_over_min or 1.0)
+            fastest = level.slowdown_min or 1.0
             if exceeds(fastest):
                 group = f", {round(many)} of {level.level} in a slow group" if 1 <= round(many) < level.level else ""
                 return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
@@ -254,7 +255,7 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        if level.usual_is_between and not is_counted_only(level):
+        if level.rounds_differ and not is_counted_only(level):
             return f"even a single session is not always fast: {apart_words(level)} ({lost_to(level).words})"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)
@@ -283,7 +284,9 @@ class _Words:
         sentence, second = self._sentence(cause, level), Cause.RUN_QUEUE if turns else Cause(level.second_cause)
         said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
         second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
-        also = f", and {second.words} as well" if second.is_known and not is_counted_only(level) else ""
+        differ = level.even is Answer.NO and all_lose_more(level)
+        how = ", which makes them unequal" if differ else " as well"
+        also = f", and {second.words}{how}" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also
         return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"

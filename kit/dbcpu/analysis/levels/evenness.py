@@ -10,11 +10,12 @@ is, the interval says what the true value may be: at most 1, and at least what t
 level was measured at which some sessions share a core and others do not, it is undecided, without an interval.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dbcpu.analysis.levels.measured_rounds import usable
+from dbcpu.analysis.levels.outcome import is_fine
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
@@ -39,7 +40,7 @@ def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | Non
     if uneven:
         chance = _chance(context, worst, within)
         return Evenness(1 / ratio, _shown(ratio, chance), worst.level, Answer.NO)
-    open_ = leaves_sharing_open(within, context.vcpus, context.cores)
+    open_ = leaves_sharing_open(tuple(within.values()), context.vcpus, context.cores)
     even = not open_ and all(each.even is Answer.YES for each in within.values())
     bounds = [each.even_bound for each in within.values()]
     known = [bound for bound in bounds if bound is not None]
@@ -48,13 +49,17 @@ def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | Non
     return Evenness(1 / ratio, interval, worst.level, Answer.YES if even else Answer.UNDECIDED)
 
 
-def leaves_sharing_open(measured: Collection[int], vcpus: int | None, cores: int | None) -> bool:
-    """Whether none of the levels at which some sessions share a core, and others do not, was measured."""
-    if vcpus is None:
+def leaves_sharing_open(measured: Sequence[LevelView], vcpus: int | None, cores: int | None) -> bool:
+    """Whether none of the levels at which some sessions share a core, and others do not, was measured.
+
+    Not where as many sessions as vCPUs all run at full speed: then sharing costs nothing.
+    """
+    if vcpus is None or any(each.level == vcpus and is_fine(each) for each in measured):
         return False
+    levels = [each.level for each in measured]
     if cores is not None and cores < vcpus - 1:
-        return not any(cores < level < vcpus for level in measured)
-    return hidden_cores_possible((1, *measured), vcpus, cores)
+        return not any(cores < level < vcpus for level in levels)
+    return hidden_cores_possible((1, *levels), vcpus, cores)
 
 
 def _shown(ratio: float, chance: Chance | None) -> Interval | None:

@@ -23,7 +23,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
-from dbcpu.analysis.levels.main_cause import by_sessions, causes_shown, lost_by_session, main_cause
+from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.round_figures import round_figures
@@ -87,9 +87,10 @@ def _level(
     same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
     used = usable(rounds)
     spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
-    figures = [round_figures(members, gate(reference), context.rows, context.works) for members in used]
+    figures = [round_figures(members, gate(reference), context.rows, context.works, vcpus) for members in used]
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)
+    fastest = median_of_known(figure["fastest_s"] for figure in figures)
     throughput = median_of_known(figure["rate_sum"] for figure in figures)
     makespan = median_of_known(figure["makespan"] for figure in figures)
     # Sessions that wait in between leave their CPU to others meanwhile.
@@ -110,7 +111,12 @@ def _level(
         else Answers()
     )
     is_lost = Answer.NO in (answered.even, answered.full_speed)
-    cause = main_cause([lost_by_session(*both, answered.even) for both in zip(viewed, causes, strict=True)], is_lost)
+    ratio_seen = median_of_known(figure["max_over_min"] for figure in figures)
+    slowdown_min = fastest / reference.elapsed_s if reference and fastest is not None else None
+    cause, differs_by = causes_of_level(
+        viewed, causes, answered.even, (slowdown_min or 1.0) >= (ratio_seen or 1.0), is_lost
+    )
+    shown = by_sessions(causes, cause) if reference and shares else ()
     return LevelView(
         level=level,
         variant=variant,
@@ -119,7 +125,7 @@ def _level(
         median_s=elapsed,
         slowdown_median=elapsed / reference.elapsed_s if reference and elapsed is not None else None,
         slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
-        max_over_min=median_of_known(figure["max_over_min"] for figure in figures),
+        max_over_min=ratio_seen,
         cv=median_of_known(figure["cv"] for figure in figures),
         slow=median_of_known(figure["slow"] for figure in figures),
         gap_ratio=median_of_known(figure["gap_ratio"] for figure in figures),
@@ -136,7 +142,7 @@ def _level(
         ideal_slowdown=max(1.0, level / room) if room else None,
         slower=float(median_high(len(each) for each in slower)) if reference and slower else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
-        causes=by_sessions(causes, cause) if reference and shares else (),
+        causes=shown,
         main_cause=cause,
         even=answered.even,
         full_speed=answered.full_speed,
@@ -144,7 +150,9 @@ def _level(
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
-        second_cause=second_cause([view for members in viewed for view in members], cause),
+        second_cause=differs_by
+        if differs_by != cause
+        else second_cause([view for members in viewed for view in members], cause, shown),
         counted_slowdown=counted.slowdown if counted else None,
         counted_cause=main_cause(
             [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed]
@@ -160,6 +168,8 @@ def _level(
         pace_low=ratio.low if ratio else None,
         pace_high=ratio.high if ratio else None,
         details=level_details(used),
+        slowdown_min=slowdown_min,
+        lasting_throughput=median_of_known(figure["lasting"] for figure in figures),
         rounds_apart=_apart(figures, slower, reference) if vcpus is None or level <= vcpus else None,
     )
 

@@ -30,6 +30,24 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: A
     return lost
 
 
+def causes_of_level(
+    views: Sequence[Sequence[SessionView]],
+    causes: Sequence[Sequence[str]],
+    even: Answer,
+    all_lose_more: bool,
+    is_lost: bool,
+) -> tuple[str, str]:
+    """The main cause of a level, and what makes its sessions differ: mostly the same.
+
+    By round the views and causes of its sessions. ``all_lose_more``: what all lose alike is more than they differ by.
+    """
+    rounds = list(zip(views, causes, strict=True))
+    differ = main_cause([lost_by_session(*each, even) for each in rounds], is_lost)
+    if even is not Answer.NO or not all_lose_more:
+        return differ, differ
+    return main_cause([lost_by_session(*each, Answer.UNDECIDED) for each in rounds], is_lost), differ
+
+
 def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
     """What costs most time in most rounds: one bad round with all its sessions shall not speak for the others.
 

@@ -74,16 +74,25 @@ def loss(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
 
-def lasting_throughput(level: LevelView, stay_up_to: int = 0) -> float:
-    """The rate sum where sessions are even, else at most the makespan's; Mrows/s, 0 where nothing is known.
+def lasting_throughput(levels: Sequence[LevelView], vcpus: int | None, wanted: float | None) -> dict[int, float]:
+    """By level of one variant: the rate sum where it lasts, else at most the makespan's; Mrows/s, 0 for unknown.
 
-    Where some end early, and others have their CPU from then on, the rate sum is more than the host does.
-    ``stay_up_to``: of so many sessions those who are slow stay so, whoever ends.
+    Above the vCPUs whoever ends early leaves a CPU to others: of uneven sessions the rate sum is then more than the
+    host does. The makespan is less, for it counts CPUs that stood idle in the end: where no level lasts that has
+    sessions enough (``wanted``), the rate sum counts without what early ends left to others.
     """
-    known = [each for each in (level.throughput, level.makespan_throughput) if each]
-    if level.even is Answer.YES or level.level <= stay_up_to:
-        return level.throughput or 0.0
-    return min(known, default=0.0)
+    enough = wanted is not None and any(is_lasting(each, vcpus) and each.level >= wanted for each in levels)
+    found = {}
+    for each in levels:
+        less = each.makespan_throughput if enough else each.lasting_throughput
+        known = (each.throughput, None if is_lasting(each, vcpus) else less)
+        found[each.level] = min((value for value in known if value), default=0.0)
+    return found
+
+
+def is_lasting(level: LevelView, vcpus: int | None) -> bool:
+    """Whether the sum of rates is what the host does for as long as all of these sessions are at work."""
+    return level.even is Answer.YES or (vcpus is not None and level.level <= vcpus)
 
 
 def over_ideal(level: LevelView, vcpus: int | None) -> float:
@@ -117,11 +126,23 @@ def lost_to(level: LevelView) -> Cause:
     return Cause(level.counted_cause if is_known_by_count(level) else level.main_cause)
 
 
-def second_cause(views: Sequence[SessionView], main: str) -> str:
-    """What most of the sessions that lost most to the main cause lost to as well; 'none' without such a cause."""
+def all_lose_more(level: LevelView) -> bool:
+    """Whether what all sessions of a level lose is more than what they differ by."""
+    return (level.slowdown_min or 1.0) >= (level.max_over_min or 1.0)
+
+
+def second_cause(views: Sequence[SessionView], main: str, causes: Sequence[tuple[str, int]]) -> str:
+    """What most of the sessions that lost most to the main cause lost to as well, else what more sessions lost most to.
+
+    ``causes``: how many sessions have which; 'none' without such a cause.
+    """
     second = Counter(each.second_cause for each in views if each.cause == main)
     name, many = second.most_common(1)[0] if second else (Cause.NONE, 0)
-    return name if 2 * many > second.total() else Cause.NONE
+    if name != Cause.NONE and 2 * many > second.total():
+        return name
+    counts = dict(causes)
+    more = [each for each in counts if Cause(each).is_known and counts[each] > counts.get(main, 0)]
+    return max(more, key=lambda each: counts[each], default=Cause.NONE) if counts.get(main) else Cause.NONE
 
 
 def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:
@@ -144,6 +165,6 @@ def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
     if level.even is not Answer.NO and is_counted_only(level):
         return "sessions lose time"
-    if level.usual_is_between:
+    if level.rounds_differ:
         return "sessions are slower"
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")

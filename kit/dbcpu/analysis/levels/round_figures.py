@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.measured_rounds import spans_of, usable
-from dbcpu.analysis.levels.throughput import RoundWork, rate_sum
+from dbcpu.analysis.levels.throughput import RoundWork, fair_turns, rate_sum
 from dbcpu.analysis.levels.two_groups import split
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
@@ -32,12 +32,13 @@ def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
 
 
 def round_figures(
-    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None
+    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None, vcpus: int | None = None
 ) -> dict[str, float | None]:
     """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s.
 
-    ``kept``: as for ``work``.
+    ``kept``: as for ``work``. ``lasting``: where run queues even out, so that whoever ends leaves its turns to all.
     """
+    did = _work_of(members, {} if kept is None else kept)
     spans = spans_of(members)
     elapsed = times_of(members)
     ratio, slowest_of_fast = split(elapsed, min_gap)
@@ -48,6 +49,7 @@ def round_figures(
     return {
         "median_s": median(elapsed),
         "slowest_s": max(elapsed) if shares or len(spans) == 1 else None,
+        "fastest_s": min(elapsed) if shares or len(spans) == 1 else None,
         "max_over_min": max(elapsed) / min(elapsed) if several else None,
         "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
         "slow": None
@@ -56,7 +58,8 @@ def round_figures(
         if slowest_of_fast is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
+        "rate_sum": rate_sum(did, rows),
+        "lasting": rate_sum(did, rows, fair_turns(vcpus)) if vcpus else None,
         "makespan": rows_done / makespan_s / 1e6,
         "per_session": median([rows / each for each in elapsed]) / 1e6,
     }

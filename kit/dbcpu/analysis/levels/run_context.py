@@ -78,7 +78,12 @@ class RunContext(Struct, frozen=True, dict=True):
     @property
     def threads(self) -> tuple[int, ...]:
         """Usable threads of each core; () where a limit leaves fewer vCPUs than they are."""
-        return tuple(Counter(self.core_by_cpu.values()).values()) if self.vcpus == len(self.core_by_cpu) else ()
+        return self.threads_there if self.vcpus == len(self.core_by_cpu) else ()
+
+    @property
+    def threads_there(self) -> tuple[int, ...]:
+        """The same, whatever the limit."""
+        return tuple(Counter(self.core_by_cpu.values()).values())
 
     def reference_at(self, level: int) -> Reference | None:
         """With the noise that the times of this level have: that at one pace, or as delivered."""

@@ -73,7 +73,8 @@ class Cause(StrEnum):
     )  # fmt: skip
     REMOTE_MEMORY = (
         "remote_memory", "remote memory", "#24464c", "X", "", (), False,
-        "bind the database to one node: `numactl --cpunodebind=N --membind=N`",
+        "bind the database to one node if the CPUs of that node are enough for it: `numactl --cpunodebind=N "
+        "--membind=N`, or spread its memory over all nodes: `numactl --interleave=all`",
     )  # fmt: skip
     COMPETITOR = (
         "competitor", "other processes", "#356e46", "p", "", ("foreign-load", "host-busy"), False,

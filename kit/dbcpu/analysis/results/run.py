@@ -209,8 +209,10 @@ class LevelView(Struct, frozen=True):
     reached (None where that is impossible), and
     ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, ``main_cause`` first and
-    then the commonest; that is what cost the sessions most time in most rounds, 'none' if nothing was lost.
-    ``second_cause``: where it took more than a third of that from the same sessions. ``even``
+    then the commonest; that is what cost the sessions most time in most rounds, 'none' if nothing was lost. Where
+    shares are unequal that is of the time over the fastest session, unless what all lose alike is more.
+    ``second_cause``: what makes them differ where that is another; what took more than a third of that from the same
+    sessions; or what more sessions have. ``even``
     (equal shares) and ``full_speed`` (as fast as alone) are this level's answers; ``even_bound``, ``slowdown_low``,
     ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``). ``counted_slowdown``: of the median
     session by what the kernel counted alone; ``counted_cause``: what most rounds counted most of it for.
@@ -224,7 +226,9 @@ class LevelView(Struct, frozen=True):
     ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
     what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
     the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
-    are alike.
+    are alike. ``slowdown_min``: of the fastest session, as ``slowdown_max`` of the slowest.
+    ``lasting_throughput``: the rate sum without what early ends leave to others, where all take equal turns above the
+    vCPUs.
     """
 
     level: int
@@ -280,11 +284,13 @@ class LevelView(Struct, frozen=True):
     pace_high: float | None = None
     details: LevelDetails | None = None
     rounds_apart: RoundsApart | None = None
+    slowdown_min: float | None = None
+    lasting_throughput: float | None = None
 
     @property
-    def usual_is_between(self) -> bool:
-        """Whether medians over rounds lie between the two kinds, or in the kind without slow sessions."""
-        return self.rounds_apart is not None and 2 * self.rounds_apart.rounds <= self.rounds
+    def rounds_differ(self) -> bool:
+        """Whether a quarter of the rounds or more have no slow session beside others with: medians are then of both."""
+        return self.rounds_apart is not None and 4 * self.rounds_apart.rounds <= 3 * self.rounds
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""

@@ -10,7 +10,6 @@ from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.analysis.scaling.topology_check import speeds_stay_up_to
 from dbcpu.analysis.statistics.interval import Interval
 
 
@@ -29,15 +28,14 @@ def capacity(
     if not any(each.level > 1 for each in measured):
         return None
     # With as many sessions as vCPUs all share a core, and are alike again.
-    open_ = cores is not None and leaves_sharing_open([each.level for each in measured], vcpus, cores)
+    open_ = cores is not None and leaves_sharing_open(measured, vcpus, cores)
     sure = (cores or 0) if open_ and cores != vcpus else float("inf")
     even = _while(measured, lambda each: each.even is Answer.YES and each.level <= sure)
     fast = _while(measured, lambda each: is_fine(each) and each.level <= sure)
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
-    stay_up_to = speeds_stay_up_to(context)
-    done = [lasting_throughput(each, stay_up_to) for each in measured]
-    most = max(done) or None
+    wanted = vcpus / context.reference.busy if vcpus and context.reference else None
+    most = max(lasting_throughput(measured, vcpus, wanted).values()) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval

@@ -13,9 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.noise import solo_error
-from dbcpu.analysis.levels.outcome import lasting_throughput
+from dbcpu.analysis.levels.outcome import is_lasting, lasting_throughput
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
@@ -94,11 +93,8 @@ def scaling(
     reference: Reference | None,
     vcpus: int | None,
     cores: int | None,
-    *,
-    stay_up_to: int = 0,
 ) -> Scaling:
-    """From the levels and rounds of one variant; ``rows`` is the work in one execution. ``stay_up_to``:
-    see ``lasting_throughput``.
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
@@ -113,16 +109,17 @@ def scaling(
     curves = _curves(measured, work, rows, solo, vcpus, cores)
     best = curves[0] if curves else None
     fitted = best.hinge if best else None
-    ends = _ends(best, vcpus, cores)
+    # Of work that waits some sessions share a core long before all do: no two levels show what that is worth.
+    ends = _ends(best, vcpus, cores) if reference.busy == 1 else None
     smt_yield = _yield(best, ends, vcpus, cores)
-    intervals = _intervals(curves, solo, vcpus, cores)
+    intervals = _intervals(curves, solo, ends if _siblings(vcpus, cores) else None)
     gap = [
         each.makespan_throughput / each.throughput
         for each in levels
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
     wanted = None if vcpus is None else vcpus / reference.busy
-    cores_seen = _effective_cores(fitted, measured, levels, wanted, stay_up_to)
+    cores_seen = _effective_cores(fitted, measured, levels, wanted, vcpus)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -288,11 +285,10 @@ def _left_out(measured: _Measured, best: _Curve | None) -> int | None:
     return inner[0] if inner else None
 
 
-def _intervals(curves: Sequence[_Curve], solo: _Solo, vcpus: int | None, cores: int | None) -> Intervals:
+def _intervals(curves: Sequence[_Curve], solo: _Solo, ends: tuple[float, float] | None) -> Intervals:
     """Of the first curve, wide enough to hold those of all, whatever the usual pace is."""
     half = solo.unknown.passed_by((1 - CONFIDENCE) / 2)
     paces = (-half, 0.0, half) if half else (0.0,)
-    ends = (float(cores), float(vcpus)) if cores is not None and vcpus is not None and cores < vcpus else None
     found = [
         intervals(e.hinge, e.part.levels, _at_pace(e.part, solo, pace), e.part.noise, e.part.freedom, ends)
         for e in curves
@@ -351,20 +347,21 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 
 def _effective_cores(
-    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], wanted: float | None, stay_up_to: int
+    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], wanted: float | None, vcpus: int | None
 ) -> float | None:
-    """Without a fit the best level: by its makespan where it is not shown to be even, for then some may end early.
+    """Without a fit the best level, as far as its rate sum lasts.
 
     A fit is no higher than that where the rate sum of a level with sessions enough is one that lasts: sums of others
     may bend the curve upwards. ``wanted``: sessions that keep all vCPUs busy; with fewer the best level is no limit of
-    the host. ``stay_up_to``: see ``lasting_throughput``.
+    the host.
     """
-    whole = {each.level: lasting_throughput(each, stay_up_to) / each.throughput for each in levels if each.throughput}
+    lasting_rates = lasting_throughput(levels, vcpus, wanted)
+    whole = {each.level: lasting_rates[each.level] / each.throughput for each in levels if each.throughput}
     rates = zip(measured.levels, measured.medians, strict=True)
     best = max(rate * whole.get(level, 1.0) for level, rate in rates)
     if fitted is not None and fitted.form.flat:
         top = max(fitted.at(knee) for knee in fitted.knees)
-        lasting = [each.level for each in levels if each.even is Answer.YES or each.level <= stay_up_to]
+        lasting = [each.level for each in levels if is_lasting(each, vcpus)]
         return min(top, best) if wanted is not None and max(lasting, default=0) >= wanted else top
     return None if wanted is None or measured.levels[-1] < wanted else best
 

@@ -64,6 +64,9 @@ def _checked(
     vcpus, cores, reference = context.vcpus, context.cores, context.reference
     if vcpus is None or reference is None or not _reached(scaling, cores):
         return None
+    if reference.busy < 1:
+        waits = "the sessions wait in between, and more of them than cores are needed to use all cores"
+        return TopologyCheck("unclear", cores, vcpus, None, waits)
     alike = cores in (vcpus, None) and not has_two_kinds(context.record)
     speeds = _two_speeds(levels, views, scaling, reference, vcpus) if alike else None
     if not scaling.knees and (speeds is None or speeds[1] is None):
@@ -193,15 +196,6 @@ def has_two_kinds(record: RunRecord) -> bool:
     threads = {len(each.siblings) for each in host.topology.cpus}
     named = {"performance_cpus", "efficiency_cpus"} <= set(host.facts)
     return named or (len(threads) > 1 and all(each.online for each in host.topology.cpus))
-
-
-def speeds_stay_up_to(context: RunContext) -> int:
-    """Of so many sessions those who are slow stay so, also when others end: on slower cores, or far from their memory.
-
-    As many as vCPUs, for then nobody waits; else 0.
-    """
-    stay = has_two_kinds(context.record) or any(not each.why for each in context.sessions if each.remote)
-    return (context.vcpus or 0) if stay else 0
 
 
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:

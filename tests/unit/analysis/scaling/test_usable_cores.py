@@ -1,0 +1,45 @@
+"""Usable cores against the truth of the simulator: what sessions of many executions do together."""
+
+from typing import Any
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.host import Capacity
+from dbcpu.simulator import SimulatedHost, simulate
+
+
+def capacity(levels: tuple[int, ...], repeats: int, executions: int, **host: Any) -> Capacity:
+    record = simulate(SimulatedHost(**host), levels, repeats, seed=7, size="medium", executions=executions)
+    room = explain(record).capacity
+    assert room is not None
+    return room
+
+
+@pytest.mark.parametrize(
+    ("levels", "host"),
+    [
+        ((1, 2, 3, 4), {"cores": 2, "threads": 2, "irq": 0.4}),
+        ((1, 6, 10, 12, 22, 25), {"cores": 12, "threads": 2, "irq": 0.1, "scheduler": "frozen"}),
+        ((1, 8, 12, 13, 15), {"cores": 12, "threads": 1, "noisy_neighbour": 0.5, "scheduler": "frozen"}),
+        ((1, 17), {"cores": 16, "threads": 1}),
+    ],
+    ids=["interrupts", "interrupts of many", "a process on one CPU", "one session too many"],
+)
+def test_a_session_that_stays_slow_does_not_make_the_other_cpus_idle(
+    levels: tuple[int, ...], host: dict[str, Any]
+) -> None:
+    all_busy = host["cores"] * host["threads"]
+    many = explain(simulate(SimulatedHost(**host), (1, all_busy), 1, seed=1, size="short", executions=15))
+    assert many.reference is not None
+    truth = (many.levels[-1].throughput or 0.0) / many.reference.mrows_per_s
+    assert capacity(levels, 6, 1, **host).usable_cores == pytest.approx(truth, rel=0.06)
+
+
+def test_peak_throughput_is_that_of_the_usable_cores() -> None:
+    host = SimulatedHost(cores=16, threads=2, noisy_neighbour=1.0, scheduler="sticky")
+    found = explain(simulate(host, (1, 8, 16, 17, 24, 32), 3, seed=1, size="medium"))
+    assert found.capacity is not None
+    assert found.reference is not None
+    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    assert peak == pytest.approx(found.capacity.usable_cores, rel=0.03)
