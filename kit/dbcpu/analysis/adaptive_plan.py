@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL, Answers, Seen, answers
+from dbcpu.analysis.levels.calm_rounds import are_enough, calm_rounds
 from dbcpu.analysis.levels.level_views import pace_seen
 from dbcpu.analysis.levels.measured_rounds import scatter_of
 from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
@@ -165,12 +166,12 @@ def _undecided(
     seen: Mapping[int, _Level], done: Sequence[int], context: RunContext, vcpus: int, most: int
 ) -> int | None:
     """The level to measure again because its answer is undecided and not out of reach; 1 where the baseline is due."""
-    due = []
+    due, fine = [], []
     scatter = scatter_of({level: each.median for level, each in seen.items()}, context.cores or vcpus)
     least = _at_best(scatter) if scatter else None
     for level, each in seen.items():
         alone = context.reference_at(level)
-        if alone is None or not 1 < level <= vcpus or done.count(level) >= most:
+        if alone is None or not 1 < level <= vcpus:
             continue
         medians = tuple(float(np.exp(value)) for value in each.median)
         whole = each.logs if all(len(logs) == level for logs in each.logs) else ()
@@ -180,6 +181,10 @@ def _undecided(
         )  # fmt: skip
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
+        if so_far == (Answer.YES, Answer.YES):
+            fine.append((level, len(each.ratio)))
+        if done.count(level) >= most:
+            continue
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
         within = _at_best(pooled([np.array(logs) for logs in each.logs]))
         at_best = replace(alone, spread=_at_best(alone.noise).spread)
@@ -187,7 +192,8 @@ def _undecided(
         if is_open and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:
-        return None
+        few = (level for level, _ in fine if done.count(level) < most and not are_enough(calm_rounds(fine, level)))
+        return max(few, default=None)
     wanted = min(due, key=lambda level: (done.count(level), level))
     return 1 if done.count(1) <= done.count(wanted) else wanted
 

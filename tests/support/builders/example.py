@@ -11,9 +11,11 @@ from support.builders.record import host, record, round_of, session, solos, work
 def three_on_two() -> RunRecord:
     """Two CPUs, levels 1 to 3; at 3 two sessions are pinned to CPU 0 and one has CPU 1 to itself."""
     rounds = [*solos(3)]
-    for repeat in range(3):
+    for repeat in range(5):
         late_s = 0.01 * repeat
         rounds.append(round_of([session(0, 1.81, 0.02 + late_s), session(1, 1.80, 0.02)], repeat=repeat))
+        if repeat >= 3:
+            continue
         rounds.append(
             round_of(
                 [
@@ -31,14 +33,16 @@ def three_on_two() -> RunRecord:
 def nine_on_eight() -> RunRecord:
     """Eight cores with two threads: at 9 two sessions share core 3; one round lost a session, one is throttled."""
     rounds: list[Round] = [*solos(3)]
-    for repeat in range(2):
+    for repeat in range(5):
         rounds.append(round_of([session(i, 1.8 + 0.002 * i) for i in range(8)], repeat=repeat))
+        if repeat >= 2:
+            continue
         shared = [session(i, 2.72 if i in (3, 8) else 1.8, cpu=11 if i == 8 else i) for i in range(9)]
         rounds.append(round_of(shared, repeat=repeat))
     broken = [session(i, 1.8) for i in range(7)] + [
         session(7, 0.4, answer_ok=None, error="server closed the connection")
     ]
-    rounds.append(round_of(broken, repeat=2))
+    rounds.append(round_of(broken, repeat=5))
     held = [session(i, 1.8, 0.9) for i in range(9)]
     group = CgroupUse("/system.slice/postgresql.service", 6.0, 30, 29, 8.0, sessions=tuple(range(9)))
     rounds.append(round_of(held, repeat=2, cgroups=(group,), foreign=(Foreign(99, "backup", 3.2, (5,)),)))

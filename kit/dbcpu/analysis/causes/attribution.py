@@ -183,7 +183,8 @@ class _Explained(Struct, frozen=True):
         """What is worth words of the loss beside the pace, and the pace, of the whole."""
         cause, beside_s = CAUSES[self.causes.first[row]], self.lost.beside_s[row]
         ordered = sorted(self.lost.shares.of(row), key=lambda share: (share.cause != cause, -share.seconds))
-        parts = [share.words() for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
+        worth = [share for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
+        parts = evidence_rules.said_once([(share.words(), share.seconds) for share in worth])
         if self.of.pace.known[row] and self.of.pace_s[row] >= WORTH_WORDS * self.split.total_s[row]:
             parts.append(self._pace_words(row))
         return parts

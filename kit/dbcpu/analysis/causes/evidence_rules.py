@@ -5,6 +5,7 @@ What no evidence covers is ``unexplained``. The constants say how much of its pa
 gives their reasons.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -188,6 +189,24 @@ def inflation(on: Mask, inflation_s: Floats, left: Counted, of: Sessions) -> lis
     )
     counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
     return [unsampled, *counted, *_placed(watched & ~enough, inflation_s - covered_s, more, of)]
+
+
+_MORE = re.compile(r"used \S+ m?s of CPU, \S+ m?s more than a single session")
+"""As ``inflation`` says it."""
+
+
+def said_once(parts: Sequence[tuple[str, float]]) -> list[str]:
+    """The words of parts with their seconds: a CPU time that several explain stands with the first of them.
+
+    Each then says how much of it is its own.
+    """
+    shared = [at for at, (words, _) in enumerate(parts) if _MORE.search(words)]
+    texts = [words for words, _ in parts]
+    for at in shared if len(shared) > 1 else ():
+        own = seconds(parts[at][1])
+        said = f"\\g<0> ({own} of it by this)" if at == shared[0] else f"{own} of that"
+        texts[at] = _MORE.sub(said, texts[at])
+    return texts
 
 
 def _clock_share(cpu_s: Floats, inflation_s: Floats, left: Counted) -> Floats:

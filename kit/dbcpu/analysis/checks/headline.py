@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.outcome import FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
-from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, unreliable
+from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, like_one_core, unreliable
 from dbcpu.analysis.levels.outcome import (
     BAD,
     GOOD,
@@ -28,6 +28,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.checks.own_command import more as more_rounds
+from dbcpu.analysis.levels.calm_rounds import missed
 from dbcpu.analysis.levels.outcome import Outcome, is_loss
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
@@ -10,7 +11,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
-from dbcpu.formatting import duration, plural, short_ranges
+from dbcpu.formatting import duration, percent, plural, short_ranges
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -44,8 +45,19 @@ def _steadier(context: RunContext, levels: Sequence[LevelView]) -> str:
 
 def _longer(levels: Sequence[LevelView]) -> str:
     """Longer executions do not help where it is rounds that differ, or sessions of one round."""
-    differ = any(each.rounds_apart is not None or each.even is Answer.NO for each in levels)
+    differ = any(
+        each.rounds_apart is not None or each.even is Answer.NO or each.calm_rounds is not None for each in levels
+    )
     return "more rounds" if differ else "longer executions"
+
+
+def too_few_words(few: Sequence[LevelView]) -> str:
+    """Why levels of which no round has a slow session are undecided nevertheless."""
+    rounds = min(each.calm_rounds or 0 for each in few)
+    return (
+        f"at N={short_ranges(each.level for each in few)} no session was slow, but in too few rounds: if every second "
+        f"round had a slow session, {plural(rounds, 'round')} would miss it in {percent(missed(rounds))} of runs"
+    )
 
 
 def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:

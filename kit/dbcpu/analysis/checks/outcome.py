@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.checks.open_questions import too_few_words
 from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
@@ -290,11 +291,13 @@ def inconclusive(given: CheckInput) -> Finding | None:
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = given.more_rounds
     apart = level_with_most_slow_rounds(undecided)
-    noisy = [each for each in undecided if each.rounds_apart is None]
+    noisy = [each for each in undecided if each.rounds_apart is None and each.calm_rounds is None]
+    few = [each for each in undecided if each.calm_rounds is not None]
     limits = [each.detectable for each in noisy if each.detectable is not None]
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
     why += [f"rounds at N={apart.level} differ: {apart_words(apart)}"] if apart else []
+    why += [too_few_words(few)] if few else []
     limit = f": {'; '.join(why)}" if why else ""
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""
@@ -304,13 +307,14 @@ def inconclusive(given: CheckInput) -> Finding | None:
         asked, known = "whether shares are equal", "; the median session is at full speed"
     found = noted("inconclusive", f"{where} {asked}{limit}{known}", repeats=rounds)
     header = given.record.header
+    alone = len(few) == len(undecided) and more is not None  # only rounds are missing
     if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
-        return found
+        return replace(found, remedy=found.remedy.replace(f", {QUIETER}", "")) if alone else found
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
     steadier = HOW_OFTEN if apart else LONGER if shared else QUIETER
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
     repeats = "more rounds" if more is None else f"more rounds (`--repeats {rounds}`)"
-    remedy = steadier if more is None and not apart else f"{repeats}, {steadier}"
+    remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
     if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)

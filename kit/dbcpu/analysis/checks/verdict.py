@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
-from dbcpu.analysis.checks.open_questions import half_undecided, would_decide
+from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, would_decide
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
 from dbcpu.analysis.levels.outcome import (
@@ -27,9 +27,9 @@ from dbcpu.analysis.placement.regimes import bounding_quota, usable_cores, vcpu_
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
-from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
+from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
@@ -45,9 +45,6 @@ LIKE_SIBLINGS = (1.25, 2.05)
 """Slowdown of two sessions on both hardware threads of a core: a yield of 60 % to none, more than turbo takes."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
-NEAR_KNEE = 1.05
-WORTH_SAYING = 0.05
-"""Loss of turbo frequency that explains a slowdown."""
 ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
@@ -184,13 +181,16 @@ class _Words:
             return ""
         where = f"N={short_ranges(each.level for each in found.undecided)}"
         apart = level_with_most_slow_rounds(found.undecided)
-        noisy = [each for each in found.undecided if each.rounds_apart is None]
+        few = [each for each in found.undecided if each.calm_rounds is not None]
+        noisy = [each for each in found.undecided if each.rounds_apart is None and each.calm_rounds is None]
         limits = [each.detectable for each in noisy if each.detectable is not None]
         why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:
             why = f"even a slowdown of {times(HIDDEN)} is within noise"
         elif limits and not exceeds(max(limits)):
             why = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
+        if few:
+            why = "; ".join(filter(None, (too_few_words(few), why)))
         if apart:
             differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart)})"
             why = f"{differ}, and {why}" if why else differ
@@ -235,6 +235,8 @@ class _Words:
                 return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
             if level.full_speed is Answer.NO:  # then half of them are slow at least
                 many = max(many, level.slower or 0.0)
+            if many < (level.slower or 0.0) < level.level - 0.5:  # others than the slow group lose something as well
+                many = level.slower or 0.0
             same = level.slower is not None and round(level.slower) == round(many)
             if 1 <= round(many) < level.level and (same or exceeds(level.slowdown_max or 1.0)):
                 has, most = "has" if round(many) == 1 else "have", times(level.slowdown_max)
@@ -244,7 +246,7 @@ class _Words:
                 usual = level.slower_factor if same else None
                 if usual is not None and (level.slowdown_max or 1.0) <= EVEN_LIMIT * usual:
                     return f"{slow} of {times(usual)}{why}"
-                return f"{slow}{f' of {times(usual)} in the middle' if usual else ''}, the slowest {most}{why}"
+                return f"{slow}, {f'{times(usual)} in the median and ' if usual else ''}{most} at most{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
@@ -309,7 +311,7 @@ class _Words:
         others = self._beside_others(level)
         if level.level > self.vcpus:
             return f"more sessions than the {vcpu_words(self.record)}{others}"
-        return f"sessions waited for each other{others}" if others else cause.sentence
+        return f"sessions waited for a CPU{others}" if others else cause.sentence
 
     def _beside_others(self, level: LevelView) -> str:
         """What other processes took of the CPUs in the rounds of a level; '' where that was little."""
@@ -341,21 +343,6 @@ def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> boo
 def _beside(level: LevelView) -> float:
     """What sessions lose beside each other: the larger of slowdown and max/min."""
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
-
-
-def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:
-    """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
-
-    Not where shares are not shown to be equal, or rounds differ, for turbo slows all alike, nor where CPUs change speed
-    by turns.
-    """
-    turbo = (scaling.turbo or 0.0) if scaling else 0.0
-    alike = level.even is Answer.YES and level.rounds_apart is None
-    if scaling is None or speeds is not None or turbo < WORTH_SAYING or not alike:
-        return False
-    if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
-        return False  # more than that is lost
-    return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
 
 
 def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:

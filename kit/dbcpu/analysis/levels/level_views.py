@@ -21,6 +21,7 @@ from dbcpu.analysis.levels.answers import (
     answers,
     may_stand_apart,
 )
+from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
@@ -66,12 +67,14 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         if (each.level == 1 and each.full_speed is Answer.NO)
         or (each.level > 1 and over_ideal(each, context.vcpus) > EQUAL)
     }
-    return tuple(
+    found = tuple(
         replace(each, full_speed=Answer.UNDECIDED)
         if each.variant in slow and each.level > 1 and each.full_speed is Answer.YES
         else each
         for each in found
     )
+    of_variants = [[each for each in found if each.variant == variant] for variant in variants]
+    return tuple(each for some in of_variants for each in undecided_by_few_rounds(some, context.vcpus))
 
 
 def _level(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.calm_rounds import are_enough
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds
 from dbcpu.analysis.levels.noise import slowdown_error
 from dbcpu.analysis.levels.outcome import outcome
@@ -24,7 +25,7 @@ from dbcpu.record import Header, Round
 POWER = 0.90
 WELL_KNOWN = 8
 """Degrees of freedom."""
-ROUNDS = (3, 4, 6, 8, 10, 15, 20)
+ROUNDS = (3, 4, 5, 6, 8, 10, 15, 20)
 
 
 def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds | None:
@@ -83,7 +84,10 @@ def rounds_to_decide(level: LevelView, reference: Reference, scatter: Chance | N
     """
     answered = level.even, level.full_speed
     slowdown = level.slowdown_median or 1.0
-    wanted = (each for each in ROUNDS if each > level.rounds)
+    calm = level.calm_rounds
+    wanted = (
+        each for each in ROUNDS if each > level.rounds and (calm is None or are_enough(calm + each - level.rounds))
+    )
     within = None if level.cv is None else Chance(level.cv, float(freedom(level.rounds, level.level)))
     return next(
         (

@@ -228,7 +228,8 @@ class LevelView(Struct, frozen=True):
     the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
     are alike. ``slowdown_min``: of the fastest session, as ``slowdown_max`` of the slowest.
     ``lasting_throughput``: the rate sum without what early ends leave to others, where all take equal turns above the
-    vCPUs.
+    vCPUs. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are too few for a
+    yes; else None.
     """
 
     level: int
@@ -286,6 +287,7 @@ class LevelView(Struct, frozen=True):
     rounds_apart: RoundsApart | None = None
     slowdown_min: float | None = None
     lasting_throughput: float | None = None
+    calm_rounds: int | None = None
 
     @property
     def rounds_differ(self) -> bool:

@@ -359,6 +359,8 @@ def _effective_cores(
     whole = {each.level: lasting_rates[each.level] / each.throughput for each in levels if each.throughput}
     rates = zip(measured.levels, measured.medians, strict=True)
     best = max(rate * whole.get(level, 1.0) for level, rate in rates)
+    if wanted is not None and vcpus is not None and vcpus < wanted > measured.levels[-1]:
+        return None  # of work that waits a curve may be flat before the vCPUs are busy
     if fitted is not None and fitted.form.flat:
         top = max(fitted.at(knee) for knee in fitted.knees)
         lasting = [each.level for each in levels if is_lasting(each, vcpus)]

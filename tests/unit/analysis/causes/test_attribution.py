@@ -1,5 +1,7 @@
 """Each cause, as it was measured on a live host, is named; nothing is named that the evidence does not carry."""
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
@@ -7,6 +9,7 @@ from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import CAUSES, SessionView
 from dbcpu.record import CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
 
 
@@ -245,3 +248,15 @@ def test_no_wait_is_longer_than_its_session() -> None:
     assert of_elapsed(0.138, 0.0, 0.133) == "all of 133 ms"
     assert of_elapsed(0.1, 0.038, 0.133) == "all of 133 ms (100 ms more than a single session)"
     assert of_elapsed(0.1, 0.0, 0.133) == "100 ms of 133 ms"
+
+
+def test_a_cpu_time_that_two_causes_explain_is_said_once() -> None:
+    host = SimulatedHost(cores=4, threads=2, turbo_slope=0.3, hypervisor=None)
+    found = explain(simulate(host, tuple(range(1, 9)), 6, seed=1, size="medium"))
+    both = [
+        each.evidence for each in found.sessions if each.level == 7 and "MHz" in each.evidence and ";" in each.evidence
+    ]
+    assert both
+    for why in both:
+        assert why.count("more than a single session") == 1
+        assert re.search(r"\([\d.]+ m?s of it by this\); [\d.]+ m?s of that: its CPUs ran at", why)

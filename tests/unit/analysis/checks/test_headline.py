@@ -17,7 +17,7 @@ def answered(run: RunRecord) -> Headline:
     return headline(explain(run))
 
 
-def pairs(rounds: int = 3) -> list[Round]:
+def pairs(rounds: int = 5) -> list[Round]:
     return [round_of([session(0), session(1)], repeat=at, order=10 + at) for at in range(rounds)]
 
 

@@ -35,7 +35,7 @@ HOSTS = {
     "siblings": (SimulatedHost(cores=4, threads=2), (1, 2, 3, 4, 5, 8, 9, 10, 11), 6),
     "costly siblings": (SimulatedHost(cores=4, threads=2, smt_yield=-0.3), (1, 2, 3, 4, 5, 8, 9, 10), 3),
     "interrupts": (SimulatedHost(cores=4, threads=1, irq=0.4), (1, 2, 3, 4, 5), 4),
-    "few levels": (SimulatedHost(cores=16, threads=1), (1, 16), 3),
+    "few levels": (SimulatedHost(cores=16, threads=1), (1, 16), 5),
     "one noisy round": (SimulatedHost(cores=2, threads=1, noise=0.08), (1, 2), 1),
 }  # fmt: skip
 
@@ -415,4 +415,4 @@ def test_slow_sessions_that_are_unlike_each_other_have_no_common_slowdown() -> N
     found = explain(simulate(host, (*range(1, 15), 24), 6, seed=13, size="medium"))
     (level,) = [each for each in found.levels if each.level == 8]
     assert level.slowdown_max == pytest.approx(2.51, abs=0.01)
-    assert "at 8 sessions 6 of 8 have a slowdown of 1.67x in the middle, the slowest 2.51x" in found.verdict
+    assert "at 8 sessions 6 of 8 have a slowdown, 1.67x in the median and 2.51x at most" in found.verdict

@@ -14,7 +14,7 @@ from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
 
 
-def pairs(*elapsed_s: float, rounds: int = 3) -> list[Round]:
+def pairs(*elapsed_s: float, rounds: int = 5) -> list[Round]:
     """Rounds of two sessions or more, one for each elapsed time."""
     return [
         round_of([session(i, run_s, cpu=i) for i, run_s in enumerate(elapsed_s)], repeat=at, order=10 + at)
@@ -32,7 +32,7 @@ def replace_status(run: RunRecord, status: str) -> RunRecord:
 
 def test_two_cpus_and_three_sessions() -> None:
     assert explain(three_on_two()).verdict == (
-        "Up to 2 sessions all get equal CPU at full speed (median max/min at most 1.01); above the 2 vCPUs shares are "
+        "Up to 2 sessions all get equal CPU at full speed (median max/min at most 1.02); above the 2 vCPUs shares are "
         "unequal: at 3 sessions 2 of 3 have a slowdown of 2.02x (run-queue wait: more sessions than the 2 vCPUs)."
     )
 
@@ -70,7 +70,7 @@ def test_a_single_solo_round_has_no_spread() -> None:
 def test_where_solo_sessions_differ_like_a_shared_core_equality_is_not_claimed() -> None:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     said = explain(record([*alone, *pairs(SOLO_S, 1.85)])).verdict
-    assert said.startswith("Inconclusive at N=2: slowdowns below 3.68x are within noise; ")
+    assert said.startswith("Inconclusive at N=2: slowdowns below 2.91x are within noise; ")
     assert said.endswith("a quieter host or longer executions may decide.")
     assert "equal CPU" not in said
 
@@ -133,7 +133,7 @@ def test_queueing_though_there_are_cpus_enough_is_said() -> None:
         (record(solos()), "A single session reaches 22.76 Mrows/s (1.80 s); measure more"),
         (record([round_of([], level=4, error="17 of 32 connected")], status="failed"), "Nothing was measured: 17 of"),
         (record([round_of([session(0), session(1, 2.7)])]), "Without a valid single-session baseline only the spread"),
-        (replace_status(even(), "interrupted"), "Interrupted after 6 of 6 rounds: All sessions get equal CPU"),
+        (replace_status(even(), "interrupted"), "Interrupted after 8 of 8 rounds: All sessions get equal CPU"),
         (record([], status="interrupted", planned=9), "Nothing was measured: no round was finished."),
     ],
     ids=["solo only", "failed", "no solo", "interrupted", "interrupted at once"],
@@ -208,7 +208,7 @@ def test_cores_of_two_kinds_are_named_as_the_reason_and_the_remedy() -> None:
 
 def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
     found = simulated((1, 2), cores=2, threads=1, noisy_neighbour=1.0)
-    assert "run-queue wait: sessions waited for each other, while other processes used " in found.verdict
+    assert "run-queue wait: sessions waited for a CPU, while other processes used " in found.verdict
     assert "and other processes as well" not in found.verdict
 
 
@@ -249,6 +249,8 @@ def test_what_the_bounds_exclude_is_not_within_noise(noise: float) -> None:
     for each in undecided:
         open_ = [(each.even, each.even_bound), (each.full_speed, each.slowdown_high)]
         limits = [limit for answer, limit in open_ if answer is Answer.UNDECIDED and limit is not None]
+        if each.calm_rounds is not None:
+            continue
         assert each.detectable is not None and limits
         assert each.detectable <= max(EQUAL, *limits)
 

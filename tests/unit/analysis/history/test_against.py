@@ -21,7 +21,7 @@ from support.page_reader import read_page
 
 def night(day: int, speed: float = 1.0, noise: float = 0.01) -> RunRecord:
     started_at = f"2026-11-{day:02}T04:30:00+00:00"
-    return noisy_run(day, speed, repeats=3, levels=(1, 2), noise=noise, started_at=started_at)
+    return noisy_run(day, speed, repeats=5, levels=(1, 2), noise=noise, started_at=started_at)
 
 
 @cache

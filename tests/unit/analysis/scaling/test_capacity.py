@@ -23,7 +23,7 @@ def level(sessions: int, *slow: float) -> Round:
 
 
 def room(rounds: list[Round], vcpus: int = 8) -> Capacity:
-    repeated = [replace(each, repeat=at, order=100 * at + each.level) for at in range(3) for each in rounds]
+    repeated = [replace(each, repeat=at, order=100 * at + each.level) for at in range(5) for each in rounds]
     found = explain(record([*solos(), *repeated], host(cores=vcpus // 2, threads=2), vcpus=vcpus)).capacity
     assert found is not None
     return found

@@ -119,7 +119,7 @@ def test_a_quota_bends_the_curve_where_it_ends() -> None:
 @pytest.mark.parametrize(("smt_yield", "slowdown"), [(0.33, 1.5), (0.0, 2.0)], ids=["SQL", "shell loop"])
 def test_the_published_picture(smt_yield: float, slowdown: float) -> None:
     simulated = replace(preset("c4.4xlarge"), smt_yield=smt_yield)
-    told = explain(simulate(simulated, tuple(range(1, 18)), repeats=2, seed=3, size="seed", hz=1))
+    told = explain(simulate(simulated, tuple(range(1, 18)), repeats=5, seed=3, size="seed", hz=1))
     levels = {each.level: each for each in told.levels}
     assert told.verdict.startswith("Up to 8 sessions all get equal CPU at full speed")
     assert f"at 9 sessions 2 of 9 have a slowdown of {slowdown:.2f}x (shared core" in told.verdict
@@ -156,7 +156,7 @@ def test_one_execution_each_tells_the_host_whatever_becomes_of_who_is_left(sched
 
 def test_a_yield_by_the_cores_that_two_groups_of_times_show_has_no_interval_of_another_figure() -> None:
     """Of a managed database: the curve's own interval is of the gain from knee to knee, and left the yield out."""
-    record = simulate(preset("c4.4xlarge"), (1, 2, 4, 8, 9, 10, 12, 14, 16, 20, 24), repeats=3, seed=2)
+    record = simulate(preset("c4.4xlarge"), (1, 2, 4, 8, 9, 10, 12, 14, 16, 20, 24), repeats=5, seed=2)
     managed = explain(replace(record, header=replace(record.header, host=None)))
     assert managed.topology is not None
     assert managed.topology.two_speeds

@@ -54,7 +54,7 @@ def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() 
     assert found.levels[0].level == 1
     lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
     assert causes(found.levels[0]) == f"CPU steal ({lost} lost)"
-    assert causes(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3, seed=1)).levels[0]) == ""
+    assert causes(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=5, seed=1)).levels[0]) == ""
 
 
 def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_well() -> None:
@@ -76,7 +76,7 @@ def test_a_host_bounded_by_a_quota_is_shown_with_all_its_cpus_and_the_quota() ->
 
 
 def test_equal_shares_whose_max_over_min_looks_larger_are_explained_where_the_terms_are() -> None:
-    run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3, seed=1)
+    run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=5, seed=1)
     found = explain(run)
     alone, pair = found.levels
     wide = replace(found, levels=(alone, replace(pair, max_over_min=1.12)))

@@ -1,0 +1,56 @@
+"""Do enough rounds show nobody slow, to speak for the usual round?
+
+In some rounds sessions may share cores that the host does not show, or meet a CPU that interrupts keep busy, and in
+others not: a few rounds miss that by chance. If every second round had a slow session, n rounds would show none in
+0.5^n of all runs, so that five are needed for 95 %. Rounds of more sessions count as well, up to the vCPUs: these meet
+whatever fewer would meet.
+Source: Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4 (sign test)
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dbcpu.analysis.levels.answers import CONFIDENCE
+from dbcpu.analysis.levels.outcome import is_fine
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView
+
+HALF = 0.5
+"""Of the rounds, with a slow session: these would be as usual as the others."""
+
+
+def missed(rounds: int) -> float:
+    """The chance that so many rounds show no slow session though every second round has one."""
+    return HALF**rounds
+
+
+def are_enough(rounds: int) -> bool:
+    """Whether so many without a slow session speak for the usual round with 95 % confidence."""
+    return missed(rounds) <= 1 - CONFIDENCE
+
+
+def calm_rounds(levels: Sequence[tuple[int, int]], sessions: int) -> int:
+    """Of ``levels`` where nobody is slow, with their numbers of rounds: the rounds of so many sessions or more."""
+    return sum(rounds for level, rounds in levels if level >= sessions)
+
+
+def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> tuple[LevelView, ...]:
+    """The levels of one variant; those that are equal at full speed in too few rounds are undecided."""
+    fine = [(each.level, each.rounds) for each in levels if _is_claimed(each, vcpus)]
+    return tuple(
+        _undecided(each, calm)
+        if _is_claimed(each, vcpus) and not are_enough(calm := calm_rounds(fine, each.level))
+        else each
+        for each in levels
+    )
+
+
+def _is_claimed(level: LevelView, vcpus: int | None) -> bool:
+    """Whether its sessions are said to get equal CPU at full speed; above the vCPUs nobody does."""
+    return level.level > 1 and is_fine(level) and (vcpus is None or level.level <= vcpus)
+
+
+def _undecided(level: LevelView, calm: int) -> LevelView:
+    open_ = Answer.UNDECIDED
+    return replace(level, even=open_, full_speed=open_, even_bound=None, detectable=None, calm_rounds=calm)

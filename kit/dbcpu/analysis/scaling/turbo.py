@@ -1,0 +1,25 @@
+"""Does a turbo frequency that falls as more cores are busy explain that all sessions of a level are slower?"""
+
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.pace import TwoSpeeds
+from dbcpu.analysis.results.run import LevelView
+
+NEAR_KNEE = 1.05
+WORTH_SAYING = 0.05
+"""Loss of turbo frequency that explains a slowdown."""
+
+
+def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:
+    """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
+
+    Not where shares are not shown to be equal, or rounds differ, for turbo slows all alike, nor where CPUs change speed
+    by turns.
+    """
+    turbo = (scaling.turbo or 0.0) if scaling else 0.0
+    alike = level.even is Answer.YES and level.rounds_apart is None
+    if scaling is None or speeds is not None or turbo < WORTH_SAYING or not alike:
+        return False
+    if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
+        return False  # more than that is lost
+    return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
