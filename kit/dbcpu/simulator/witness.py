@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from dbcpu.plan import MAX_PACE_HZ
 from dbcpu.record import CpuPace, Witness
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.trace import Floats, Trace
 
 PIECES = 30
-MAX_HZ = 20.0
 PIECE_NS = 110_000
 PIECE_NOISE = 0.02
 """Relative standard deviation of a piece at one speed."""
@@ -21,7 +21,7 @@ def simulate_witness(host: SimulatedHost, trace: Trace, begin_s: float, rng: np.
     end_s = float(trace.times_s[-1])
     hz = host.pace_hz
     if hz is None:
-        hz = min(MAX_HZ, max(1.0, PIECES / end_s)) if host.toggle > 1 else 0.0
+        hz = min(MAX_PACE_HZ, max(1.0, PIECES / end_s)) if host.toggle > 1 else 0.0
     if not hz:
         return None
     cpus = []

@@ -7,7 +7,7 @@ from dbcpu.analysis.levels.representative_round import representative_rounds, wi
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import UsageError
 from dbcpu.simulator import preset, simulate
-from support.builders.record import record, round_of, session, solos
+from support.builders.record import host, record, round_of, session, solos
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +62,13 @@ def test_a_round_that_lost_a_session_is_no_example_of_the_others() -> None:
     killed = round_of([session(0), session(1, error="terminating connection due to administrator command")], order=10)
     whole = [round_of([session(0), session(1, run_s=1.02)], repeat=at, order=10 + at) for at in (1, 2, 3)]
     assert drawn(explain(record([*solos(), killed, *whole]))) in [(2, 2), (2, 3), (2, 4)]
+
+
+def test_a_round_that_lost_a_session_is_no_example_of_the_others() -> None:
+    """What is left of it has the usual ratio."""
+    whole = [(1.8, 1.8, 1.8), (1.8, 1.8, 2.2)]
+    rounds = [round_of([session(i, s, cpu=i) for i, s in enumerate(of)], repeat=at) for at, of in enumerate(whole)]
+    gone = session(2, 0.4, cpu=2, answer_ok=None, error="server closed the connection")
+    lost = round_of([session(0, 1.8, cpu=0), session(1, 2.0, cpu=1), gone], repeat=2)
+    found = explain(record([*solos(), *rounds, lost], host(cores=4), vcpus=4))
+    assert drawn(with_round(found, "3"))[1] in (1, 2)

@@ -34,6 +34,13 @@ def test_sessions_are_even_up_to_the_last_level_before_the_first_uneven_one() ->
     assert (found.even_up_to, found.even_again, found.full_speed_up_to, found.at_least) == (4, 8, 4, False)
 
 
+def test_as_many_sessions_as_vcpus_are_alike_again_and_show_nothing_of_those_between() -> None:
+    """On four cores with two threads each: of five to seven sessions some would share a core, and others not."""
+    found = room([level(2), level(4), level(8, *[1.5] * 8)])
+    assert found.even_up_to == 4
+    assert room([level(2), level(4), level(8)]).even_up_to == 8, "at full speed sharing costs nothing"
+
+
 def test_even_and_slow_is_not_full_speed() -> None:
     found = room([level(2), level(4, *[1.3] * 4)])
     assert (found.even_up_to, found.full_speed_up_to, found.at_least) == (4, 2, True)
