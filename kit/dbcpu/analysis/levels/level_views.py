@@ -27,7 +27,7 @@ from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
-from dbcpu.analysis.levels.round_figures import round_figures
+from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import gate
@@ -90,7 +90,7 @@ def _level(
     same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
     used = usable(rounds)
     spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
-    figures = [round_figures(members, gate(reference), context.rows, context.works, vcpus) for members in used]
+    figures = [round_figures(members, gate(reference), context.rows, context.works) for members in used]
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)
     fastest = median_of_known(figure["fastest_s"] for figure in figures)
@@ -172,7 +172,11 @@ def _level(
         pace_high=ratio.high if ratio else None,
         details=level_details(used),
         slowdown_min=slowdown_min,
-        lasting_throughput=median_of_known(figure["lasting"] for figure in figures),
+        lasting_throughput=median_of_known(
+            lasting_rate(members, context.rows, vcpus, context.works) for members in used
+        )
+        if vcpus is not None and level > vcpus and answered.even is not Answer.YES
+        else throughput,
         rounds_apart=_apart(figures, slower, reference) if vcpus is None or level <= vcpus else None,
     )
 

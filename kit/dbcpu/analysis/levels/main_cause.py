@@ -78,12 +78,15 @@ def _over(
 
     ``common``: the parts of the fastest. ``shown``: the causes of the round's sessions; no other is that of a level.
     """
-    parts = {name: part - common.get(name, 0.0) for name, part in _shares(view)}
-    more = {name: part for name, part in parts.items() if part > 0 and name in shown}
+    alone_s, more, whole = view.reference_s or 1.0, [], 0.0
+    for name, lost_s in view.parts:
+        part = lost_s / alone_s - common.get(name, 0.0)
+        if part > 0 and name in shown:
+            more.append((name, part))
+            whole += part
     if cause == Cause.UNEXPLAINED or not more:
         return [(cause, over)]
-    whole = sum(more.values())
-    return [(name, over * part / whole) for name, part in more.items()]
+    return [(name, over * part / whole) for name, part in more]
 
 
 def _shares(view: SessionView) -> list[tuple[str, float]]:

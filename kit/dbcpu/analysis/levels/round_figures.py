@@ -32,13 +32,12 @@ def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
 
 
 def round_figures(
-    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None, vcpus: int | None = None
+    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None
 ) -> dict[str, float | None]:
     """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s.
 
-    ``kept``: as for ``work``. ``lasting``: where run queues even out, so that whoever ends leaves its turns to all.
+    ``kept``: as for ``work``.
     """
-    did = _work_of(members, {} if kept is None else kept)
     spans = spans_of(members)
     elapsed = times_of(members)
     ratio, slowest_of_fast = split(elapsed, min_gap)
@@ -58,8 +57,12 @@ def round_figures(
         if slowest_of_fast is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(did, rows),
-        "lasting": rate_sum(did, rows, fair_turns(vcpus)) if vcpus else None,
+        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
         "makespan": rows_done / makespan_s / 1e6,
         "per_session": median([rows / each for each in elapsed]) / 1e6,
     }
+
+
+def lasting_rate(members: Sequence[Timed], rows: int, vcpus: int, kept: Works) -> float:
+    """The sum of rates of a round where run queues even out, so that whoever ends leaves its turns to all; Mrows/s."""
+    return rate_sum(_work_of(members, kept), rows, fair_turns(vcpus))

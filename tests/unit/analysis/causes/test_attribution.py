@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import CAUSES, SessionView
-from dbcpu.record import CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
+from dbcpu.record import UNLISTED, CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
 
@@ -117,6 +117,15 @@ def test_a_foreign_process_on_the_cpu_is_a_competitor(queue_s: float, hog_s: flo
     seen = views(loaded)
     assert [view.cause for view in seen] == ["competitor", "none"]
     assert "backup (pid 77)" in seen[0].evidence
+
+
+def test_many_processes_together_have_no_pid() -> None:
+    """A file of the shell kit has their CPU time in one sum."""
+    hog = Foreign(UNLISTED, "other processes", 1.85, (0,))
+    loaded = round_of([session(0, 1.82, 1.85), session(1)], busy_s={0: 3.67, 1: 1.8}, foreign=(hog,))
+    (evidence,) = [view.evidence for view in views(loaded) if view.cause == "competitor"]
+    assert "other processes, which used 1.85 s of CPU time there" in evidence
+    assert "pid" not in evidence
 
 
 def test_without_a_cpu_timeline_the_list_of_foreign_processes_is_the_evidence() -> None:

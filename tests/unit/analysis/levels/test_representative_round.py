@@ -64,7 +64,7 @@ def test_a_round_that_lost_a_session_is_no_example_of_the_others() -> None:
     assert drawn(explain(record([*solos(), killed, *whole]))) in [(2, 2), (2, 3), (2, 4)]
 
 
-def test_a_round_that_lost_a_session_is_no_example_of_the_others() -> None:
+def test_what_is_left_of_a_round_is_no_example_though_it_looks_usual() -> None:
     """What is left of it has the usual ratio."""
     whole = [(1.8, 1.8, 1.8), (1.8, 1.8, 2.2)]
     rounds = [round_of([session(i, s, cpu=i) for i, s in enumerate(of)], repeat=at) for at, of in enumerate(whole)]
