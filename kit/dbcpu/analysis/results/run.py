@@ -228,8 +228,8 @@ class LevelView(Struct, frozen=True):
     the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
     are alike. ``slowdown_min``: of the fastest session, as ``slowdown_max`` of the slowest.
     ``lasting_throughput``: the rate sum; above the vCPUs, where shares are not shown equal, without what early ends
-    leave to others. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are too few for a
-    yes; else None.
+    leave to others. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are too
+    few for a yes; else None.
     """
 
     level: int
