@@ -251,10 +251,10 @@ def test_a_bend_by_chance_is_no_knee_of_cores_that_are_not_shown() -> None:
 
 def test_where_the_median_session_is_slow_half_of_them_are() -> None:
     host = SimulatedHost(cores=4, threads=1, toggle=1.8)
-    found = explain(simulate(host, (1, 2, 3, 4, 5, 6), 6, seed=1, size="short", executions=5))
+    found = explain(simulate(host, (1, 2, 3, 4, 5, 6), 6, seed=11, size="short", executions=5))
     (level,) = [each for each in found.levels if each.level == 5]
-    assert level.full_speed is Answer.NO and level.slow is not None and level.slow < 3
-    assert "at 5 sessions 4 of 5 have a slowdown of 1.19x" in found.verdict
+    assert level.full_speed is Answer.NO and level.slow == 2.5
+    assert "at 5 sessions 4 of 5 have a slowdown of 1.21x" in found.verdict
 
 
 def test_what_a_single_session_loses_is_the_main_cause_and_both_losses_have_a_remedy() -> None:
