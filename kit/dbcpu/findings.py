@@ -465,6 +465,11 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "parallel servers and the optimizer's costs follow CPU_COUNT: `alter system set cpu_count = 0 scope = memory "
         "sid = '{instance}'`, afterwards `alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in "
         "a pluggable database for it alone; a VALUE there is what `show parameter cpu_count` says before"),
+    "count-changed": Entry(WARNING, "a CPU_COUNT that ALTER SYSTEM has set since the instance started, before a cage",
+        "it may be meant for a time only, by another test or by a run of dbcpu that was killed; the variant cage puts "
+        "this value back, and it stays until somebody sets another",
+        "ask who has set it, and until when; what a killed run of dbcpu has set is put back by `dbcpu restore TARGET` "
+        "on its machine"),
     "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
         "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "

@@ -10,7 +10,7 @@ from dbcpu.measure import workloads
 from dbcpu.targets.base import Target, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.driver import Connection, Views
-from dbcpu.targets.oracle.facts import Facts, _least_cpus, read_facts
+from dbcpu.targets.oracle.facts import Facts, managed_cpus, read_facts
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
@@ -52,7 +52,7 @@ def test_a_pluggable_database_sees_what_a_plan_of_the_root_leaves_it(profile: st
     ],
 )
 def test_the_least_of_the_limits_counts(metric: tuple[float | None, ...], cpus: float | None, managed: int) -> None:
-    assert _least_cpus(metric, cpus) == managed
+    assert managed_cpus(metric, cpus) == managed
 
 
 def test_where_that_is_not_granted_it_is_unknown_and_said() -> None:

@@ -15,8 +15,8 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import RDS, UNSET, Clock, Database
 from dbcpu.targets.base import HostReading, Work
+from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle import driver as oracle_driver
-from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage, checked_name, same_name
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
@@ -136,6 +136,8 @@ class OracleTarget:
             "cpu_managed": ("ON" if facts.plan[1] else "OFF") if facts.plan else None,
             "instance_caging": ("ON" if facts.caged else "OFF") if facts.plan else None,
             "maintenance_window": facts.window[0] if facts.window else None,
+            "other_runs": "unknown" if "tagged_sessions" in self._views.denied else None,
+            "cpu_count_set": "ON" if facts.count_set else None,
             "cluster": _CLUSTER[facts.cluster],
             "instances": str(facts.instances) if facts.instances else None,
             **{name.lower(): f"{number:.0f}" for name, number in facts.osstat.items() if name.startswith("NUM_")},
@@ -236,6 +238,21 @@ class OracleTarget:
     def set_parameter(self, name: str, value: str, instance: str = "") -> None:
         self._caged(instance).write(name, value)
 
+    # --- see ``variants._settings.Parameters``
+
+    def why_kept(self, name: str, value: str) -> str:
+        return caging.why_kept(name, value)
+
+    def passes(self, name: str, value: str) -> bool:
+        return caging.passes(name, value)
+
+    def without_effect(self, instance: str = "") -> str:
+        return self._caged(instance).without_effect()
+
+    def next_window(self) -> tuple[str, float] | None:
+        row = self._views.one(self._connection(), "next_window")
+        return None if row is None else (f"scheduler window {row[0]} with resource plan {row[1]}", float(row[2]))
+
     def perhaps_one_of_several(self) -> str:
         """See ``variants._settings.Parameters``."""
         facts = self._facts
@@ -244,11 +261,12 @@ class OracleTarget:
     def _caged(self, instance: str) -> Cage:
         wanted = instance or self._facts.instance_name
         if wanted not in self._cages:
+            made = partial(Cage, instance=wanted, pluggable=self._facts.pluggable, ahead_s=self._facts.ahead_s)
             if same_name(wanted, self._facts.instance_name):
-                self._cages[wanted] = Cage(self._connection, self._views, wanted)
+                self._cages[wanted] = made(self._connection, self._views)
             else:
                 other = self._stack.enter_context(self._another(wanted))
-                self._cages[wanted] = Cage(lambda: other, Views(), wanted)
+                self._cages[wanted] = made(lambda: other, Views())
         return self._cages[wanted]
 
     @contextlib.contextmanager

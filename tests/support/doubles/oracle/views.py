@@ -11,11 +11,14 @@ from pathlib import Path
 
 from support.doubles.oracle.plans import operators
 from support.doubles.oracle.session import CPU_QUANTUM, FROM_CLIENT, SLEEP, TO_CLIENT, Session
-from support.doubles.oracle.sessions import Entry
+from support.doubles.oracle.sessions import OF_THE_DATABASE, Entry
 
 Row = Mapping[str, int | float | str | None]
 DAY_S = 86400
 ROOT_ID = 1
+MAINTENANCE_PLAN = "DEFAULT_MAINTENANCE_PLAN"
+CPU_PLANS = ("DEFAULT_PLAN", "DEFAULT_CDB_PLAN", MAINTENANCE_PLAN)
+"""Plans with CPU directives that every database has."""
 _METRICS_STOPPED_S = 3600
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_CLASSES = {FROM_CLIENT: "Idle", SLEEP: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
@@ -210,11 +213,16 @@ def resource_plans(me: Session) -> Iterable[Row]:
     """Of the own container; in the root first those of the others."""
     instance, own = me.server.instance, container_id(me)
     on = {True: "ON", False: "OFF"}
+    altered = me.server.table.altered(me.entry["instance"])
+    plan = altered.get("resource_manager_plan", instance.plan).rpartition(":")[2]
+    managed = instance.cpu_managed if plan == instance.plan else plan in CPU_PLANS
+    set_here = own <= ROOT_ID and altered.get("cpu_count", "0") != "0"
+    caged = instance.instance_caging or (set_here and bool(plan))
     for number in (4, 3) if own == ROOT_ID else ():
         yield {"name": f"PLAN_OF_{number}", "is_top_plan": "TRUE", "cpu_managed": "ON", "instance_caging": "ON",
                "con_id": number}  # fmt: skip
-    yield {"name": instance.plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[instance.cpu_managed],
-           "instance_caging": on[instance.instance_caging], "con_id": own}  # fmt: skip
+    yield {"name": plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[managed],
+           "instance_caging": on[caged], "con_id": own}  # fmt: skip
 
 
 def container_id(me: Session) -> int:
@@ -261,10 +269,13 @@ def pluggable_databases(me: Session) -> Iterable[Row]:
 
 
 def windows(me: Session) -> Iterable[Row]:
-    open_window = me.server.instance.window
-    for name in ("MONDAY_WINDOW", "SATURDAY_WINDOW", *([open_window] if open_window else [])):
-        yield {"window_name": name, "resource_plan": "DEFAULT_MAINTENANCE_PLAN", "enabled": "TRUE",
-               "active": str(name == open_window).upper()}  # fmt: skip
+    instance = me.server.instance
+    open_window = me.server.table.altered(OF_THE_DATABASE).get("window", instance.window)
+    for name in dict.fromkeys(("MONDAY_WINDOW", "SATURDAY_WINDOW", *([open_window] if open_window else []))):
+        later_s = 0 if name == "MONDAY_WINDOW" else DAY_S
+        yield {"window_name": name, "resource_plan": MAINTENANCE_PLAN, "enabled": "TRUE",
+               "active": str(name == open_window).upper(),
+               "next_start_date": time.time() + instance.next_window_s + later_s}  # fmt: skip
 
 
 def resource_limits(me: Session) -> Iterable[Row]:
