@@ -417,8 +417,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`{grants}`"),
     "profile-limits": Entry(WARNING, "limits in the user's profile",
         "sessions beyond them are refused (ORA-02391) or ended (ORA-02390, ORA-02392, ORA-02394, ORA-02396, "
-        "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395); a run "
-        "of more sessions than SESSIONS_PER_USER allows does not begin",
+        "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395), which "
+        "is as long as one execution at least, and otherwise half as long as CPU_PER_CALL allows; a run of more "
+        "sessions than SESSIONS_PER_USER allows does not begin",
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
         "others, and for the rules on passwords what the old profile has (a hardened database checks them), then "
         "`alter user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select "

@@ -15,6 +15,8 @@ _STORM = "use fewer sessions, or measure when the host has more room"
 _WALLET_FILES = (
     "see the folder that WALLET_LOCATION in sqlnet.ora, or the connect descriptor, names for the client libraries"
 )
+_ONE_EXECUTION = "give --executions 1 and a smaller --size (a call has as many executions as fit into 4 s)"
+_OTHER_GROUP = "have the DBA map this user to a consumer group without it"
 REMEDIES: dict[str, str] = {
     "ORA-01017": "check user and password; in a container database log on to the pluggable one",
     "ORA-01045": "grant create session to this user",
@@ -55,18 +57,17 @@ REMEDIES: dict[str, str] = {
     "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
     "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or use fewer sessions",
-    "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",
-    "ORA-02393": "the user's profile limits CPU_PER_CALL: raise it, or choose a smaller --size",
-    "ORA-02394": "the user's profile limits LOGICAL_READS_PER_SESSION: raise it",
-    "ORA-02395": "the user's profile limits LOGICAL_READS_PER_CALL: raise it",
+    "ORA-02392": f"the user's profile limits CPU_PER_SESSION: raise it, or {_ONE_EXECUTION}",
+    "ORA-02393": f"the user's profile limits CPU_PER_CALL: raise it, or {_ONE_EXECUTION}",
+    "ORA-02394": f"the user's profile limits LOGICAL_READS_PER_SESSION: raise it, or {_ONE_EXECUTION}",
+    "ORA-02395": f"the user's profile limits LOGICAL_READS_PER_CALL: raise it, or {_ONE_EXECUTION}",
     "ORA-02396": "the user's profile limits IDLE_TIME, and sessions wait at the gate: raise it",
     "ORA-02399": "the user's profile limits CONNECT_TIME: raise it",
-    "ORA-00040": "a resource plan limits the active time of a call (SWITCH_TIME): choose a smaller --size, or have the "
-    "DBA map this user to a consumer group without it",
-    "ORA-00041": "a resource plan limits the active time of a session (SWITCH_TIME): choose a smaller --size, or have "
-    "the DBA map this user to a consumer group without it",
+    "ORA-00040": f"a resource plan limits the active time of a call (SWITCH_TIME): {_ONE_EXECUTION}, or {_OTHER_GROUP}",
+    "ORA-00041": f"a resource plan limits the active time of a session (SWITCH_TIME): {_ONE_EXECUTION}, or "
+    f"{_OTHER_GROUP}",
     "ORA-07455": "a resource plan refuses statements that it estimates as too long (MAX_EST_EXEC_TIME): choose a "
-    "smaller --size, or have the DBA map this user to a consumer group without it",
+    f"smaller --size, or {_OTHER_GROUP}",
     "ORA-56955": "a resource plan ended this statement before, and its plan is quarantined (DBA_SQL_QUARANTINE): have "
     "the DBA drop that by dbms_sqlq.drop_quarantine, and choose a smaller --size",
     "ORA-28040": "client and server have no password protocol in common: newer client libraries, or a lower "

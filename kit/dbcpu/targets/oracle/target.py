@@ -1,9 +1,10 @@
 """What an Oracle database offers a measurement."""
 
 import contextlib
+import math
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Self
 
@@ -25,7 +26,7 @@ from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover, Unended
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
-from dbcpu.targets.oracle.session import OracleSession
+from dbcpu.targets.oracle.session import BATCH_S, OracleSession
 from dbcpu.targets.oracle.settings import Applied
 from dbcpu.targets.oracle.standby import MAKES_NO_TABLE, NO_TABLE
 
@@ -49,6 +50,15 @@ _CLUSTER = {True: "ON", False: None, None: "unknown"}
 """As the record has it; nothing of a single instance."""
 _DROP_TRIES = 5
 _SLEEPS_FROM = 18
+
+
+def call_s(limits: Mapping[str, int]) -> float:
+    """How long a call goes on with new executions: half of what the profile's CPU_PER_CALL allows, or ``BATCH_S``.
+
+    The last execution of a call begins before that. The limit is in hundredths of a second.
+    Source: Oracle Database SQL Language Reference, CREATE PROFILE
+    """
+    return min(BATCH_S, limits.get("CPU_PER_CALL", math.inf) / 200)
 
 
 class OracleTarget:
@@ -110,7 +120,15 @@ class OracleTarget:
         here = self._facts.server_host if self._contained else self._here
         elsewhere = FromControl(self._connection, lambda: self._facts, self._left.append)
         return OracleSession(
-            ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere, self._hygiene
+            ordinal,
+            connection,
+            self._views,
+            lambda: self._offset_s,
+            here,
+            self._making,
+            elsewhere,
+            self._hygiene,
+            call_s(self._facts.limits),
         )
 
     def describe(self) -> Database:

@@ -64,7 +64,7 @@ class Instance(Struct, frozen=True):
     ``hides_instances``: INSTANCE_NAME is refused, as by a gateway in front of the database.
     ``fixed_date_s``: FIXED_DATE, at which SYSDATE stands still; 0 for none.
     ``dates_ahead_s``: by so much DATEs of the views are ahead of SYSTIMESTAMP, as with a listener of another time zone.
-    ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
+    ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; CPU_PER_CALL alone is enforced.
     ``foreign_sessions``: further active user sessions shown, as (username, program) without a process, and with the
     class of what they wait for as a third, such as ``Idle``.
     ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.

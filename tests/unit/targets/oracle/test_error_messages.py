@@ -76,6 +76,12 @@ def test_thin_modes_own_codes_stand_for_those_of_the_listener() -> None:
     assert codes("DPY-6005: x\nDPY-6001: y") == ("DPY-6005", "DPY-6001", "ORA-12514")
 
 
+@pytest.mark.parametrize("code", ["ORA-02392", "ORA-02393", "ORA-02394", "ORA-02395", "ORA-00040", "ORA-00041"])
+def test_a_limit_of_a_call_is_met_by_fewer_executions_in_it(code: str) -> None:
+    """The number of executions is calibrated: a smaller size alone gives more of them, in the same time."""
+    assert "--executions 1 and a smaller --size" in explained(f"{code}: the text of the server")
+
+
 @pytest.mark.parametrize("code", ["ORA-00040", "ORA-00041", "ORA-07455", "ORA-56955"])
 def test_a_call_that_a_resource_plan_ended_is_no_fault_of_the_host(code: str) -> None:
     told = explained(f"{code}: the text of the server")
