@@ -430,7 +430,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active, and `grant read on sys.v_$rsrcpdbmetric` lets dbcpu see what it leaves to a pluggable database "
+        "active, and `{grant}` lets dbcpu see what it leaves to a pluggable database "
         "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
         "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
         "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
@@ -554,7 +554,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cluster-unknown": Entry(WARNING, "whether the database is a cluster is not known",
         "V$INSTANCE may not be read and DBMS_UTILITY not be executed, so sessions are not held on one instance; where "
         "they come to several, the run gives no answer, and the variant cage is refused",
-        "`grant read on sys.v_$instance`, or in a cluster name one instance: `?instance_name=NAME` in the URL"),
+        "`{grant}`, or in a cluster name one instance: `?instance_name=NAME` in the URL"),
     "instance-busy": Entry(WARNING, "other sessions that execute statements",
         "this takes CPU from the measured sessions and appears as a slowdown",
         "list the other sessions: `select sid, program, sql_id from v$session where type = 'USER' and status = "

@@ -58,6 +58,14 @@ def test_a_refused_password_is_tried_once(call: Call) -> None:
         assert len(double.journal("logon denied")) == 1
 
 
+def test_a_mode_that_the_user_may_not_log_on_with(call: Call) -> None:
+    with OracleDouble() as double:
+        code, _, err = call("doctor", f"{double.url}&mode=sysdba")
+    assert code == 3
+    assert "ORA-01031: insufficient privileges; this user may not log on as sysdba" in err
+    assert "leave ?mode= out" in err
+
+
 @pytest.mark.parametrize("profile", ["12c", "19c", "23ai"])
 def test_a_logon_that_succeeds_with_a_warning(profile: str, call: Call) -> None:
     with OracleDouble(profile, faults=Faults(logon_warning=28002)) as double:

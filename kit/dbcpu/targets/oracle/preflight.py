@@ -154,7 +154,14 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
     effect = _EFFECT[limits]
     if limits is None and facts.metric_age_s is not None:
         effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"
-    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own)
+    grant = _grant("V_$RSRCPDBMETRIC", facts)
+    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, grant=grant)
+
+
+def _grant(view: str, facts: Facts) -> str:
+    """The statement that lets this user read one object of SYS."""
+    read = privileges.reads(facts.version)
+    return " ".join(privileges.grants((view,), facts.user, facts.rds, cloud=facts.autonomous, read=read))
 
 
 def _edition(facts: Facts) -> Iterator[Finding]:
@@ -252,7 +259,8 @@ def _managed(facts: Facts) -> Iterator[Finding]:
 
 def _cluster(facts: Facts) -> Iterator[Finding]:
     if facts.cluster is None:
-        yield noted("cluster-unknown", "whether the database is a cluster is not known")
+        grant = _grant("V_$INSTANCE", facts)
+        yield noted("cluster-unknown", "whether the database is a cluster is not known", grant=grant)
     if not facts.several_instances:
         return
     # A grant that is missing is said by its own finding; here what failed although it is granted.

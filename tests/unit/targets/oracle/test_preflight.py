@@ -36,6 +36,18 @@ def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
     assert by_code(QUIET) == {}
 
 
+@pytest.mark.parametrize(
+    ("changed", "code", "statement"),
+    [
+        ({"parameters": {"cpu_count": "4"}}, "cpu-count", "`grant read on sys.v_$rsrcpdbmetric to bench;`"),
+        ({"cluster": None, "instances": None}, "cluster-unknown", "`grant read on sys.v_$instance to bench;`"),
+        ({"cluster": None, "instances": None, "version": "11.2.0.4.0"}, "cluster-unknown", "`grant select on"),
+    ],
+)
+def test_a_grant_that_is_printed_is_a_whole_statement(changed: dict[str, Any], code: str, statement: str) -> None:
+    assert statement in by_code(replace(QUIET, **changed))[code].remedy
+
+
 def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
     told = replace(QUIET, container="ORCLPDB1", may_end=True, osstat={"NUM_CPUS": 16.0, "NUM_CPU_CORES": 8.0})
     database, kill = report(told, (16, "v$osstat NUM_CPUS"))
