@@ -375,7 +375,8 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "connect to one instance: `?instance_name=NAME` in the URL"),
     "setting-refused": Entry(WARNING, "session settings that were refused or ignored, read back from the session",
         "results may come from a cache, in parallel, by another plan or with statistics per row; whether the work was "
-        "done is checked besides (work-not-done)",
+        "done is checked besides (work-not-done). With OPTIMIZER_CAPTURE_SQL_PLAN_BASELINES the measured text keeps a "
+        "plan baseline after the run (dba_sql_plan_baselines)",
         "allow these settings in the lockdown profile, as a common user in the root, for every pluggable database that "
         "has it: `alter lockdown profile NAME enable statement = ('ALTER SESSION') clause = ('SET') option = "
         "('RESULT_CACHE_MODE')`, an option for each setting; parallel query by itself: `alter lockdown profile NAME "

@@ -258,8 +258,9 @@ def test_another_plan_is_no_all_clear(fanout: Fanout) -> None:
     assert "the plan has MERGE JOIN CARTESIAN 0 times instead of 3" in verdict
 
 
-def test_settings_that_hold_are_no_finding(fanout: Fanout, double: OracleDouble) -> None:
-    code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+def test_settings_that_hold_are_no_finding(fanout: Fanout) -> None:
+    with OracleDouble(instance=Instance(parameters={"optimizer_capture_sql_plan_baselines": "TRUE"})) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
     assert code == 0, err
     assert UNSET not in line_file.from_text(out, "stdout").header.database.parameters
 

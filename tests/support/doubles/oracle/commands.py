@@ -14,7 +14,7 @@ _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE
 _SYSTEM_SETTING = re.compile(r"alter system set (\w+) = (\S+) scope = memory sid = '(\S+)'")
 _SETTINGS = {
     "nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone",
-    "cursor_sharing", "plsql_optimize_level", "timed_statistics",
+    "cursor_sharing", "plsql_optimize_level", "timed_statistics", "optimizer_capture_sql_plan_baselines",
 }  # fmt: skip
 _FROM_18C = 10
 _SETTINGS_FROM_18C = {"optimizer_ignore_hints"}

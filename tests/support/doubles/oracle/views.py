@@ -163,6 +163,7 @@ def parameters(me: Session) -> Iterable[Row]:
         "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
         "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
         "optimizer_features_enable": ".".join(me.server.profile.version_text.split(".")[:3]), "db_block_size": "8192",
+        "optimizer_capture_sql_plan_baselines": "FALSE",
         "compatible": me.server.profile.release, "max_idle_time": "0", "max_idle_blocker_time": "0",
         "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
