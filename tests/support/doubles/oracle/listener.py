@@ -116,7 +116,10 @@ class Listener:
             os.close(self._wake)
             _detach()
             name = self._server.instance.name
-            rename(f"oracle_{os.getpid()}_{name.lower()}", f"oracle{name} (LOCAL=NO)")
+            if self._server.faults.threaded:
+                rename(f"ora_u005_{name.lower()}", f"ora_u005_{name}")
+            else:
+                rename(f"oracle_{os.getpid()}_{name.lower()}", f"oracle{name} (LOCAL=NO)")
             connection.setblocking(True)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             killing = Killing()

@@ -77,8 +77,9 @@ def every_session(me: Session) -> Iterable[Row]:
 def processes(me: Session) -> Iterable[Row]:
     faults, listener = me.server.faults, str(me.server.listener_pid)
     yield {"addr": "00", "spid": listener, "stid": listener, "pname": "PMON", "execution_type": "PROCESS"}
+    first = min((entry["pid"] for entry in _here(me)), default=0)
     for entry in _here(me):
-        pid = listener if faults.shared_spid else str(entry["pid"])
+        pid = listener if faults.shared_spid else str(first if faults.one_process else entry["pid"])
         yield {
             "addr": _address(entry), "inst_id": entry["instance"], "spid": pid,
             "stid": pid if faults.shared_spid else str(entry["tid"]), "pname": None, "background": None,
