@@ -479,6 +479,12 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`, in a pluggable database for "
         "its own plan alone, not for that of the root (see there: `show parameter resource_manager_plan`); a scheduler "
         "window may set it again (dba_scheduler_windows)"),
+    "server-wide-cpu": Entry(INFO, "CPU managed across the instances of a server (RESOURCE_MANAGER_CPU_SCOPE, 23ai)",
+        "Resource Manager puts sessions into control groups of Linux, which enforce shares and limits of CPU; what a "
+        "session loses to them need not be a wait for resmgr, and looks like run-queue wait, steal or a quota where "
+        "its server process is not sampled",
+        "nothing, if it is meant: compare runs under the same setting; on a host of your own sample the server "
+        "processes (without `--host none`), whose throttling is counted by the kernel"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
         "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),

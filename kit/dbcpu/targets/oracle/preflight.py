@@ -59,6 +59,7 @@ _NOT_HELD = (
     "each instance runs on its own host, and the service of an Autonomous Database may know no instance by name; each "
     "session says where it came to, and a run over several instances gives no answer"
 )
+_CPU_SCOPE_SINCE = 23
 _IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
 
@@ -134,12 +135,25 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
         # A plan of the root: none of its own is seen that could be cleared.
         yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=_IN_THE_ROOT)
     yield from _cpu_count(facts)
+    yield from _cpu_scope(facts)
     if facts.window:
         yield noted(
             "maintenance-window",
             f"maintenance window {facts.window[0]} is open"
             + (f" with resource plan {facts.window[1]}" if facts.window[1] else ""),
         )
+
+
+def _cpu_scope(facts: Facts) -> Iterator[Finding]:
+    """On Autonomous Database it is the default, where V$PARAMETER may not be read, too.
+
+    Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE
+    """
+    scope, first = facts.parameters.get("resource_manager_cpu_scope"), facts.version.partition(".")[0]
+    if scope == "SERVER_WIDE":
+        yield noted("server-wide-cpu", "resource_manager_cpu_scope is SERVER_WIDE")
+    elif scope is None and facts.autonomous and first.isdecimal() and int(first) >= _CPU_SCOPE_SINCE:
+        yield noted("server-wide-cpu", "resource_manager_cpu_scope is not seen; SERVER_WIDE is the default there")
 
 
 def _cpu_count(facts: Facts) -> Iterator[Finding]:

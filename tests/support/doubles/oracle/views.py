@@ -168,6 +168,7 @@ def parameters(me: Session) -> Iterable[Row]:
         "compatible": me.server.profile.release, "max_idle_time": "0", "max_idle_blocker_time": "0",
         "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
+        **({"resource_manager_cpu_scope": "INSTANCE_ONLY"} if me.server.profile.version[0] >= 23 else {}),
     }  # fmt: skip
     number = me.entry["instance"]
     altered = me.server.table.altered(number)

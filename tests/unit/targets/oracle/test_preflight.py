@@ -37,6 +37,23 @@ def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"parameters": {"resource_manager_cpu_scope": "SERVER_WIDE"}}, "resource_manager_cpu_scope is SERVER_WIDE"),
+        ({"parameters": {"resource_manager_cpu_scope": "INSTANCE_ONLY"}, "cloud_service": "OLTP"}, ""),
+        ({"cloud_service": "OLTP", "version": "23.26.0.0.0"}, "SERVER_WIDE is the default there"),
+        ({"cloud_service": "OLTP", "version": "19.20.0.0.0"}, ""),
+        ({"version": "23.26.0.0.0"}, ""),
+    ],
+)
+def test_cpu_that_is_managed_by_control_groups_is_said(changed: dict[str, Any], said: str) -> None:
+    """Its throttling is no wait that Oracle counts."""
+    found = by_code(replace(QUIET, **changed)).get("server-wide-cpu")
+    assert (found is not None) is bool(said)
+    assert found is None or said in found.seen
+
+
+@pytest.mark.parametrize(
     ("changed", "code", "statement"),
     [
         ({"parameters": {"cpu_count": "4"}}, "cpu-count", "`grant read on sys.v_$rsrcpdbmetric to bench;`"),
