@@ -159,7 +159,17 @@ def test_what_v_rsrc_plan_shows_after_a_cage_says_whether_it_holds() -> None:
     hardened = OracleDouble(instance=Instance(container=""), faults=Faults(ungranted=("public",)))
     with hardened as double, open_target(double) as target:
         target.set_parameter(COUNT, "1")
-        assert target.without_effect() == "", "not seen"
+        assert "no resource plan is on" in target.without_effect()
+        target.set_parameter(PLAN, "DEFAULT_PLAN")
+        assert target.without_effect() == "", "what it does is not seen"
+
+
+def test_a_cpu_count_of_the_parameter_file_is_a_cage_as_soon_as_a_plan_is_on() -> None:
+    instance = Instance(container="", parameters={COUNT: "1"})
+    with OracleDouble(instance=instance) as double, open_target(double) as target, journal_of(target) as journal:
+        (changed,) = journal.apply(CHANGES)
+        assert changed.what == f"parameter:{PLAN}@DOUBLE", "the number is as it is to be"
+        assert target.without_effect() == ""
 
 
 def test_a_window_that_opens_between_two_turns_of_a_cage_is_not_overwritten() -> None:

@@ -118,7 +118,9 @@ class Cage:
         if self._pluggable:
             return self._beyond(int(count))
         plan = active_plan(self._connection(), self._views)
-        if plan is None or (plan[1] and plan[2]):
+        if plan is None:
+            return "" if self.read(PLAN) else f"no resource plan is on, so cpu_count = {count} limits nothing"
+        if plan[1] and plan[2]:
             return ""
         why = "enforces no CPU_COUNT (INSTANCE_CAGING is OFF)" if plan[1] else "manages no CPU (CPU_MANAGED is OFF)"
         return f"the active resource plan {plan[0]} {why} in V$RSRC_PLAN, so cpu_count = {count} limits nothing"

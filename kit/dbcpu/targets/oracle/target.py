@@ -268,7 +268,12 @@ class OracleTarget:
         return self._caged(instance).without_effect()
 
     def next_window(self) -> tuple[str, float] | None:
-        row = self._views.one(self._connection(), "next_window")
+        try:
+            row = self._views.one(self._connection(), "next_window")
+        except ServerError:  # a variant of anything else needs no window
+            if not oracle_driver.is_healthy(self._connection()):
+                raise
+            row = None
         return None if row is None else (f"scheduler window {row[0]} with resource plan {row[1]}", float(row[2]))
 
     def perhaps_one_of_several(self) -> str:

@@ -219,7 +219,9 @@ def resource_plans(me: Session) -> Iterable[Row]:
     altered = me.server.table.altered(me.entry["instance"])
     plan = altered.get("resource_manager_plan", instance.plan).rpartition(":")[2]
     managed = instance.cpu_managed if plan == instance.plan else plan in CPU_PLANS
-    set_here = own <= ROOT_ID and altered.get("cpu_count", "0") != "0"
+    # ``instance_caging`` says what it is at the start; from then on it follows both parameters.
+    count = instance.parameters.get("cpu_count", "0") if "resource_manager_plan" in altered else "0"
+    set_here = own <= ROOT_ID and altered.get("cpu_count", count) != "0"
     caged = instance.instance_caging or (set_here and bool(plan))
     for number in (4, 3) if own == ROOT_ID else ():
         yield {"name": f"PLAN_OF_{number}", "is_top_plan": "TRUE", "cpu_managed": "ON", "instance_caging": "ON",
