@@ -376,7 +376,8 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "connect to one instance: `?instance_name=NAME` in the URL"),
     "setting-refused": Entry(WARNING, "session settings that were refused or ignored, read back from the session",
         "results may come from a cache, in parallel, by another plan or with statistics per row; whether the work was "
-        "done is checked besides (work-not-done)",
+        "done is checked besides (work-not-done). With OPTIMIZER_CAPTURE_SQL_PLAN_BASELINES the measured text keeps a "
+        "plan baseline after the run (dba_sql_plan_baselines)",
         "allow these settings in the lockdown profile, as a common user in the root, for every pluggable database that "
         "has it: `alter lockdown profile NAME enable statement = ('ALTER SESSION') clause = ('SET') option = "
         "('RESULT_CACHE_MODE')`, an option for each setting; parallel query by itself: `alter lockdown profile NAME "
@@ -418,8 +419,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`{grants}`"),
     "profile-limits": Entry(WARNING, "limits in the user's profile",
         "sessions beyond them are refused (ORA-02391) or ended (ORA-02390, ORA-02392, ORA-02394, ORA-02396, "
-        "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395); a run "
-        "of more sessions than SESSIONS_PER_USER allows does not begin",
+        "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395), which "
+        "is as long as one execution at least, and otherwise half as long as CPU_PER_CALL allows; a run of more "
+        "sessions than SESSIONS_PER_USER allows does not begin",
         "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
         "others, and for the rules on passwords what the old profile has (a hardened database checks them), then "
         "`alter user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select "
@@ -430,7 +432,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active, and `grant read on sys.v_$rsrcpdbmetric` lets dbcpu see what it leaves to a pluggable database "
+        "active, and `{grant}` lets dbcpu see what it leaves to a pluggable database "
         "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
         "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
         "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
@@ -466,6 +468,11 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "parallel servers and the optimizer's costs follow CPU_COUNT: `alter system set cpu_count = 0 scope = memory "
         "sid = '{instance}'`, afterwards `alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in "
         "a pluggable database for it alone; a VALUE there is what `show parameter cpu_count` says before"),
+    "count-changed": Entry(WARNING, "a CPU_COUNT that ALTER SYSTEM has set since the instance started, before a cage",
+        "it may be meant for a time only, by another test or by a run of dbcpu that was killed; the variant cage puts "
+        "this value back, and it stays until somebody sets another",
+        "ask who has set it, and until when; what a killed run of dbcpu has set is put back by `dbcpu restore TARGET` "
+        "on its machine"),
     "resource-manager": Entry(WARNING, "a resource plan that manages CPU",
         "sessions may have to wait although CPUs are idle; such waits get the cause resource_manager",
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
@@ -473,6 +480,12 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`, in a pluggable database for "
         "its own plan alone, not for that of the root (see there: `show parameter resource_manager_plan`); a scheduler "
         "window may set it again (dba_scheduler_windows)"),
+    "server-wide-cpu": Entry(INFO, "CPU managed across the instances of a server (RESOURCE_MANAGER_CPU_SCOPE, 23ai)",
+        "Resource Manager puts sessions into control groups of Linux, which enforce shares and limits of CPU; what a "
+        "session loses to them need not be a wait for resmgr, and looks like run-queue wait, steal or a quota where "
+        "its server process is not sampled",
+        "nothing, if it is meant: compare runs under the same setting; on a host of your own sample the server "
+        "processes (without `--host none`), whose throttling is counted by the kernel"),
     "maintenance-window": Entry(WARNING, "an open maintenance window",
         "maintenance tasks use CPU and a resource plan may be active; the run is marked accordingly",
         "measure outside the window: `select window_name, active, next_start_date from dba_scheduler_windows`"),
@@ -549,7 +562,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cluster-unknown": Entry(WARNING, "whether the database is a cluster is not known",
         "V$INSTANCE may not be read and DBMS_UTILITY not be executed, so sessions are not held on one instance; where "
         "they come to several, the run gives no answer, and the variant cage is refused",
-        "`grant read on sys.v_$instance`, or in a cluster name one instance: `?instance_name=NAME` in the URL"),
+        "`{grant}`, or in a cluster name one instance: `?instance_name=NAME` in the URL"),
     "instance-busy": Entry(WARNING, "other sessions that execute statements",
         "this takes CPU from the measured sessions and appears as a slowdown",
         "list the other sessions: `select sid, program, sql_id from v$session where type = 'USER' and status = "

@@ -111,6 +111,11 @@ def value_to_restore(parameters: Mapping[str, str], name: str, otherwise: str = 
     return value if _SAFE.fullmatch(value) else UNKNOWN_VALUE
 
 
+def by_window(plan: str) -> bool:
+    """Whether a scheduler window has set this value of RESOURCE_MANAGER_PLAN: it goes again when the window closes."""
+    return _SET_BY_WINDOW.match(plan) is not None
+
+
 def instance_name(name: str) -> str:
     """As it can stand in a statement: ``INSTANCE`` where it is not known."""
     return name if _INSTANCE.fullmatch(name) else "INSTANCE"

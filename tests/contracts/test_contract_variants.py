@@ -45,7 +45,7 @@ MODULES: tuple[VariantModule, ...] = (
     active, baseline, cage, cpus, irq, memory, ncpus, node, one_per_core, pack, policy, smt_off, spread,
 )  # fmt: skip
 OFFLINE: TakesCpusOffline = smt_off
-FINDINGS: tuple[HasFindings, ...] = (node, policy)
+FINDINGS: tuple[HasFindings, ...] = (cage, node, policy)
 TOOLS: tuple[UsesTools, ...] = (memory, node)
 ROOT: tuple[NeedsRoot, ...] = (irq, smt_off)
 OTHERS: ReachesOthers = cage

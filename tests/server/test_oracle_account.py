@@ -26,6 +26,20 @@ def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_conn
     assert "lower --sessions to 2" in err
 
 
+@pytest.mark.slow
+def test_calls_are_shorter_than_the_profile_allows(call: Call) -> None:
+    """The double ends a call by the CPU time of all of its executions, as a server does."""
+    options = ("--host", "none", "--sessions", "1", "--size", "tiny", "--repeats", "1", "--seconds", "2", "--yes")
+    with OracleDouble(instance=Instance(limits={"CPU_PER_CALL": "100"})) as double:
+        code, _, err = call("run", double.url, *options)
+    assert code == 0, err
+    with OracleDouble(instance=Instance(limits={"CPU_PER_CALL": "1"})) as double:
+        code, _, err = call("run", double.url, *options[:4], "--size", "short", *options[6:])
+    assert code == 3
+    assert "ORA-02393: exceeded call limit on CPU usage; the user's profile limits CPU_PER_CALL" in err
+    assert "give --executions 1 and a smaller --size" in err
+
+
 def test_a_pluggable_database_has_its_limit_of_sessions_as_a_parameter(call: Call) -> None:
     """V$RESOURCE_LIMIT has no rows there."""
     with OracleDouble(instance=Instance(parameters={"sessions": "4"})) as double:
@@ -42,6 +56,14 @@ def test_a_refused_password_is_tried_once(call: Call) -> None:
         assert code == 3
         assert "ORA-01017" in err
         assert len(double.journal("logon denied")) == 1
+
+
+def test_a_mode_that_the_user_may_not_log_on_with(call: Call) -> None:
+    with OracleDouble() as double:
+        code, _, err = call("doctor", f"{double.url}&mode=sysdba")
+    assert code == 3
+    assert "ORA-01031: insufficient privileges; this user may not log on as sysdba" in err
+    assert "leave ?mode= out" in err
 
 
 @pytest.mark.parametrize("profile", ["12c", "19c", "23ai"])

@@ -75,6 +75,14 @@ def test_threads_of_a_container_are_told_apart() -> None:
         assert len({member.server.tid for member in gate.members}) == 2
 
 
+def test_a_thread_of_a_container_that_is_older_than_its_session_is_recognised_by_its_work() -> None:
+    skip_without_pid_namespace()
+    older = Faults(started_ahead_s=26, threaded=True)
+    elsewhere = Instance(host_name="db1.example")
+    with OracleDouble(own_pids=True, faults=older, instance=elsewhere) as double, opened(double) as target:
+        assert target.host() is not None
+
+
 def test_a_database_elsewhere_is_not_taken_for_one_in_a_container() -> None:
     """Its host has another name, and no process here has that number in a namespace of its own."""
     with OracleDouble(instance=Instance(host_name="db1.example")) as double, opened(double) as target:

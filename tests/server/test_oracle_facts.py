@@ -10,7 +10,7 @@ from dbcpu.measure import workloads
 from dbcpu.targets.base import Target, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.driver import Connection, Views
-from dbcpu.targets.oracle.facts import Facts, _least_cpus, read_facts
+from dbcpu.targets.oracle.facts import Facts, managed_cpus, read_facts
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
@@ -52,7 +52,7 @@ def test_a_pluggable_database_sees_what_a_plan_of_the_root_leaves_it(profile: st
     ],
 )
 def test_the_least_of_the_limits_counts(metric: tuple[float | None, ...], cpus: float | None, managed: int) -> None:
-    assert _least_cpus(metric, cpus) == managed
+    assert managed_cpus(metric, cpus) == managed
 
 
 def test_where_that_is_not_granted_it_is_unknown_and_said() -> None:
@@ -199,3 +199,13 @@ def test_a_pluggable_database_may_be_a_standby_in_a_primary() -> None:
 def test_limits_on_reads_are_read() -> None:
     limits = {"LOGICAL_READS_PER_SESSION": "100", "LOGICAL_READS_PER_CALL": "10", "COMPOSITE_LIMIT": "5"}
     assert facts_of(Instance(limits=limits)).limits == {name: int(limit) for name, limit in limits.items()}
+
+
+@pytest.mark.parametrize("scope", ["INSTANCE_ONLY", "SERVER_WIDE"])
+def test_the_scope_of_cpu_management_is_in_the_record_from_23ai_on(scope: str) -> None:
+    instance = Instance(parameters={"resource_manager_cpu_scope": scope})
+    with OracleDouble("23ai", instance=instance) as double, open_target(double) as target:
+        assert target.describe().parameters["resource_manager_cpu_scope"] == scope
+        assert ("server-wide-cpu" in {each.code for each in target.findings()}) is (scope == "SERVER_WIDE")
+    with OracleDouble("19c") as double, open_target(double) as target:
+        assert "resource_manager_cpu_scope" not in target.describe().parameters

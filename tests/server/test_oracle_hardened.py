@@ -24,11 +24,16 @@ WITHOUT_ORDER = (
     "statistics_level",
     "cursor_sharing",
     "optimizer_ignore_hints",
+    "optimizer_capture_sql_plan_baselines",
     "nls_numeric_characters",
 )
 """What a lockdown profile without ALTER SESSION SET refuses."""
-WAREHOUSE = {"result_cache_mode": "FORCE", "optimizer_ignore_hints": "TRUE"}
-"""Defaults of Autonomous Data Warehouse."""
+WAREHOUSE = {
+    "result_cache_mode": "FORCE",
+    "optimizer_ignore_hints": "TRUE",
+    "optimizer_capture_sql_plan_baselines": "TRUE",
+}
+"""Defaults of Autonomous Data Warehouse; and SQL plan baselines are captured."""
 
 Measured = Callable[..., tuple[RunRecord, Analysis, str]]
 
@@ -76,6 +81,7 @@ def test_a_cache_that_answers_from_the_second_execution_on(measured: Measured) -
     seen = by_code(found)["setting-refused"].seen
     assert "result_cache_mode (FORCE, refused with ORA-01031)" in seen
     assert "optimizer_ignore_hints (TRUE, refused with ORA-01031)" in seen
+    assert "optimizer_capture_sql_plan_baselines (TRUE, refused with ORA-01031)" in seen
     assert "statistics_level" not in seen, "it has the wanted value already"
     assert record.header.database.parameters[UNSET] in seen
     assert "this run will not count: the plan has RESULT CACHE" in said

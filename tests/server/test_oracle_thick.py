@@ -5,11 +5,39 @@ from typing import Any
 import oracledb
 import pytest
 
-from dbcpu.targets.oracle.driver import Connection, Views
+from dbcpu.errors import ConnectError
+from dbcpu.targets.oracle import driver
+from dbcpu.targets.oracle.address import Address
+from dbcpu.targets.oracle.driver import Connection, Dialer, Views
 from dbcpu.targets.oracle.identity import SessionKey, claim, server_process
 from dbcpu.targets.oracle.session import BREAKS, OracleSession
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
+from support.driving import until
+
+
+class OldLibraries(Connection):
+    """Client libraries of 12.2. Source: ODPI-C, dpiConn_setCallTimeout"""
+
+    @property
+    def call_timeout(self) -> int:
+        return 0
+
+    @call_timeout.setter
+    def call_timeout(self, limit_ms: int) -> None:
+        needed = "version 18.1 or higher is needed"
+        raise oracledb.DatabaseError(f"DPI-1050: Oracle Client library is at version 12.2.0 but {needed}")
+
+
+def test_client_libraries_without_a_limit_of_time_on_calls_are_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(driver, "Connection", OldLibraries)
+    with OracleDouble() as double:
+        options: dict[str, str | int | bool] = {"host": double.host, "port": double.port, "service_name": "doublepdb"}
+        with pytest.raises(ConnectError, match=r"DPI-1050: .*; Oracle's client libraries are too old"):
+            Dialer(Address(double.user, None, options), double.password, "test").connect(20.0)
+        until(lambda: not double.pids(), "the connection is closed")
 
 
 class ThickConnection:

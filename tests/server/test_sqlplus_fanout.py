@@ -217,6 +217,15 @@ def test_shared_and_pooled_servers_are_refused(fanout: Fanout, server: str) -> N
     assert f"served by a {server} server" in err
 
 
+def test_sessions_of_one_process_have_no_placement(fanout: Fanout) -> None:
+    """Threads have the number of their process in common: where that runs is where none of them may be."""
+    with OracleDouble(faults=Faults(one_process=True)) as double:
+        code, out, err = fanout.run(double, "-n", "2", "-r", "1", "-s", "short")
+    assert code == 0, err
+    (measured,) = line_file.from_text(out, "stdout").rounds
+    assert [len(session.residency) for session in measured.sessions] == [0, 0]
+
+
 def test_a_stale_password_is_tried_once(fanout: Fanout, double: OracleDouble) -> None:
     with OracleDouble(password="another one") as other:
         fanout.environment = {}
@@ -258,8 +267,9 @@ def test_another_plan_is_no_all_clear(fanout: Fanout) -> None:
     assert "the plan has MERGE JOIN CARTESIAN 0 times instead of 3" in verdict
 
 
-def test_settings_that_hold_are_no_finding(fanout: Fanout, double: OracleDouble) -> None:
-    code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
+def test_settings_that_hold_are_no_finding(fanout: Fanout) -> None:
+    with OracleDouble(instance=Instance(parameters={"optimizer_capture_sql_plan_baselines": "TRUE"})) as double:
+        code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
     assert code == 0, err
     assert UNSET not in line_file.from_text(out, "stdout").header.database.parameters
 

@@ -80,7 +80,7 @@ def refuse(
         return "the database runs on another machine"
     if process is None:
         return f"there is no process {claim.pid} {where}: the server runs in a container or on another machine"
-    if claim.command and claim.command not in process.command:
+    if claim.command and not any(name and name in process.command for name in (claim.command, claim.or_command)):
         return f"process {claim.pid} {where} is {process.command.split()[0]!r}, not {claim.command!r}: {_ELSEWHERE}"
     later_s = started_later_s(process, claim.started_at_s, boot_s, clock_ticks)
     if later_s is not None and not claim.may_be_older and abs(later_s) > START_TOLERANCE_S:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dbcpu import plan
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
+from dbcpu.formatting import duration
 from dbcpu.hosts.base import READ_ONLY, Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import read_interrupts
@@ -32,6 +33,8 @@ from dbcpu.variants.base import VariantContext
 
 SWITCH_S = 1.0
 """What changing a host setting and its undoing may take."""
+_LATE = 1.5
+"""A run may take so many times its estimate, as on a host that is not quiet."""
 
 
 class VariantPlan(Struct, frozen=True):
@@ -96,7 +99,10 @@ class VariantPlan(Struct, frozen=True):
             check_folder()
 
     def preview(self, preview: Preview, specs: Sequence[RoundSpec], solo_work_s: float, *, fixed_time: bool) -> Preview:
-        """The preview with what will be changed, and how long that takes on the CPUs of each variant."""
+        """The preview with what will be changed, and how long that takes on the CPUs of each variant.
+
+        Raises UsageError where the database itself changes meanwhile what a variant sets.
+        """
         duration_s = 0.0
         for variant in self.variants:
             own = [spec for spec in specs if spec.variant == variant.name]
@@ -104,6 +110,7 @@ class VariantPlan(Struct, frozen=True):
             at_once = MAX_SESSIONS if fixed_time else min((limit for limit in limits if limit), default=1)
             duration_s += plan.estimate_s(own, solo_work_s, at_once)
             duration_s += SWITCH_S * len(own) if variant.scope in ("host", "server") else 0.0
+        self._refuse_if_overtaken(duration_s)
         found = sorted((*preview.findings, *findings(self.variants, self.context)), key=lambda found: -found.level)
         return replace(
             preview,
@@ -113,6 +120,18 @@ class VariantPlan(Struct, frozen=True):
             touches_host=self.touches_host,
             left_out=self.left_out,
         )
+
+    def _refuse_if_overtaken(self, duration_s: float) -> None:
+        if self.context.window is None or self.context.window[1] > duration_s * _LATE:
+            return
+        what, in_s = self.context.window
+        for variant in self.variants:
+            if any(change.kind == "parameter" for change in variant.changes(self.context, 1)):
+                raise UsageError(
+                    f"variant {variant.name} is not possible now: {what} opens in {duration(in_s)}, and the run "
+                    f"takes about {duration(duration_s)}; measure when it has closed, or fewer --sessions or "
+                    "--repeats"
+                )
 
     def conditions(
         self,
@@ -151,4 +170,6 @@ def variant_context(
     read_only = isinstance(host, RemoteHost) and host.over in READ_ONLY
     interrupts = read_interrupts(host) if host and any(variant.reads_interrupts for variant in variants) else None
     own_server = request.kind == "embedded"
-    return VariantContext(info, target.describe(), own_server, request.url, tools, read_only, interrupts)
+    parameters = parameters_of(target)
+    window = parameters.next_window() if parameters else None
+    return VariantContext(info, target.describe(), own_server, request.url, tools, read_only, interrupts, window)

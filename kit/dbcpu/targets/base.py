@@ -42,7 +42,8 @@ class ServerClaim(Struct, frozen=True):
     """The server process of a session according to the database; ``measure.identity`` verifies it before use.
 
     ``started_at_s``: start of the server process, seconds since the epoch, if known. ``local``: None unknown,
-    False when the connection goes to another machine. ``command``: text its command line must contain.
+    False when the connection goes to another machine. ``command``: text that its name or command
+    line must contain, or else ``or_command``.
     ``may_be_older``: the database also serves sessions by processes that it started ahead of them.
     ``inner_pid``: set by ``identity`` once ``pid`` is this host's number for what the database calls ``inner_pid``.
     """
@@ -52,6 +53,7 @@ class ServerClaim(Struct, frozen=True):
     started_at_s: float | None = None
     local: bool | None = None
     command: str = ""
+    or_command: str = ""
     why_not: str = ""
     inner_pid: int | None = None
     may_be_older: bool = False

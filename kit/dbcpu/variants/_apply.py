@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from types import TracebackType
 from typing import Self
 
-from dbcpu.errors import MeasureError, UsageError
+from dbcpu.errors import HostError, MeasureError, UsageError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import affinity_file, read_interrupts
@@ -45,7 +46,8 @@ class VariantConditions:
         self._variants: Mapping[str, SelectedVariant] = {variant.name: variant for variant in variants}
         self._context, self._host = context, host
         changed = host or LocalHost()
-        self._journal = UndoJournal(changed, SettingAccess(changed, parameters), guard, target, step, notify)
+        self._settings = SettingAccess(changed, parameters)
+        self._journal = UndoJournal(changed, self._settings, guard, target, step, notify)
         self._open_server = open_server
         self._stack = ExitStack()
         self._servers: dict[str, Target] = {}
@@ -57,8 +59,10 @@ class VariantConditions:
         self._stack.enter_context(self._journal)
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._stack.__exit__(None, None, None)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
 
     def begin(self, spec: RoundSpec) -> None:
         """Change the host or the instance, unless the round before had the same settings."""
@@ -71,6 +75,7 @@ class VariantConditions:
         offline = self._variants[spec.variant].offline_cpus(self._context)
         self._shared = self._journal.apply(settings, tuple(_disturbed(self._host, offline, wanted)))
         self._applied = settings
+        self._refuse_without_effect(spec)
 
     def target(self, spec: RoundSpec) -> Target | None:
         """A server of its own where the variant wants it started by another command; None: the usual one."""
@@ -105,9 +110,19 @@ class VariantConditions:
         self._per_session = self._journal.apply(settings)
 
     def end(self, spec: RoundSpec) -> None:
-        """The sessions are closed; a server process that is still there gets its settings back."""
+        """The sessions are closed; a server process that is still there gets its settings back.
+
+        Raises HostError where what is shared had no effect: then the round was measured without it.
+        """
         self._journal.undo(self._per_session)
         self._per_session = ()
+        self._refuse_without_effect(spec)
+
+    def _refuse_without_effect(self, spec: RoundSpec) -> None:
+        """Before a round, and after it, for meanwhile somebody may have changed what the effect rests on."""
+        for what, _ in self._applied:
+            if why := self._settings.without_effect(what):
+                raise HostError(f"variant {spec.variant} has no effect: {why}")
 
     def _changes(self, spec: RoundSpec) -> tuple[Change, ...]:
         return self._variants[spec.variant].changes(self._context, spec.level)

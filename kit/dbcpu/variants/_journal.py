@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any, Self
 
 from msgspec import Struct
@@ -105,9 +106,15 @@ class UndoJournal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             self.undo()
+        except HostError as failure:
+            # An error that says so already says more: which rounds are stored.
+            if str(failure) not in str(error):
+                raise
         finally:
             self._close()
 
@@ -264,7 +271,7 @@ def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
     name = named(entry.what)
     try:
         now = settings.read(entry.what)
-        if why := _perhaps_elsewhere(settings, entry, now):
+        if why := _perhaps_elsewhere(settings, entry, now) or _passing(settings, entry, now):
             return UndoResult(failure=why)
         if now is None or now == entry.before:
             return UndoResult()
@@ -284,7 +291,8 @@ def why_not(settings: SettingAccess, entry: JournalEntry) -> str:
     if not entry.what.startswith("parameter:"):
         return ""
     try:
-        return _perhaps_elsewhere(settings, entry, settings.read(entry.what))
+        now = settings.read(entry.what)
+        return _perhaps_elsewhere(settings, entry, now) or _passing(settings, entry, now)
     except DbcpuError as error:
         return f"{named(entry.what)} could not be put back: {error}; {remedy(entry.what, entry.before)}"
 
@@ -299,6 +307,19 @@ def _perhaps_elsewhere(settings: SettingAccess, entry: JournalEntry, now: str | 
         f"{name} is {now!r} in instance {here}, and an earlier version of dbcpu set it to {entry.after!r} in an "
         "instance that its journal does not name: dbcpu restore with each of the others (?instance_name=NAME in the "
         f"URL); where none has {entry.after!r}, remove the journal"
+    )
+
+
+def _passing(settings: SettingAccess, entry: JournalEntry, now: str | None) -> str:
+    """Of a value that the database itself takes back: what the run has set is there again then.
+
+    Source: Oracle Database PL/SQL Packages and Types Reference, DBMS_SCHEDULER.CREATE_WINDOW (resource_plan)
+    """
+    if now in (None, entry.before, entry.after) or not settings.passes(entry.what, now):
+        return ""
+    return (
+        f"{named(entry.what)} is {now!r} while a scheduler window is open, and {entry.after!r} again when it closes: "
+        f"then {remedy(entry.what, entry.before)}"
     )
 
 

@@ -26,6 +26,7 @@ from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.remedies import by_window
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
@@ -49,6 +50,18 @@ class Parameters(Protocol):
 
     def perhaps_one_of_several(self) -> str:
         """The name of the instance connected to, where it is or may be one of a cluster; '' for a single one."""
+
+    def why_kept(self, name: str, value: str) -> str:
+        """Why a parameter with this value is not to be changed: it could not be put back; '' where it could."""
+
+    def passes(self, name: str, value: str) -> bool:
+        """Whether the database has set this value for a time, and then sets again what was there before."""
+
+    def without_effect(self, instance: str = "") -> str:
+        """Why what was set has no effect there; '' where it has, or where that may not be seen. Raises ServerError."""
+
+    def next_window(self) -> tuple[str, float] | None:
+        """What will set parameters next, and in how many seconds; None where nothing does, or none is seen."""
 
 
 def parameters_of(target: object) -> Parameters | None:
@@ -75,6 +88,12 @@ def remedy(what: str, before: str) -> str:
         parameter, _, instance = name.partition("@")
         if not instance:
             return f"put it back by dbcpu restore TARGET, or set {name} to {before or repr(before)} in the database"
+        if by_window(before):
+            return (
+                f"{before!r} is a scheduler window's and cannot be set by hand; when it has closed, see {parameter}, "
+                f"set what is meant (alter system set {parameter} = '' scope = memory sid = '{instance}' for no plan), "
+                "and remove the journal"
+            )
         value = before if before.isdecimal() else repr(before)
         statement = f"alter system set {parameter} = {value} scope = memory sid = '{instance}'"
         return f"put it back by dbcpu restore TARGET, or by hand: {statement}; a restart of that instance does it, too"
@@ -127,11 +146,23 @@ class SettingAccess:
     def refuse_if_final(self, what: str, before: str) -> None:
         """Raises HostError where ``before`` could not be set again: a real-time policy has a priority as well."""
         kind, _, name = what.partition(":")
+        if kind == "parameter" and (why := self._database(name).why_kept(name.partition("@")[0], before)):
+            raise HostError(f"{named(what)} is {before!r} and is left so: {why}")
         if kind == "policy" and before not in NORMAL_POLICIES:
             raise HostError(
                 f"process {_thread(name)} has scheduling policy {before}, which dbcpu "
                 "cannot set again, so it is left as it is; leave the variant out, or give it policy other by chrt"
             )
+
+    def passes(self, what: str, value: str) -> bool:
+        """Whether the database has set this value for a time, and then sets again what was there before."""
+        kind, _, name = what.partition(":")
+        return kind == "parameter" and self._database(name).passes(name.partition("@")[0], value)
+
+    def without_effect(self, what: str) -> str:
+        """Why a parameter that was set has no effect; '' for other settings, and where it has. Raises ServerError."""
+        kind, _, name = what.partition(":")
+        return self._database(name).without_effect(name.partition("@")[2]) if kind == "parameter" else ""
 
     def _read_file(self, path: str) -> str | None:
         try:

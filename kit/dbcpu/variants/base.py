@@ -62,7 +62,8 @@ class VariantContext(Struct, frozen=True):
 
     ``own_server``: dbcpu starts the database server. ``url``: of the target, without its password. ``tools``: which
     of the programs that a variant may need are installed there. ``read_only``: its files can be read, not written.
-    ``interrupts``: None where no variant plans with them.
+    ``interrupts``: None where no variant plans with them. ``window``: what will set parameters of the database next,
+    and in how many seconds.
     """
 
     host: HostInfo | None
@@ -72,6 +73,7 @@ class VariantContext(Struct, frozen=True):
     tools: frozenset[str] = frozenset()
     read_only: bool = False
     interrupts: Interrupts | None = None
+    window: tuple[str, float] | None = None
 
 
 @runtime_checkable

@@ -10,7 +10,9 @@ Information User Manual, "Permitted Features, Options, and Management Packs" (En
 
 from collections.abc import Mapping
 
+from dbcpu.findings import Finding, noted
 from dbcpu.record import RDS
+from dbcpu.remedies import by_window
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
@@ -50,7 +52,27 @@ def why_not(argument: str, context: VariantContext) -> str | None:
             "whether this database is a cluster is not known, nor so which instances a cage would reach; grant select "
             "on V_$INSTANCE"
         )
-    return _container_forbids(context) or _least_forbids(argument, parameters)
+    return (
+        _others_forbid(parameters)
+        or _container_forbids(context)
+        or _plan_forbids(parameters)
+        or _range_forbids(argument, parameters)
+    )
+
+
+def _others_forbid(parameters: Mapping[str, str]) -> str | None:
+    if parameters.get("other_runs") == "unknown":
+        return (
+            "whether another run of dbcpu has caged this instance is not known, and the cage of one would be left by "
+            "the other; grant select on V_$SESSION"
+        )
+    window = parameters.get("maintenance_window")
+    if window or by_window(parameters.get(_PLAN, "")):
+        return (
+            f"scheduler window {window or 'unknown'} is open, and what it has set is not touched; measure when it has "
+            "closed (all_scheduler_windows)"
+        )
+    return None
 
 
 def _container_forbids(context: VariantContext) -> str | None:
@@ -74,8 +96,24 @@ def _container_forbids(context: VariantContext) -> str | None:
     return None
 
 
-def _least_forbids(argument: str, parameters: Mapping[str, str]) -> str | None:
-    """CPU_MIN_COUNT follows CPU_COUNT where it is not set, and may not exceed it."""
+def _plan_forbids(parameters: Mapping[str, str]) -> str | None:
+    """A plan that is on is left on; one of parallel servers or of active sessions alone enforces no CPU_COUNT."""
+    plan = parameters.get(_PLAN)
+    if not plan or parameters.get("container") or parameters.get("cpu_managed") == "ON":
+        return None
+    if "cpu_managed" not in parameters:
+        return f"whether the plan that is on ({plan}) manages CPU is not known; grant select on V_$RSRC_PLAN"
+    return (
+        f"the plan that is on ({plan}) manages no CPU (CPU_MANAGED is OFF in V$RSRC_PLAN), so no cpu_count is "
+        "enforced; measure where no plan is on, or under one with CPU directives"
+    )
+
+
+def _range_forbids(argument: str, parameters: Mapping[str, str]) -> str | None:
+    """CPU_MIN_COUNT follows CPU_COUNT where it is not set, and may not exceed it. More than the host has is refused."""
+    most = parameters.get("num_cpus", "")
+    if most.isdecimal() and int(argument) > int(most):
+        return f"the host has {most} CPUs (V$OSSTAT), and the server refuses a cpu_count above them"
     least = parameters.get(_LEAST, "")
     if least != parameters[_COUNT] and least.isdecimal() and int(least) > int(argument):
         return f"cpu_min_count is {least}, and cpu_count may not be below it; cage:{least} is possible"
@@ -93,7 +131,20 @@ def others(argument: str, context: VariantContext) -> str:
         f"; the database is a cluster: only instance {parameters['instance_name']} is changed, the others keep theirs, "
         "and Oracle asks for the same on all"
     )
-    return f"this limits {whom}, not the measured sessions alone{rest if clustered else ''}"
+    rest = rest if clustered else ""
+    if container not in ("", _ROOT):
+        rest += (
+            "; afterwards the value is the pluggable database's own, also where it was the root's before: it follows "
+            "the root again when it is closed and opened"
+        )
+    return f"this limits {whom}, not the measured sessions alone{rest}"
+
+
+def findings(argument: str, context: VariantContext) -> tuple[Finding, ...]:
+    parameters = context.database.parameters
+    if parameters.get("cpu_count_set") != "ON":
+        return ()
+    return (noted("count-changed", f"cpu_count = {parameters[_COUNT]} was set while the instance ran"),)
 
 
 def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Change, ...]:

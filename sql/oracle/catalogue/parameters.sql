@@ -12,4 +12,5 @@ select name, value, isdefault, ismodified
                 'pga_aggregate_limit', 'use_large_pages', 'db_block_size', 'compatible',
                 'control_management_pack_access', 'optimizer_ignore_hints', 'optimizer_adaptive_plans',
                 'optimizer_adaptive_statistics', 'optimizer_adaptive_features', 'processor_group_name', 'pdb_lockdown',
-                'inmemory_size', 'resource_limit', 'max_idle_time', 'max_idle_blocker_time');
+                'inmemory_size', 'resource_limit', 'max_idle_time', 'max_idle_blocker_time',
+                'resource_manager_cpu_scope');

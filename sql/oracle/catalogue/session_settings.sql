@@ -5,4 +5,4 @@
 select name, value
   from sys.v_$parameter
  where name in ('result_cache_mode', 'timed_statistics', 'statistics_level', 'cursor_sharing',
-                'plsql_optimize_level', 'optimizer_ignore_hints');
+                'plsql_optimize_level', 'optimizer_ignore_hints', 'optimizer_capture_sql_plan_baselines');

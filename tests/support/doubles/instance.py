@@ -1,6 +1,7 @@
 """An Oracle instance of which only the parameters exist."""
 
 from dbcpu.errors import ServerError
+from dbcpu.targets.oracle.caging import passes, why_kept
 
 
 class FakeInstance:
@@ -10,6 +11,7 @@ class FakeInstance:
         """``several``: its name, where it is or may be one of a cluster."""
         self.values = {"cpu_count": cpu_count, "resource_manager_plan": resource_manager_plan}
         self.several = several
+        self.ineffective = ""
 
     def parameter(self, name: str, instance: str = "") -> str:
         self._must_be_here(instance)
@@ -18,6 +20,18 @@ class FakeInstance:
     def set_parameter(self, name: str, value: str, instance: str = "") -> None:
         self._must_be_here(instance)
         self.values[name] = value
+
+    def why_kept(self, name: str, value: str) -> str:
+        return why_kept(name, value)
+
+    def passes(self, name: str, value: str) -> bool:
+        return passes(name, value)
+
+    def without_effect(self, instance: str = "") -> str:
+        return self.ineffective
+
+    def next_window(self) -> tuple[str, float] | None:
+        return None
 
     def perhaps_one_of_several(self) -> str:
         return self.several

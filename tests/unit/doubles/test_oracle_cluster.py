@@ -59,7 +59,8 @@ def test_nobody_ends_himself_or_who_is_not_there(oracle_connect: Connect) -> Non
 
 
 def test_an_instance_has_parameters_of_its_own(oracle_connect: Connect) -> None:
-    with OracleDouble(instance=Instance(instances=2, parameters_of={"2": {"cpu_count": "7"}})) as double:
+    instance = Instance(instances=2, parameters_of={"2": {"cpu_count": "7"}}, osstat={"NUM_CPUS": 16})
+    with OracleDouble(instance=instance) as double:
         one, other = (oracle_connect(double) for _ in range(2))
 
         def counts() -> list[str]:

@@ -206,11 +206,19 @@ def test_sessions_report_one_spid(oracle_connect: Connect) -> None:
         assert found == {(str(double.pid), str(double.pid))}
 
 
+def test_sessions_report_the_process_of_the_first(oracle_connect: Connect) -> None:
+    with OracleDouble(faults=Faults(one_process=True)) as double:
+        connections = [oracle_connect(double) for _ in range(2)]
+        assert {rows(each, "server_process")[0][1] for each in connections} == {str(double.pids()[0])}
+
+
 def test_a_threaded_session_works_in_the_thread_that_it_reports(oracle_connect: Connect) -> None:
     with OracleDouble(faults=Faults(threaded=True)) as double:
         connection = oracle_connect(double)
         ((_, spid, stid, how, *_),) = rows(connection, "server_process")
         assert (how, spid != stid) == ("THREAD", True)
+        title = Path(f"/proc/{spid}/cmdline").read_text()
+        assert title.startswith("ora_u005_DOUBLE"), "no name of a process per session"
         before = Path(f"/proc/{spid}/task/{stid}/schedstat").read_text().split()
         answer(connection)
         after = Path(f"/proc/{spid}/task/{stid}/schedstat").read_text().split()

@@ -206,3 +206,13 @@ def test_what_needs_no_translation_stays_as_it_is(proc: FakeProc, claim: ServerC
     proc.process(42)
     oracle(proc, 4242, 71)
     assert identity.on_host([claim], proc.host, TICKS, "here") == (claim,)
+
+
+@pytest.mark.parametrize(
+    ("command", "or_command", "refused"),
+    [("ora_u005_orcl ora_u005_ORCL", "ora_u", False), ("ora_u005_orcl ora_u005_ORCL", "", True),
+     ("oracle_42_orcl", "ora_u", False), ("python", "ora_u", True), ("python", "", True)],
+)  # fmt: skip
+def test_a_process_may_have_one_of_two_names(command: str, or_command: str, refused: bool) -> None:
+    claim = replace(CLAIM, command="oracle", or_command=or_command)
+    assert bool(identity.refuse(claim, replace(GENUINE, command=command), BOOT_S, TICKS)) is refused

@@ -22,7 +22,7 @@ from dbcpu.plan import RoundSpec
 from dbcpu.record import Database
 from dbcpu.variants import _journal_lock
 from dbcpu.variants._apply import VariantConditions
-from dbcpu.variants._journal import STEPS, UndoJournal
+from dbcpu.variants._journal import STEPS, UndoJournal, why_not
 from dbcpu.variants._restore import findings, leftovers, restore, restore_database
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants._settings import SettingAccess, process_setting
@@ -531,6 +531,64 @@ def test_the_next_command_says_what_it_puts_back_in_a_database_and_what_it_canno
         "put back: resource_manager_plan of instance ORCL1",
     ]
     assert list(journals.iterdir()) == []
+
+
+WINDOW = "SCHEDULER[0x4D53]:DEFAULT_MAINTENANCE_PLAN"
+
+
+def test_a_window_that_has_opened_before_a_cage_keeps_its_plan(journals: Path) -> None:
+    """It was planned when no plan was on; the window's could not be set again."""
+    instance = FakeInstance()
+    with pytest.raises(HostError, match="and is left so: a scheduler window is open"), caged(instance) as varied:
+        instance.values["resource_manager_plan"] = WINDOW
+        varied.begin(begin("cage:2"))
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": WINDOW}
+    assert not journals.exists()
+
+
+def test_a_plan_that_somebody_has_set_before_a_cage_is_left_to_him(journals: Path) -> None:
+    instance = FakeInstance()
+    with pytest.raises(HostError, match="somebody has set it since this run was planned"), caged(instance) as varied:
+        instance.values["resource_manager_plan"] = "DAY"
+        varied.begin(begin("cage:2"))
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": "DAY"}
+
+
+def test_a_window_that_opens_during_a_cage_keeps_the_journal_until_it_has_closed(journals: Path) -> None:
+    """Its end brings the plan of the cage back, which nobody would take away then."""
+    instance = FakeInstance()
+    refused = pytest.raises(HostError, match="while a scheduler window is open, and 'DEFAULT_PLAN' again when")
+    with refused as caught, caged(instance) as varied:
+        varied.begin(begin("cage:2"))
+        instance.values["resource_manager_plan"] = WINDOW
+    by_hand = "alter system set resource_manager_plan = '' scope = memory sid = 'ORCL1'"
+    assert f"then put it back by dbcpu restore TARGET, or by hand: {by_hand}" in str(caught.value)
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": WINDOW}
+    (journal,) = leftovers()
+    (failure,) = restore("db1", instance).failures
+    assert failure.endswith(f"the journal is kept: {journal.path}")
+    assert failure.startswith(why_not(SettingAccess(LocalHost(), instance), journal.entries[0])), "of a dry run, too"
+    instance.values["resource_manager_plan"] = "DEFAULT_PLAN"
+    assert restore("db1", instance).failures == []
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    assert list(journals.iterdir()) == []
+
+
+def test_a_cage_without_effect_ends_the_run_before_and_after_a_round(journals: Path) -> None:
+    instance = FakeInstance()
+    instance.ineffective = "the plan manages no CPU"
+    refused = pytest.raises(HostError, match="variant cage:2 has no effect: the plan manages no CPU")
+    with refused, caged(instance) as varied:
+        varied.begin(begin("cage:2"))
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
+    with refused, caged(instance) as varied:
+        varied.begin(begin("baseline"))
+        varied.end(begin("baseline"))
+        instance.ineffective = ""
+        varied.begin(begin("cage:2"))
+        instance.ineffective = "the plan manages no CPU"
+        varied.end(begin("cage:2"))
+    assert instance.values == {"cpu_count": "16", "resource_manager_plan": ""}
 
 
 def test_a_variant_that_wants_its_own_server_gets_one_and_only_one() -> None:

@@ -54,6 +54,12 @@ class Unreadable:
             "'ORCL1'; a restart of that instance does it, too",
         ),
         (
+            "parameter:resource_manager_plan@ORCL1", "SCHEDULER[0x4D53]:NIGHT", "resource_manager_plan of instance "
+            "ORCL1 could not be put back: it may not be looked at; 'SCHEDULER[0x4D53]:NIGHT' is a scheduler window's "
+            "and cannot be set by hand; when it has closed, see resource_manager_plan, set what is meant (alter system "
+            "set resource_manager_plan = '' scope = memory sid = 'ORCL1' for no plan), and remove the journal",
+        ),
+        (
             "file:/sys/devices/system/cpu/smt/control", "on", "/sys/devices/system/cpu/smt/control could not be put "
             "back: it may not be looked at; put it back to on as root: dbcpu restore, or by hand: "
             "echo on > /sys/devices/system/cpu/smt/control",

@@ -11,8 +11,11 @@ from dbcpu.hosts.interrupts import Interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
+from dbcpu.measure.preview import Preview
 from dbcpu.measure.variants import VariantPlan
+from dbcpu.plan import RoundSpec
 from dbcpu.record import Database, HostInfo, Server
+from dbcpu.targets.base import Work
 from dbcpu.variants import _selection as selection
 from dbcpu.variants._selection import (
     SelectedVariant,
@@ -27,7 +30,7 @@ from support.paths import HOSTS
 
 POSTGRES = Database("postgresql", "18.4")
 INSTANCE = {"cpu_count": "16", "instance_name": "ORCL1"}
-ORACLE = Database("oracle", "19.20", {**INSTANCE, "resource_manager_plan": "DAY_PLAN"})
+ORACLE = Database("oracle", "19.20", {**INSTANCE, "resource_manager_plan": "DAY_PLAN", "cpu_managed": "ON"})
 
 
 def host(name: str) -> HostInfo:
@@ -314,6 +317,12 @@ def oracle(version: str = "19.20", **parameters: str) -> VariantContext:
         (oracle(cluster="unknown"), "whether this database is a cluster is not known"),
         (oracle(instance_name=""), "grant select on V_$INSTANCE"),
         (oracle(autonomous="ON"), "an Autonomous Database refuses alter system for cpu_count"),
+        (oracle(num_cpus="1"), "the host has 1 CPUs (V$OSSTAT), and the server refuses a cpu_count above them"),
+        (oracle(other_runs="unknown"), "another run of dbcpu has caged this instance is not known"),
+        (oracle(maintenance_window="SUNDAY_WINDOW"), "scheduler window SUNDAY_WINDOW is open"),
+        (oracle(resource_manager_plan="SCHEDULER[0x4D53]:NIGHT", cpu_managed="ON"), "scheduler window unknown is open"),
+        (oracle(resource_manager_plan="POOLS", cpu_managed="OFF"), "(POOLS) manages no CPU"),
+        (oracle(resource_manager_plan="POOLS"), "whether the plan that is on (POOLS) manages CPU is not known"),
     ],
 )
 def test_a_cage_that_would_reach_other_databases_or_fail_is_refused(where: VariantContext, said: str) -> None:
@@ -337,6 +346,45 @@ def test_a_cage_says_who_else_is_in_it(where: VariantContext, whom: str) -> None
     assert whom in line
     planned = {change.what for change in one("cage:2").changes(where, 8)}
     assert ("parameter:resource_manager_plan@ORCL1" in planned) is ("container" not in where.database.parameters)
+
+
+def test_a_cage_in_a_pluggable_database_says_what_its_undo_cannot_give_back() -> None:
+    where = oracle(container="APP", root_plan="ON")
+    (line,) = describe_changes([one("cage:2")], where, {"cage:2": (8,)})
+    assert line.endswith("it follows the root again when it is closed and opened")
+    (alone,) = describe_changes([one("cage:2")], oracle(), {"cage:2": (8,)})
+    assert "follows the root" not in alone
+
+
+def test_a_cpu_count_that_somebody_has_set_meanwhile_is_said_before_a_cage() -> None:
+    """Another run's cage would be taken for the value of before, and stay."""
+    changed = oracle(cpu_count="1", cpu_count_set="ON")
+    assert [each.seen for each in findings([one("cage:2")], changed)] == [
+        "cpu_count = 1 was set while the instance ran"
+    ]
+    assert findings([one("cage:2")], oracle()) == ()
+
+
+WORK = Work("arithmetic", "tiny", 1, 1, (), "select 1 from dual", "1", "select 1 from dual", 0)
+
+
+def previewed(text: str, opens_in_s: float, repeats: int) -> VariantPlan:
+    """The plan of two variants, once its preview has passed; a session has a second of work."""
+    where = replace(oracle(), window=("scheduler window MONDAY_WINDOW with resource plan NIGHT", opens_in_s))
+    made = VariantPlan.make(select_variants(text), where, (2,))
+    specs = [RoundSpec(2, at, name, 0) for at in range(repeats) for name in made.names]
+    nothing = Preview("db1", False, where.database, WORK, (2,), len(specs), 1, 0.0, 0.0, 0, ())
+    made.preview(nothing, specs, 1.0, fixed_time=False)
+    return made
+
+
+def test_a_cage_is_not_begun_that_a_scheduler_window_would_overtake() -> None:
+    with pytest.raises(
+        UsageError, match=r"cage:2 is not possible now: scheduler window MONDAY_WINDOW .* opens in 60 s, and"
+    ):
+        previewed("cage:2", 60.0, 100)
+    assert previewed("cage:2", 60.0, 1).names == ("baseline", "cage:2"), "it ends before"
+    assert previewed("active:1", 60.0, 100).names == ("baseline", "active:1"), "no parameter is set"
 
 
 def test_autogroup_is_said_for_a_policy() -> None:

@@ -44,6 +44,11 @@ Source: Oracle Database Error Help, ORA-12850, ORA-12801, ORA-12805
 """
 
 _DENIED = "ORA-01017"
+_NO_RIGHT = "ORA-01031"
+_NO_MODE = (
+    "this user may not log on as {}, on the server by a group of the operating system, from elsewhere by its password "
+    "file (V$PWFILE_USERS): leave ?mode= out, a measurement needs none"
+)
 _STORE_KEY = "in a password store the key is the connect string to the letter"
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LOST = (oracledb.Error, OSError, AttributeError)
@@ -157,9 +162,13 @@ class Dialer:
             )
         keep_signals()
         connection.only_instance = self._instance_name
-        connection.module = PROGRAM
-        connection.client_identifier = self._client_identifier
-        connection.call_timeout = QUERY_TIMEOUT_MS
+        try:
+            connection.module = PROGRAM
+            connection.client_identifier = self._client_identifier
+            connection.call_timeout = QUERY_TIMEOUT_MS
+        except oracledb.Error as error:
+            close(connection)
+            raise ConnectError(f"{self._address.where}: {explained(str(error))}") from None
         return connection
 
     def _open(self, timeout_s: float) -> Connection:
@@ -172,8 +181,11 @@ class Dialer:
                 dsn = params.get_connect_string()
             return Connection(dsn=dsn, params=params)
         except (oracledb.Error, OSError) as error:
-            keyed = not self._address.user and _DENIED in codes(str(error))
+            found = codes(str(error))
+            keyed = not self._address.user and _DENIED in found
             doubt = _STORE_KEY if keyed else self._wallet_doubt
+            if {_NO_RIGHT, _DENIED} & set(found) and self._address.mode != "default":
+                doubt = _NO_MODE.format(self._address.mode)
             sentence = explained(str(error)) + (f"; {doubt}" if doubt else "")
             raise ConnectError(f"{self._address.where}: {sentence}") from None
 

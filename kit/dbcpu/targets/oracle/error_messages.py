@@ -15,6 +15,18 @@ _STORM = "use fewer sessions, or measure when the host has more room"
 _WALLET_FILES = (
     "see the folder that WALLET_LOCATION in sqlnet.ora, or the connect descriptor, names for the client libraries"
 )
+_RESTRICTED = (
+    "users with RESTRICTED SESSION only: alter system disable restricted session; a pluggable database that was opened "
+    "restricted for a reason refuses that (ORA-65144): have the DBA see PDB_PLUG_IN_VIOLATIONS (datapatch, common "
+    "users), and when that is solved close and open it"
+)
+_TOO_OLD = (
+    "Oracle's client libraries are too old for this python-oracledb, or for limits of time on its calls (18.1 or newer "
+    "has them): use newer Instant Client, or thin mode; without a listener (bequeath) they are those of the database "
+    "itself: connect to an older one through its listener, or use shell/sqlplus-fanout"
+)
+_ONE_EXECUTION = "give --executions 1 and a smaller --size (a call has as many executions as fit into 4 s)"
+_OTHER_GROUP = "have the DBA map this user to a consumer group without it"
 REMEDIES: dict[str, str] = {
     "ORA-01017": "check user and password; in a container database log on to the pluggable one",
     "ORA-01045": "grant create session to this user",
@@ -29,13 +41,13 @@ REMEDIES: dict[str, str] = {
     "ORA-12520": "no dedicated server is available: use fewer sessions or raise the parameter processes; a service "
     "with shared servers only cannot be measured",
     "ORA-12521": "the service has no such instance: leave out instance_name, or name a running one",
-    "ORA-12526": "the instances admit users with RESTRICTED SESSION only: alter system disable restricted session",
-    "ORA-12527": "the instances admit users with RESTRICTED SESSION only: alter system disable restricted session",
-    "ORA-01035": "the instance admits users with RESTRICTED SESSION only: alter system disable restricted session",
+    "ORA-12526": f"the instances admit {_RESTRICTED}",
+    "ORA-12527": f"the instances admit {_RESTRICTED}",
+    "ORA-01035": f"the instance, or this pluggable database, admits {_RESTRICTED}",
     "ORA-12529": "the rules of Oracle Connection Manager refuse this connection: see RULE_LIST in its cman.ora",
     "ORA-12535": "the network did not answer in time: check firewall and address",
-    "ORA-12547": "the connection was lost while it was made: see the listener's log, and whether the host has memory "
-    "and processes left",
+    "ORA-12547": "the connection was lost while it was made: see the listener's log, whether the host has memory and "
+    "processes left, and whether the logon took longer than SQLNET.INBOUND_CONNECT_TIMEOUT of the server",
     "ORA-12564": "the connection was refused: see the listener's log, and the address in the connect string",
     "ORA-12528": "the instance is starting or restricted; wait until it is open",
     "ORA-12537": "the connection was closed at once: see the listener's log, and its valid node checking",
@@ -55,25 +67,33 @@ REMEDIES: dict[str, str] = {
     "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
     "ORA-02391": "the user's profile limits its sessions: raise sessions_per_user, or use fewer sessions",
-    "ORA-02392": "the user's profile limits CPU_PER_SESSION: raise it, or choose a smaller --size",
-    "ORA-02393": "the user's profile limits CPU_PER_CALL: raise it, or choose a smaller --size",
-    "ORA-02394": "the user's profile limits LOGICAL_READS_PER_SESSION: raise it",
-    "ORA-02395": "the user's profile limits LOGICAL_READS_PER_CALL: raise it",
-    "ORA-02396": "the user's profile limits IDLE_TIME, and sessions wait at the gate: raise it",
+    "ORA-02392": f"the user's profile limits CPU_PER_SESSION: raise it, or {_ONE_EXECUTION}",
+    "ORA-02393": f"the user's profile limits CPU_PER_CALL: raise it, or {_ONE_EXECUTION}",
+    "ORA-02394": f"the user's profile limits LOGICAL_READS_PER_SESSION: raise it, or {_ONE_EXECUTION}",
+    "ORA-02395": f"the user's profile limits LOGICAL_READS_PER_CALL: raise it, or {_ONE_EXECUTION}",
+    "ORA-02396": "the user's profile limits IDLE_TIME, or a resource plan MAX_IDLE_TIME, and sessions wait at the "
+    "gate: raise it",
     "ORA-02399": "the user's profile limits CONNECT_TIME: raise it",
-    "ORA-00040": "a resource plan limits the active time of a call (SWITCH_TIME): choose a smaller --size, or have the "
-    "DBA map this user to a consumer group without it",
-    "ORA-00041": "a resource plan limits the active time of a session (SWITCH_TIME): choose a smaller --size, or have "
-    "the DBA map this user to a consumer group without it",
+    "ORA-00040": f"a resource plan limits the active time of a call (SWITCH_TIME): {_ONE_EXECUTION}, or {_OTHER_GROUP}",
+    "ORA-00041": f"a resource plan limits the active time of a session (SWITCH_TIME): {_ONE_EXECUTION}, or "
+    f"{_OTHER_GROUP}",
+    "ORA-56733": f"a resource plan limits the logical reads of a call (SWITCH_IO_LOGICAL): {_ONE_EXECUTION}, or "
+    f"{_OTHER_GROUP}",
+    "ORA-56734": f"a resource plan limits the logical reads of a session (SWITCH_IO_LOGICAL): {_ONE_EXECUTION}, or "
+    f"{_OTHER_GROUP}",
+    "ORA-07454": "a resource plan lets fewer sessions of this user work at once (an active session pool, or a queue of "
+    f"parallel statements), and the wait was too long: use fewer sessions, or {_OTHER_GROUP}",
+    "ORA-00028": "a DBA, a job or an idle limit (MAX_IDLE_TIME) has ended the session: ask who, then run again",
     "ORA-07455": "a resource plan refuses statements that it estimates as too long (MAX_EST_EXEC_TIME): choose a "
-    "smaller --size, or have the DBA map this user to a consumer group without it",
+    f"smaller --size, or {_OTHER_GROUP}",
     "ORA-56955": "a resource plan ended this statement before, and its plan is quarantined (DBA_SQL_QUARANTINE): have "
     "the DBA drop that by dbms_sqlq.drop_quarantine, and choose a smaller --size",
     "ORA-28040": "client and server have no password protocol in common: newer client libraries, or a lower "
     "SQLNET.ALLOWED_LOGON_VERSION_SERVER",
     "ORA-12660": "encryption or checksums are required on one side and rejected on the other: compare "
     "SQLNET.ENCRYPTION_SERVER and SQLNET.ENCRYPTION_CLIENT",
-    "ORA-01033": "the database is starting or shutting down; wait until it is open",
+    "ORA-01033": "the database is starting or shutting down: wait until it is open; or it is mounted and stays so: see "
+    "V$INSTANCE and V$PDBS, and have the DBA open it (a standby, too)",
     "ORA-16000": "the database is open read-only, such as a standby: workload logical_io needs a table of its own; "
     "choose another workload",
     "ORA-01034": "the instance is down; start it",
@@ -96,6 +116,8 @@ REMEDIES: dict[str, str] = {
     "DPI-1047": "install Instant Client, and on Linux name its folder to the system before dbcpu starts: export "
     "LD_LIBRARY_PATH=FOLDER, or ldconfig; lib_dir= alone does on macOS and Windows only. Thin mode needs none: it "
     "takes a user with a password, and no thick=1",
+    "DPI-1050": _TOO_OLD,
+    "DPI-1072": _TOO_OLD,
     "ORA-12154": "no such name: check tnsnames.ora, TNS_ADMIN or ?config_dir=FOLDER, and in sqlnet.ora there "
     "NAMES.DIRECTORY_PATH and NAMES.DEFAULT_DOMAIN",
     "ORA-28009": "SYS logs on with ?mode=sysdba alone; measure as a user of its own (docs/privileges.md)",
@@ -105,16 +127,17 @@ REMEDIES: dict[str, str] = {
     "ORA-01012": "the session is logged on no more: see whether a DBA or its profile has ended it",
     "ORA-12650": "client and server have no algorithm of encryption or checksums in common: compare "
     "SQLNET.ENCRYPTION_TYPES_SERVER and SQLNET.CRYPTO_CHECKSUM_TYPES_SERVER with those of the client",
-    "ORA-12637": "the other side was lost while both agreed on services: see its sqlnet.log, and "
-    "SQLNET.AUTHENTICATION_SERVICES",
+    "ORA-12637": "with client libraries of 19c or newer this is nearly always a network that drops urgent data, which "
+    "they try at the connect: DISABLE_OOB = ON in their sqlnet.ora; else see the server's sqlnet.log, "
+    "SQLNET.AUTHENTICATION_SERVICES, and SQLNET.INBOUND_CONNECT_TIMEOUT where the logon is slow",
     # --- the listener and the host, when many log on at once
     "ORA-12500": "the listener could not start a server process: memory or processes of its host may be used up: "
     f"{_STORM}, and see the listener's log",
     "ORA-12518": "the listener could not hand the connection over to a server process: memory of its host, the "
     f"parameter processes or the limits of its operating system user may be used up: {_STORM}, and see the "
     "listener's log",
-    "ORA-12525": "the logon took longer than the listener waits: the host may be overloaded: "
-    f"{_STORM}, or raise INBOUND_CONNECT_TIMEOUT in listener.ora and sqlnet.ora of the server",
+    "ORA-12525": "this machine, or the network, did not send the request in the time that the listener waits: "
+    f"{_STORM}, or raise INBOUND_CONNECT_TIMEOUT_LISTENER in listener.ora (behind the last _ its listener's name)",
     "ORA-12540": f"the listener, or its host, takes no more connections at once: {_STORM}, or raise the limits of its "
     "operating system user (ulimit -n, ulimit -u)",
     "ORA-12549": "the operating system gives the listener's user no more processes, files or memory: raise its "

@@ -39,6 +39,7 @@ class Facts(Struct, frozen=True):
     ``platform``: the operating system, '' where it may not be asked. ``role``: PRIMARY, or a kind of standby.
     ``open_mode``: of a physical standby or a True Cache, '' where it may not be read. ``pdb_mode``: of a pluggable
     database in a primary, from 21c on.
+    ``count_set``: CPU_COUNT was set since the instance started, and is not the number of the host's CPUs.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
     ``metric_age_s``: how old its figures are, where they are too old to count.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
@@ -74,6 +75,7 @@ class Facts(Struct, frozen=True):
     role: str = ""
     open_mode: str = ""
     pdb_mode: str = ""
+    count_set: bool = False
     managed: int | None = None
     managed_wait_ms: float = 0.0
     metric_age_s: float | None = None
@@ -137,9 +139,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     texts = [str(value or "") for value in context]
     process = server_process(connection, views)
     products = [str(row[0]).strip() for row in views.rows(connection, "edition") or ()]
-    plan, window, instance = one("resource_plan"), one("maintenance_window"), one("instance")
-    if views.denied.get("resource_plan") in _NO_CONTAINERS:
-        plan = one("resource_plan_11")
+    plan, window, instance = active_plan(connection, views), one("maintenance_window"), one("instance")
     cluster = _is_cluster(connection, views, instance)
     open_instances = one("cluster_instances") if cluster else None
     container, cloud, rds, busy = one("container"), one("cloud_service"), one("rds"), one("busy_sessions")
@@ -172,14 +172,15 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         consumer_group=process[5] if process else None,
         parameters=parameters,
         osstat=osstat,
-        plan=(str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None,
+        plan=plan,
         window=(str(window[0]), str(window[1] or "")) if window else None,
         cluster=cluster,
         platform=_platform(connection, views, products),
         role=str(role[0] or "") if role else "",
         open_mode=str(mode[0] or "") if mode else "",
         pdb_mode=str(pdb_mode[0] or "") if pdb_mode else "",
-        managed=_least_cpus(managed, osstat.get("NUM_CPUS")),
+        count_set=_count_set(views.rows(connection, "parameters") or (), osstat),
+        managed=managed_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
         metric_age_s=metric_age_s,
         managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
@@ -196,6 +197,14 @@ def read_facts(connection: Connection, views: Views) -> Facts:
 def unknown_for(denied: Mapping[str, str], cluster: bool | None) -> dict[str, str]:
     """Of the statements that were refused those that left something unknown: V$INSTANCE only says what is known."""
     return {name: code for name, code in denied.items() if name != "instance" or cluster is None}
+
+
+def active_plan(connection: Connection, views: Views) -> tuple[str, bool, bool] | None:
+    """Name, CPU managed and caging of this container's active resource plan; None where it may not be read."""
+    plan = views.one(connection, "resource_plan")
+    if views.denied.get("resource_plan") in _NO_CONTAINERS:
+        plan = views.one(connection, "resource_plan_11")
+    return (str(plan[0]), plan[1] == "ON", plan[2] == "ON") if plan else None
 
 
 def _is_cluster(connection: Connection, views: Views, instance: tuple[Any, ...] | None) -> bool | None:
@@ -231,6 +240,14 @@ def _platform(connection: Connection, views: Views, products: Iterable[str]) -> 
     return next(named, next(filter(None, reversed(names)), ""))
 
 
+def _count_set(parameters: Iterable[tuple[Any, ...]], osstat: Mapping[str, float]) -> bool:
+    """From rows of parameters.sql. One that is put back to not set has the value of the host, and stays modified."""
+    return any(
+        name == "cpu_count" and modified == "SYSTEM_MOD" and float(value or 0) != osstat.get("NUM_CPUS")
+        for name, value, _, modified in parameters
+    )
+
+
 def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
 
@@ -250,8 +267,8 @@ def _recent(row: tuple[Any, ...] | None, ahead_s: float) -> tuple[tuple[Any, ...
     return nothing, age_s
 
 
-def _least_cpus(metric: tuple[Any, ...], cpus: float | None) -> int | None:
-    """Of the limits in pdb_cpus.sql, where 0 and null are none; a part of a CPU counts as one.
+def managed_cpus(metric: tuple[Any, ...], cpus: float | None) -> int | None:
+    """The least of the limits in pdb_cpus.sql, where 0 and null are none; a part of a CPU counts as one.
 
     ``cpus``: of the host, None where that is not known.
     """

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dbcpu.errors import ServerError
 from dbcpu.hosts.base import Host
-from dbcpu.hosts.proc import START_TOLERANCE_S, boot_time_s, inner_pids, look, started_later_s
+from dbcpu.hosts.proc import START_TOLERANCE_S, boot_time_s, inner_pids, inner_tid, look, started_later_s
 from dbcpu.targets.base import ServerClaim
 from dbcpu.targets.oracle.address import same_host
 from dbcpu.targets.oracle.driver import Connection, Views
@@ -23,6 +23,11 @@ from dbcpu.targets.oracle.driver import Connection, Views
 NO_VIEWS = "V$SESSION and V$PROCESS are not granted (dbcpu doctor shows the statements)"
 COMMAND = "oracle"
 """Server processes are called oracleSID or oracle_PID_SID."""
+THREADS = "ora_u"
+"""Processes whose threads are sessions (THREADED_EXECUTION) are called ora_u005_SID; what these are is not known.
+
+Source: listings of ps by DBAs (itpub.net, thread 1799332; ludovicocaldara.net, threaded_execution)
+"""
 _ZONE_STEP_S = 900.0
 _IDLE_S, _IDLE_CPU_S, _WORK_CPU_S = 0.05, 0.0005, 0.001
 
@@ -86,10 +91,11 @@ def claim(
         raise ServerError(refusal(str(server)))
     if not str(spid or "").isdecimal():
         return ServerClaim(None, why_not=f"V$PROCESS reports {spid!r} instead of a process number"), known
-    tid = int(stid) if str(stid or "").isdecimal() and stid != spid else None
+    tid = int(stid) if _is_thread(row) else None
     started_at_s = None if age_s is None else time.time() - (float(age_s) - ahead_s)
     # A name that differs may still be this machine's; the process itself then has the last word.
-    return ServerClaim(int(spid), tid, started_at_s, local, COMMAND, may_be_older=True), known
+    or_command = THREADS if tid is not None else ""
+    return ServerClaim(int(spid), tid, started_at_s, local, COMMAND, or_command, may_be_older=True), known
 
 
 def server_process(connection: Connection, views: Views) -> tuple[Any, ...] | None:
@@ -105,7 +111,7 @@ def in_container(row: tuple[Any, ...] | None, host: Host, work: Callable[[], obj
 
     A container has a host name of its own, so the name says nothing. One process that has the claimed number in a pid
     namespace of its own, is called oracle and started with the session: that is not met by chance. Of an older one the
-    CPU time has to stand still while the session is idle, and to rise by ``work`` in it.
+    CPU time has to stand still while the session is idle, and to rise by ``work`` in it. The same of a thread.
     """
     if row is None or not str(row[1] or "").isdecimal() or row[4] is None:
         return False
@@ -113,22 +119,28 @@ def in_container(row: tuple[Any, ...] | None, host: Host, work: Callable[[], obj
     # The control session has just been opened.
     started_at_s = time.time() - (float(row[4]) - zone_s(row, 0.0))
     for pid in inner_pids(host).get(int(row[1]), ()):
-        process = look(host, pid, None, clock_ticks)
-        if process is None or COMMAND not in process.command:
+        tid = inner_tid(host, pid, int(row[2])) if _is_thread(row) else None
+        process = look(host, pid, tid, clock_ticks)
+        if process is None or not any(name in process.command for name in (COMMAND, *((THREADS,) if tid else ()))):
             continue
         later_s = started_later_s(process, started_at_s, boot_s, clock_ticks)
         if later_s is None or later_s > START_TOLERANCE_S:
             continue
-        if later_s >= -START_TOLERANCE_S or _works_with(work, pid, host, clock_ticks):
+        if later_s >= -START_TOLERANCE_S or _works_with(work, pid, tid, host, clock_ticks):
             return True
     return False
 
 
-def _works_with(work: Callable[[], object], pid: int, host: Host, clock_ticks: int) -> bool:
-    looks = [look(host, pid, None, clock_ticks)]
+def _is_thread(row: tuple[Any, ...]) -> bool:
+    """Of a row of server_process.sql: whether STID says another number than SPID."""
+    return str(row[2] or "").isdecimal() and row[2] != row[1]
+
+
+def _works_with(work: Callable[[], object], pid: int, tid: int | None, host: Host, clock_ticks: int) -> bool:
+    looks = [look(host, pid, tid, clock_ticks)]
     for act in (lambda: time.sleep(_IDLE_S), work):
         act()
-        looks.append(look(host, pid, None, clock_ticks))
+        looks.append(look(host, pid, tid, clock_ticks))
     first, second, third = (process.cpu_s if process else math.nan for process in looks)
     return second - first <= _IDLE_CPU_S and third - second >= _WORK_CPU_S
 

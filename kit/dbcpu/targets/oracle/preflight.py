@@ -59,6 +59,7 @@ _NOT_HELD = (
     "each instance runs on its own host, and the service of an Autonomous Database may know no instance by name; each "
     "session says where it came to, and a run over several instances gives no answer"
 )
+_CPU_SCOPE_SINCE = 23
 _IDLE_LIMITS = ("max_idle_time", "max_idle_blocker_time")
 
 
@@ -134,12 +135,25 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
         # A plan of the root: none of its own is seen that could be cleared.
         yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=_IN_THE_ROOT)
     yield from _cpu_count(facts)
+    yield from _cpu_scope(facts)
     if facts.window:
         yield noted(
             "maintenance-window",
             f"maintenance window {facts.window[0]} is open"
             + (f" with resource plan {facts.window[1]}" if facts.window[1] else ""),
         )
+
+
+def _cpu_scope(facts: Facts) -> Iterator[Finding]:
+    """On Autonomous Database it is the default, where V$PARAMETER may not be read, too.
+
+    Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE
+    """
+    scope, first = facts.parameters.get("resource_manager_cpu_scope"), facts.version.partition(".")[0]
+    if scope == "SERVER_WIDE":
+        yield noted("server-wide-cpu", "resource_manager_cpu_scope is SERVER_WIDE")
+    elif scope is None and facts.autonomous and first.isdecimal() and int(first) >= _CPU_SCOPE_SINCE:
+        yield noted("server-wide-cpu", "resource_manager_cpu_scope is not seen; SERVER_WIDE is the default there")
 
 
 def _cpu_count(facts: Facts) -> Iterator[Finding]:
@@ -154,7 +168,14 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
     effect = _EFFECT[limits]
     if limits is None and facts.metric_age_s is not None:
         effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"
-    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own)
+    grant = _grant("V_$RSRCPDBMETRIC", facts)
+    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, grant=grant)
+
+
+def _grant(view: str, facts: Facts) -> str:
+    """The statement that lets this user read one object of SYS."""
+    read = privileges.reads(facts.version)
+    return " ".join(privileges.grants((view,), facts.user, facts.rds, cloud=facts.autonomous, read=read))
 
 
 def _edition(facts: Facts) -> Iterator[Finding]:
@@ -252,7 +273,8 @@ def _managed(facts: Facts) -> Iterator[Finding]:
 
 def _cluster(facts: Facts) -> Iterator[Finding]:
     if facts.cluster is None:
-        yield noted("cluster-unknown", "whether the database is a cluster is not known")
+        grant = _grant("V_$INSTANCE", facts)
+        yield noted("cluster-unknown", "whether the database is a cluster is not known", grant=grant)
     if not facts.several_instances:
         return
     # A grant that is missing is said by its own finding; here what failed although it is granted.

@@ -76,19 +76,19 @@ class OracleSession:
         making: Callable[[str], object] = lambda _: None,
         elsewhere: Elsewhere | None = None,
         hygiene: Callable[[Applied], object] = lambda _: None,
+        batch_s: float = BATCH_S,
     ) -> None:
         """``making`` is called with each setup statement before it is sent, so that what it creates can be removed.
 
         ``elsewhere`` ends from another session what does not heed this session's own breaks. ``hygiene`` is called
-        with what became of the session's settings.
+        with what became of the session's settings. ``batch_s``: how long a call goes on with new executions.
         """
         self.ordinal = ordinal
-        self._connection = connection
-        self._views = views
+        self._connection, self._views = connection, views
         self._clock_offset_s = clock_offset_s
         self._here = here
         self._making = making
-        self._hygiene = hygiene
+        self._hygiene, self._batch_s = hygiene, batch_s
         self._elsewhere = elsewhere
         self._breaks = 0
         self._work: Work | None = None
@@ -184,7 +184,7 @@ class OracleSession:
             return self._wait(self._block_s)
         begun, self._asked = len(self._executions), executions
         assert self._work is not None
-        self._connection.call_timeout = round((self._work.timeout_s + BATCH_S + PATIENCE_S) * 1000)
+        self._connection.call_timeout = round((self._work.timeout_s + self._batch_s + PATIENCE_S) * 1000)
         offset_s = self._clock_offset_s()
         epoch_s, sent_s = time.time(), time.monotonic()
         until_epoch_s = None if until_s is None else epoch_s + (until_s - sent_s) + offset_s
@@ -195,7 +195,7 @@ class OracleSession:
             while not self._cancelled.is_set():
                 done = len(self._executions) - begun
                 most = MAX_IN_BATCH if executions is None else min(MAX_IN_BATCH, executions - done)
-                batch, failure = self._call(self._measured, most, until_epoch_s, BATCH_S)
+                batch, failure = self._call(self._measured, most, until_epoch_s, self._batch_s)
                 previous_s = self._take(batch, previous_s, time.monotonic(), behind_s, failed=bool(failure))
                 if failure:
                     raise ServerError(failure)

@@ -36,6 +36,7 @@ SETTINGS = (
     SessionSetting("set_exact_cursors", "cursor_sharing", "EXACT"),
     SessionSetting("set_plsql_optimize_level", "plsql_optimize_level", "2"),
     SessionSetting("set_hints_obeyed", "optimizer_ignore_hints", "FALSE"),
+    SessionSetting("set_no_plan_capture", "optimizer_capture_sql_plan_baselines", "FALSE"),
     SessionSetting("set_decimal_point", "nls_numeric_characters", ".,"),
 )
 

@@ -1,9 +1,10 @@
 """What an Oracle database offers a measurement."""
 
 import contextlib
+import math
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Self
 
@@ -15,8 +16,8 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import RDS, UNSET, Clock, Database
 from dbcpu.targets.base import HostReading, Work
+from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle import driver as oracle_driver
-from dbcpu.targets.oracle import leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage, checked_name, same_name
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
@@ -25,7 +26,7 @@ from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover, Unended
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id
-from dbcpu.targets.oracle.session import OracleSession
+from dbcpu.targets.oracle.session import BATCH_S, OracleSession
 from dbcpu.targets.oracle.settings import Applied
 from dbcpu.targets.oracle.standby import MAKES_NO_TABLE, NO_TABLE
 
@@ -49,6 +50,15 @@ _CLUSTER = {True: "ON", False: None, None: "unknown"}
 """As the record has it; nothing of a single instance."""
 _DROP_TRIES = 5
 _SLEEPS_FROM = 18
+
+
+def call_s(limits: Mapping[str, int]) -> float:
+    """How long a call goes on with new executions: half of what the profile's CPU_PER_CALL allows, or ``BATCH_S``.
+
+    The last execution of a call begins before that. The limit is in hundredths of a second.
+    Source: Oracle Database SQL Language Reference, CREATE PROFILE
+    """
+    return min(BATCH_S, limits.get("CPU_PER_CALL", math.inf) / 200)
 
 
 class OracleTarget:
@@ -110,7 +120,15 @@ class OracleTarget:
         here = self._facts.server_host if self._contained else self._here
         elsewhere = FromControl(self._connection, lambda: self._facts, self._left.append)
         return OracleSession(
-            ordinal, connection, self._views, lambda: self._offset_s, here, self._making, elsewhere, self._hygiene
+            ordinal,
+            connection,
+            self._views,
+            lambda: self._offset_s,
+            here,
+            self._making,
+            elsewhere,
+            self._hygiene,
+            call_s(self._facts.limits),
         )
 
     def describe(self) -> Database:
@@ -136,6 +154,8 @@ class OracleTarget:
             "cpu_managed": ("ON" if facts.plan[1] else "OFF") if facts.plan else None,
             "instance_caging": ("ON" if facts.caged else "OFF") if facts.plan else None,
             "maintenance_window": facts.window[0] if facts.window else None,
+            "other_runs": "unknown" if "tagged_sessions" in self._views.denied else None,
+            "cpu_count_set": "ON" if facts.count_set else None,
             "cluster": _CLUSTER[facts.cluster],
             "instances": str(facts.instances) if facts.instances else None,
             **{name.lower(): f"{number:.0f}" for name, number in facts.osstat.items() if name.startswith("NUM_")},
@@ -236,6 +256,26 @@ class OracleTarget:
     def set_parameter(self, name: str, value: str, instance: str = "") -> None:
         self._caged(instance).write(name, value)
 
+    # --- see ``variants._settings.Parameters``
+
+    def why_kept(self, name: str, value: str) -> str:
+        return caging.why_kept(name, value)
+
+    def passes(self, name: str, value: str) -> bool:
+        return caging.passes(name, value)
+
+    def without_effect(self, instance: str = "") -> str:
+        return self._caged(instance).without_effect()
+
+    def next_window(self) -> tuple[str, float] | None:
+        try:
+            row = self._views.one(self._connection(), "next_window")
+        except ServerError:  # a variant of anything else needs no window
+            if not oracle_driver.is_healthy(self._connection()):
+                raise
+            row = None
+        return None if row is None else (f"scheduler window {row[0]} with resource plan {row[1]}", float(row[2]))
+
     def perhaps_one_of_several(self) -> str:
         """See ``variants._settings.Parameters``."""
         facts = self._facts
@@ -244,11 +284,12 @@ class OracleTarget:
     def _caged(self, instance: str) -> Cage:
         wanted = instance or self._facts.instance_name
         if wanted not in self._cages:
+            made = partial(Cage, instance=wanted, pluggable=self._facts.pluggable, ahead_s=self._facts.ahead_s)
             if same_name(wanted, self._facts.instance_name):
-                self._cages[wanted] = Cage(self._connection, self._views, wanted)
+                self._cages[wanted] = made(self._connection, self._views)
             else:
                 other = self._stack.enter_context(self._another(wanted))
-                self._cages[wanted] = Cage(lambda: other, Views(), wanted)
+                self._cages[wanted] = made(lambda: other, Views())
         return self._cages[wanted]
 
     @contextlib.contextmanager

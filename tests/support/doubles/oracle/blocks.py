@@ -66,10 +66,11 @@ class Cursors:
             if statement is None:
                 raise OracleError(1001)
             until, batch = _decimal(values["until_s"]), _decimal(values["batch_s"])
-            first = _now()
+            first, begun_cpu_s = _now(), time.thread_time()
             for _ in range(_whole(values["most"])):
                 began = _now()
                 answer = workloads.execute(statement, session)
+                _check_call(session, time.thread_time() - begun_cpu_s)
                 ended = _now()
                 times = (number_text(began), number_text(ended - began), answer[:_LONGEST_ANSWER])
                 line = session.number_words(" ".join(times))
@@ -96,6 +97,13 @@ class Cursors:
         """``ran_before.sql``: what DBMS_OUTPUT holds, once."""
         lines, self._put = self._put, []
         return {"ran": "".join(f"{line}\n" for line in lines) or None}
+
+
+def _check_call(session: Session, cpu_s: float) -> None:
+    """CPU_PER_CALL of the profile, where RESOURCE_LIMIT is TRUE: a call is a whole block, here up to an execution."""
+    limit = session.server.instance.limits.get("CPU_PER_CALL", "UNLIMITED")
+    if limit.isdecimal() and cpu_s > int(limit) / 100 and session.value_of("resource_limit", "TRUE") == "TRUE":
+        raise OracleError(2393, "exceeded call limit on CPU usage")
 
 
 def fingerprint(sql: str) -> str:

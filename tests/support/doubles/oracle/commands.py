@@ -8,12 +8,13 @@ from support.doubles.oracle.engine import instance_name
 from support.doubles.oracle.errors import OracleError
 from support.doubles.oracle.session import Session
 from support.doubles.oracle.sessions import PRIVATE_TABLE
+from support.doubles.oracle.views import CPU_PLANS, os_statistics
 
 _SETTING = re.compile(r"alter\s+session\s+set\s+(\w+)\s*=\s*(.+)", re.IGNORECASE | re.DOTALL)
 _SYSTEM_SETTING = re.compile(r"alter system set (\w+) = (\S+) scope = memory sid = '(\S+)'")
 _SETTINGS = {
     "nls_numeric_characters", "result_cache_mode", "statistics_level", "parallel_degree_policy", "time_zone",
-    "cursor_sharing", "plsql_optimize_level", "timed_statistics",
+    "cursor_sharing", "plsql_optimize_level", "timed_statistics", "optimizer_capture_sql_plan_baselines",
 }  # fmt: skip
 _FROM_18C = 10
 _SETTINGS_FROM_18C = {"optimizer_ignore_hints"}
@@ -66,7 +67,10 @@ def _kill_session(statement: Statement, session: Session) -> int:
 
 
 def _alter_system(statement: Statement, session: Session) -> int:
-    """In memory, for the instance that is named, wherever this session is. CPU_COUNT = 0 follows the host."""
+    """In memory, for the instance that is named, wherever this session is. CPU_COUNT = 0 follows the host.
+
+    A CPU_COUNT above the host's CPUs and a plan that is not in the dictionary are refused.
+    """
     if not session.granted("alter system"):
         raise OracleError(1031)
     found = _SYSTEM_SETTING.fullmatch(" ".join(statement.sql.lower().split()))
@@ -74,6 +78,12 @@ def _alter_system(statement: Statement, session: Session) -> int:
         raise OracleError(2065)
     name, value, wanted = found.groups()
     instance = session.server.instance
+    cpus = next(int(row["value"] or 0) for row in os_statistics(session) if row["stat_name"] == "NUM_CPUS")
+    if name == "cpu_count" and int(value) > cpus:
+        raise OracleError(2097, "parameter cannot be modified because specified value is invalid")
+    plan = value.strip("'").upper().removeprefix("FORCE:")
+    if name == "resource_manager_plan" and plan not in ("", instance.plan, *CPU_PLANS):
+        raise OracleError(7452, "specified resource manager plan does not exist in the data dictionary")
     for number in range(1, instance.instances + 1):
         if wanted == instance_name(instance, number).lower():
             session.server.table.alter(name, value.strip("'").upper(), number)

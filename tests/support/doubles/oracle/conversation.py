@@ -133,6 +133,10 @@ class _Conversation:
             self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
             raise ClientGone
         session = self.session
+        if second.mode & _SYSDBA and user != "SYS":  # there is no password file
+            error = OracleError(1031)
+            self._channel.respond(responses.end(self._version, code=error.code, message=str(error)))
+            raise ClientGone
         told = {name: first.parameters.get(key, "") for key, name in _ACCOUNT.items()}
         if proxied := second.parameters.get("PROXY_CLIENT_NAME", "").upper():
             if proxied not in known:

@@ -213,6 +213,14 @@ class OracleDouble:
         """Other faults for the connections to come."""
         self._exchange({"ask": "faults", "faults": msgspec.structs.asdict(faults)})
 
+    def open_window(self, name: str = "MONDAY_WINDOW") -> None:
+        """A scheduler window opens and sets its resource plan; it is open until ``close_window``."""
+        self._exchange({"ask": "window", "name": name})
+
+    def close_window(self) -> None:
+        """The plan of before is on again."""
+        self._exchange({"ask": "window", "name": ""})
+
     def _exchange(self, question: Mapping[str, Any]) -> Any:
         listener = self._listener
         if listener is None or listener.questions.closed:

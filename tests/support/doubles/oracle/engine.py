@@ -34,6 +34,7 @@ _REWRITES = [
     for pattern, by in (
         (r"(?<!\")\b(\w+)#", r'"\1#"'),
         (r"\bcast\s*\(systimestamp as date\)", "this_moment()"),
+        (r"\bcast\s*\(sys_extract_utc\((\w+)\) as date\)", r"as_date(\1)"),
         (r"\bdbms_utility\.port_string\b", "port_string()"),
         (r"\bextract\s*\(\s*(\w+)\s+from\s+", r"extract_\1("),
         (r"\btimestamp\s+('[^']*')", r"timestamp_literal(\1)"),
@@ -202,6 +203,7 @@ def _functions(session: Session) -> dict[str, Callable[..., int | float | str | 
         "nvl": lambda value, other: other if value is None else value,
         "sysdate": lambda: int(session.server.instance.fixed_date_s or time.time()) / DAY_S,
         "this_moment": lambda: int(time.time()) / DAY_S,
+        "as_date": lambda moment: int(moment) / DAY_S,
         "systimestamp": lambda: time.time_ns() // 1000 / 1e6,
         "sys_extract_utc": lambda moment: moment,
         "timestamp_literal": literal,

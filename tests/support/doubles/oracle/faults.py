@@ -72,8 +72,10 @@ class Faults(Struct, frozen=True):
     """Server processes are so much older than their sessions, as prespawned ones are: LOGON_TIME is shifted."""
     shared_spid: bool = False
     """v$process shows one spid for all sessions."""
+    one_process: bool = False
+    """v$process shows the process of the first session for all, as it is where sessions are threads of one."""
     threaded: bool = False
-    """threaded_execution: the session is served by a thread of its process, v$process.stid."""
+    """threaded_execution: the session is served by a thread, v$process.stid, of a process ora_u005_SID."""
     ungranted: tuple[str, ...] = ()
     """Views (``v$session``) and actions (``alter system``, ``create table``) without privilege; ``all`` for all.
 

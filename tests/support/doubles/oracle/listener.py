@@ -1,7 +1,7 @@
 """The listener: accepts connections and forks a process for each; it does nothing else, and in one thread.
 
 Started by ``double.OracleDouble`` as a process of its own. Line 1 of standard input is the configuration as JSON,
-further lines are questions (``pids``, ``sessions``, ``journal``, ``faults``); each is answered by one line of JSON.
+further lines are questions (``pids``, ``sessions``, ``journal``, ``faults``, ``window``); each is answered by one line.
 When standard input closes, every server process is ended and the listener with them.
 """
 
@@ -25,9 +25,11 @@ from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.process import end_with_parent, rename
 from support.doubles.oracle.profiles import PROFILES, Instance
 from support.doubles.oracle.session import Killing, Server
-from support.doubles.oracle.sessions import Journal, SessionTable
+from support.doubles.oracle.sessions import OF_THE_DATABASE, Journal, SessionTable
+from support.doubles.oracle.views import MAINTENANCE_PLAN
 
 _BACKLOG = 1024
+_PLAN = "resource_manager_plan"
 
 
 class Listener:
@@ -50,6 +52,7 @@ class Listener:
         self._socket = socket.create_server((config["host"], config["port"]), backlog=_BACKLOG)
         self._socket.setblocking(False)
         self._accepted = 0
+        self._before_window: dict[int, str] = {}
         self._questions = b""
         self._ended, wake = os.pipe()
         os.set_blocking(self._ended, False)
@@ -113,7 +116,10 @@ class Listener:
             os.close(self._wake)
             _detach()
             name = self._server.instance.name
-            rename(f"oracle_{os.getpid()}_{name.lower()}", f"oracle{name} (LOCAL=NO)")
+            if self._server.faults.threaded:
+                rename(f"ora_u005_{name.lower()}", f"ora_u005_{name}")
+            else:
+                rename(f"oracle_{os.getpid()}_{name.lower()}", f"oracle{name} (LOCAL=NO)")
             connection.setblocking(True)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             killing = Killing()
@@ -153,8 +159,26 @@ class Listener:
             return table.entries()
         if question["ask"] == "journal":
             return self._server.journal.read()
+        if question["ask"] == "window":
+            self._window(question["name"])
+            return True
         self._server = _with_faults(self._server, Faults.from_json(question["faults"]))
         return True
+
+    def _window(self, name: str) -> None:
+        """A scheduler window opens, or '' closes: on every instance its plan is on meanwhile, then that of before.
+
+        Not where the plan of before is a FORCE: plan.
+        """
+        instance, table = self._server.instance, self._server.table
+        table.alter("window", name, OF_THE_DATABASE)
+        for number in range(1, instance.instances + 1):
+            now = table.altered(number).get(_PLAN, instance.plan)
+            if name and not now.startswith("FORCE:"):
+                self._before_window[number] = now
+                table.alter(_PLAN, f"SCHEDULER[0x4D53]:{MAINTENANCE_PLAN}", number)
+            elif not name and now.startswith("SCHEDULER["):
+                table.alter(_PLAN, self._before_window.pop(number), number)
 
     def _answer(self, answer: object) -> None:
         with contextlib.suppress(BrokenPipeError):

@@ -54,7 +54,8 @@ class Instance(Struct, frozen=True):
     """What the database says of itself. ``parameters`` override v$parameter; ``osstat`` overrides v$osstat.
 
     ``plan`` is the active resource manager plan ('' for none), ``cpu_managed`` and ``instance_caging`` its columns
-    of v$rsrc_plan, and ``window`` an open scheduler window. ``instances``: sessions go round over that many (RAC).
+    of v$rsrc_plan, and ``window`` an open scheduler window; ``next_window_s`` from now the next one opens.
+    ``instances``: sessions go round over that many (RAC).
     ``cloud_service``: the kind of Autonomous Database. ``rds``: Amazon RDS, with the package RDSADMIN_UTIL.
     ``old_plan``: V$SQL has each statement also with another plan, executed yesterday.
     ``decimal_comma``: numbers become text with a comma, until a session sets the point.
@@ -63,7 +64,7 @@ class Instance(Struct, frozen=True):
     ``hides_instances``: INSTANCE_NAME is refused, as by a gateway in front of the database.
     ``fixed_date_s``: FIXED_DATE, at which SYSDATE stands still; 0 for none.
     ``dates_ahead_s``: by so much DATEs of the views are ahead of SYSTIMESTAMP, as with a listener of another time zone.
-    ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; nothing enforces them.
+    ``limits``: of the user's profile, as USER_RESOURCE_LIMITS has them; CPU_PER_CALL alone is enforced.
     ``foreign_sessions``: further active user sessions shown, as (username, program) without a process, and with the
     class of what they wait for as a third, such as ``Idle``.
     ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.
@@ -82,6 +83,7 @@ class Instance(Struct, frozen=True):
     cpu_managed: bool = False
     instance_caging: bool = False
     window: str = ""
+    next_window_s: float = 43200.0
     instances: int = 1
     cloud_service: str = ""
     rds: bool = False

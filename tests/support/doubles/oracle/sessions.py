@@ -22,6 +22,8 @@ _PLACE_BYTES = 4
 """Of a session: its instance, and which of that instance's SIDs it has."""
 _USES_BYTES = 2
 MOST_INSTANCES = 8
+OF_THE_DATABASE = 0
+"""In place of the number of an instance, for what is altered in all of them."""
 _FIRST_SID = 11
 PRIVATE_TABLE = "private_table"
 """The table of workload logical_io is defined."""

@@ -11,11 +11,14 @@ from pathlib import Path
 
 from support.doubles.oracle.plans import operators
 from support.doubles.oracle.session import CPU_QUANTUM, FROM_CLIENT, SLEEP, TO_CLIENT, Session
-from support.doubles.oracle.sessions import Entry
+from support.doubles.oracle.sessions import OF_THE_DATABASE, Entry
 
 Row = Mapping[str, int | float | str | None]
 DAY_S = 86400
 ROOT_ID = 1
+MAINTENANCE_PLAN = "DEFAULT_MAINTENANCE_PLAN"
+CPU_PLANS = ("DEFAULT_PLAN", "DEFAULT_CDB_PLAN", MAINTENANCE_PLAN)
+"""Plans with CPU directives that every database has."""
 _METRICS_STOPPED_S = 3600
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_CLASSES = {FROM_CLIENT: "Idle", SLEEP: "Idle", TO_CLIENT: "Network", CPU_QUANTUM: "Scheduler"}
@@ -74,8 +77,9 @@ def every_session(me: Session) -> Iterable[Row]:
 def processes(me: Session) -> Iterable[Row]:
     faults, listener = me.server.faults, str(me.server.listener_pid)
     yield {"addr": "00", "spid": listener, "stid": listener, "pname": "PMON", "execution_type": "PROCESS"}
+    first = min((entry["pid"] for entry in _here(me)), default=0)
     for entry in _here(me):
-        pid = listener if faults.shared_spid else str(entry["pid"])
+        pid = listener if faults.shared_spid else str(first if faults.one_process else entry["pid"])
         yield {
             "addr": _address(entry), "inst_id": entry["instance"], "spid": pid,
             "stid": pid if faults.shared_spid else str(entry["tid"]), "pname": None, "background": None,
@@ -160,9 +164,11 @@ def parameters(me: Session) -> Iterable[Row]:
         "plsql_code_type": "INTERPRETED", "processes": "1024", "sessions": "1560", "sga_target": "0",
         "memory_target": "0", "pga_aggregate_target": "1073741824", "use_large_pages": "TRUE",
         "optimizer_features_enable": ".".join(me.server.profile.version_text.split(".")[:3]), "db_block_size": "8192",
+        "optimizer_capture_sql_plan_baselines": "FALSE",
         "compatible": me.server.profile.release, "max_idle_time": "0", "max_idle_blocker_time": "0",
         "control_management_pack_access": "DIAGNOSTIC+TUNING",
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
+        **({"resource_manager_cpu_scope": "INSTANCE_ONLY"} if me.server.profile.version[0] >= 23 else {}),
     }  # fmt: skip
     number = me.entry["instance"]
     altered = me.server.table.altered(number)
@@ -210,11 +216,18 @@ def resource_plans(me: Session) -> Iterable[Row]:
     """Of the own container; in the root first those of the others."""
     instance, own = me.server.instance, container_id(me)
     on = {True: "ON", False: "OFF"}
+    altered = me.server.table.altered(me.entry["instance"])
+    plan = altered.get("resource_manager_plan", instance.plan).rpartition(":")[2]
+    managed = instance.cpu_managed if plan == instance.plan else plan in CPU_PLANS
+    # ``instance_caging`` says what it is at the start; from then on it follows both parameters.
+    count = instance.parameters.get("cpu_count", "0") if "resource_manager_plan" in altered else "0"
+    set_here = own <= ROOT_ID and altered.get("cpu_count", count) != "0"
+    caged = instance.instance_caging or (set_here and bool(plan))
     for number in (4, 3) if own == ROOT_ID else ():
         yield {"name": f"PLAN_OF_{number}", "is_top_plan": "TRUE", "cpu_managed": "ON", "instance_caging": "ON",
                "con_id": number}  # fmt: skip
-    yield {"name": instance.plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[instance.cpu_managed],
-           "instance_caging": on[instance.instance_caging], "con_id": own}  # fmt: skip
+    yield {"name": plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[managed],
+           "instance_caging": on[caged], "con_id": own}  # fmt: skip
 
 
 def container_id(me: Session) -> int:
@@ -261,10 +274,13 @@ def pluggable_databases(me: Session) -> Iterable[Row]:
 
 
 def windows(me: Session) -> Iterable[Row]:
-    open_window = me.server.instance.window
-    for name in ("MONDAY_WINDOW", "SATURDAY_WINDOW", *([open_window] if open_window else [])):
-        yield {"window_name": name, "resource_plan": "DEFAULT_MAINTENANCE_PLAN", "enabled": "TRUE",
-               "active": str(name == open_window).upper()}  # fmt: skip
+    instance = me.server.instance
+    open_window = me.server.table.altered(OF_THE_DATABASE).get("window", instance.window)
+    for name in dict.fromkeys(("MONDAY_WINDOW", "SATURDAY_WINDOW", *([open_window] if open_window else []))):
+        later_s = 0 if name == "MONDAY_WINDOW" else DAY_S
+        yield {"window_name": name, "resource_plan": MAINTENANCE_PLAN, "enabled": "TRUE",
+               "active": str(name == open_window).upper(),
+               "next_start_date": time.time() + instance.next_window_s + later_s}  # fmt: skip
 
 
 def resource_limits(me: Session) -> Iterable[Row]:

@@ -43,7 +43,11 @@ def test_each_refusal_has_its_remedy(text: str, remedy: str) -> None:
         ("ORA-03135", "ends idle connections"), ("ORA-12571", "alert log"),
         ("ORA-12506", "network access control list"), ("ORA-47400", "Database Vault"), ("ORA-47306", "Database Vault"),
         ("ORA-01089", "wait until it is open"), ("ORA-01219", "pluggable database ... open"),
-        ("ORA-12850", "parallel_max_servers"),
+        ("ORA-12850", "parallel_max_servers"), ("ORA-12525", "INBOUND_CONNECT_TIMEOUT_LISTENER in listener.ora"),
+        ("ORA-12547", "SQLNET.INBOUND_CONNECT_TIMEOUT of the server"), ("ORA-12637", "DISABLE_OOB = ON"),
+        *((f"ORA-{number}", "PDB_PLUG_IN_VIOLATIONS") for number in ("12526", "12527", "01035")),
+        ("ORA-01033", "V$PDBS"), ("ORA-00028", "idle limit"), ("ORA-07454", "use fewer sessions"),
+        ("ORA-02396", "MAX_IDLE_TIME"), ("DPI-1050", "through its listener"), ("DPI-1072", "sqlplus-fanout"),
         ("ORA-12504", "?service_name=NAME"), ("ORA-12533", "PROTOCOL, HOST and PORT"), ("ORA-12543", "firewall"),
         ("ORA-12545", "no such host"), ("ORA-12261", "HOST:PORT/SERVICE"), ("ORA-12262", "no such host"),
         ("ORA-12263", "?config_dir=FOLDER"), ("ORA-12162", "export ORACLE_SID"), ("ORA-12560", "ORACLE_HOME"),
@@ -74,6 +78,13 @@ def test_what_is_not_known_is_passed_on_as_it_is() -> None:
 
 def test_thin_modes_own_codes_stand_for_those_of_the_listener() -> None:
     assert codes("DPY-6005: x\nDPY-6001: y") == ("DPY-6005", "DPY-6001", "ORA-12514")
+
+
+@pytest.mark.parametrize("code", ["ORA-02392", "ORA-02393", "ORA-02394", "ORA-02395", "ORA-00040", "ORA-00041",
+                                  "ORA-56733", "ORA-56734"])  # fmt: skip
+def test_a_limit_of_a_call_is_met_by_fewer_executions_in_it(code: str) -> None:
+    """The number of executions is calibrated: a smaller size alone gives more of them, in the same time."""
+    assert "--executions 1 and a smaller --size" in explained(f"{code}: the text of the server")
 
 
 @pytest.mark.parametrize("code", ["ORA-00040", "ORA-00041", "ORA-07455", "ORA-56955"])

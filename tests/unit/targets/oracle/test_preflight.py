@@ -36,6 +36,35 @@ def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
     assert by_code(QUIET) == {}
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"parameters": {"resource_manager_cpu_scope": "SERVER_WIDE"}}, "resource_manager_cpu_scope is SERVER_WIDE"),
+        ({"parameters": {"resource_manager_cpu_scope": "INSTANCE_ONLY"}, "cloud_service": "OLTP"}, ""),
+        ({"cloud_service": "OLTP", "version": "23.26.0.0.0"}, "SERVER_WIDE is the default there"),
+        ({"cloud_service": "OLTP", "version": "19.20.0.0.0"}, ""),
+        ({"version": "23.26.0.0.0"}, ""),
+    ],
+)
+def test_cpu_that_is_managed_by_control_groups_is_said(changed: dict[str, Any], said: str) -> None:
+    """Its throttling is no wait that Oracle counts."""
+    found = by_code(replace(QUIET, **changed)).get("server-wide-cpu")
+    assert (found is not None) is bool(said)
+    assert found is None or said in found.seen
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "statement"),
+    [
+        ({"parameters": {"cpu_count": "4"}}, "cpu-count", "`grant read on sys.v_$rsrcpdbmetric to bench;`"),
+        ({"cluster": None, "instances": None}, "cluster-unknown", "`grant read on sys.v_$instance to bench;`"),
+        ({"cluster": None, "instances": None, "version": "11.2.0.4.0"}, "cluster-unknown", "`grant select on"),
+    ],
+)
+def test_a_grant_that_is_printed_is_a_whole_statement(changed: dict[str, Any], code: str, statement: str) -> None:
+    assert statement in by_code(replace(QUIET, **changed))[code].remedy
+
+
 def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
     told = replace(QUIET, container="ORCLPDB1", may_end=True, osstat={"NUM_CPUS": 16.0, "NUM_CPU_CORES": 8.0})
     database, kill = report(told, (16, "v$osstat NUM_CPUS"))

@@ -6,6 +6,7 @@ from dbcpu.errors import ServerError
 from dbcpu.measure import workloads
 from dbcpu.targets.oracle import session as oracle_session
 from dbcpu.targets.oracle.session import BATCH_S, OracleSession
+from dbcpu.targets.oracle.target import call_s
 
 MONITORED_FROM_S = 5.0
 """CPU or I/O time of a call. Source: Oracle Database SQL Tuning Guide, About Database Operations"""
@@ -14,6 +15,13 @@ MONITORED_FROM_S = 5.0
 def test_a_call_of_short_executions_gets_no_entry_in_sql_monitor() -> None:
     """The last execution begins before the end of the batch: one of up to a second still ends in time."""
     assert BATCH_S + 1.0 <= MONITORED_FROM_S
+
+
+@pytest.mark.parametrize(
+    ("limits", "longest_s"), [({}, BATCH_S), ({"CPU_PER_CALL": 300}, 1.5), ({"CPU_PER_CALL": 6000}, BATCH_S)]
+)
+def test_a_call_is_half_as_long_as_the_profile_allows(limits: dict[str, int], longest_s: float) -> None:
+    assert call_s(limits) == longest_s
 
 
 class Broken(OracleSession):
