@@ -174,6 +174,12 @@ class Side(Struct, frozen=True):
     shared_levels: tuple[tuple[int, int], ...] = ()
     pools: tuple[Pool, ...] = ()
 
+    @property
+    def even(self) -> str:
+        """Whether all levels up to its vCPUs are even, as quoted of its runs: 'undecided' where these differ."""
+        answers = {each.quote.even for each in self.runs}
+        return answers.pop() if len(answers) == 1 else "undecided"
+
     def figure(self, metric: str) -> Figure:
         return next(each for each in self.figures if each.metric == metric)
 
