@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from dbcpu.analysis.comparison.needs import Need
 from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     LEFT_OUT,
@@ -13,7 +14,7 @@ from dbcpu.analysis.comparison.sentences import (
     state_words,
     unshown_words,
 )
-from dbcpu.analysis.comparison.sizing import Need, Sizing
+from dbcpu.analysis.comparison.sizing import Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
     HOST_STATE,
@@ -101,7 +102,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         others = ("How each host differs is below, under Decisions and method.",)
     counted = (
         f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest. "
-        if any(need.kind.at_equal_shares for need in sizing.needs)
+        if any(need.at_equal_shares for need in sizing.needs)
         else ""
     )
     return Front(
@@ -166,7 +167,7 @@ def _need_tile(need: Need) -> Fact:
 
 
 def _why_open(need: Need) -> str:
-    if need.kind.few_are_fair:
+    if need.by_totals:
         return "by total throughput: shares are unequal"
     if need.kind.core_throughput is not None:
         return "by total throughput, to one session on each core that vCPUs share unseen"

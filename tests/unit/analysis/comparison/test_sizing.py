@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.measured_kind import cores_behind, fair_level
-from dbcpu.analysis.comparison.sizing import Need, Sizing, size
+from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.sizing import Sizing, size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import LESS, NOT_MEASURED, NOT_SHOWN, THROUGHPUT, TOO_FEW, Decision
@@ -119,6 +120,37 @@ def test_where_few_sessions_are_served_fairly_the_answer_is_at_least_the_total()
     assert need.vcpus == need.total_vcpus
     assert found.sentence.startswith(f"Inconclusive: 12 busy cores of old are at least {need.least} vCPUs of new")
     assert "the number is by total throughput, whatever the shares, and how many serve this work" in found.sentence
+
+
+HYBRID = SimulatedHost("hybrid", cores=8, threads=1, efficiency_cores=4, efficiency_speed=0.6, noise=0.002)
+
+
+@pytest.mark.parametrize("busy", [3, 4])
+def test_measured_sessions_that_are_enough_at_equal_shares_are_an_answer(busy: int) -> None:
+    """Half of the cores are slower: four sessions are equal, five are not."""
+    runs = ("old", simulated_box()), ("new", simulate(HYBRID, tuple(range(1, 9)), repeats=6, seed=3))
+    found = sized(*runs, busy=busy, rules=SizingRules((), ()))
+    (need,) = found.needs
+    assert need.kind.few_are_fair and need.is_decided and need.vcpus == need.least == need.most == 8
+    assert found.sentence.startswith(
+        f"{busy} busy cores of old are 8 vCPUs of new (one thread per core), at max/min <= 1.1. new is enough as it "
+        "was measured: 4 sessions on its 8 vCPUs do this work at equal shares."
+    )
+    assert f"by total throughput, {need.total_vcpus} vCPUs do it" in found.sentence
+    assert need.total_vcpus < 8
+
+
+def test_more_work_than_the_fair_sessions_do_is_not_answered_by_them() -> None:
+    runs = ("old", simulated_box()), ("new", simulate(HYBRID, tuple(range(1, 9)), repeats=6, seed=3))
+    found = sized(*runs, busy=5, rules=SizingRules((), ()))
+    assert not found.needs[0].is_decided
+    assert found.sentence.startswith("Inconclusive: 5 busy cores of old are at least 7 vCPUs of new")
+
+
+def test_sessions_that_another_day_may_disturb_are_no_answer() -> None:
+    stolen = simulate(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), repeats=6, seed=3)
+    (need,) = sized(("old", simulated_box()), ("new", stolen), busy=1, rules=SizingRules((), ())).needs
+    assert need.kind.few_are_fair and not need.as_measured
 
 
 def test_threads_that_are_as_fast_as_cores_count_also_without_a_level_between() -> None:
