@@ -7,6 +7,7 @@ from dbcpu.analysis.comparison.needs import Need
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, plural, short_ranges
 
+IF_TOTAL = "if only the total counts, and not how fast each session is"
 MUCH_LESS = 0.95
 """A size by total throughput is named beside that at equal shares where it is so many times that, or less."""
 
@@ -52,25 +53,25 @@ def _basis(need: Need) -> str:
     """What a size rests on where few sessions are served fairly, or vCPUs share cores unseen; '' for other hosts."""
     kind = need.kind
     each_core = (
-        f"with one session on each of these cores the work takes {plural(need.vcpus, 'vCPU')}, by total throughput, "
-        f"whatever the shares, {need.total_vcpus}"
+        f"with one session on each of these cores, so that none slows another, the work takes "
+        f"{plural(need.vcpus, 'vCPU')}; {IF_TOTAL}, {need.total_vcpus}"
     )
     if need.as_measured:
         return (
             f"{kind.name} is enough as it was measured: {plural(kind.shown, 'session')} on its "
             f"{plural(kind.vcpus, 'vCPU')} do this work at equal shares. With more sessions shares are not equal. A "
-            f"smaller host of the kind was not measured; by total throughput, {plural(need.total_vcpus, 'vCPU')} do it."
+            f"smaller host of the kind was not measured; {IF_TOTAL}, {plural(need.total_vcpus, 'vCPU')} do it."
         )
     if kind.few_are_fair:
         why = "" if kind.disturbed_by is Cause.NONE else f" ({kind.disturbed_by.words})"
         return (
-            f"Shares of {kind.name} {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}{why}: the number is by "
-            "total throughput, whatever the shares, and how many serve this work at equal shares is not known."
+            f"Shares of {kind.name} {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}{why}: the number is right "
+            f"{IF_TOTAL}. How many vCPUs do this work at equal shares is not known."
         )
     if kind.like_cores:
         return (
             f"{kind.name} scales like {kind.like_cores} of the {plural(kind.cores or kind.vcpus, 'core')} that it "
-            f"shows: {each_core}; which sessions share a core is left to chance."
+            f"shows, and chance decides which sessions share one: {each_core}."
         )
     if kind.may_share:
         shows = f" Measure {kind.name} with `--sessions auto`, which shows it." if kind.vcpus > 2 else ""
@@ -81,11 +82,11 @@ def _basis(need: Need) -> str:
     if kind.disturbed_by is not Cause.NONE:
         return (
             f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
-            f"({kind.disturbed_by.words}), and its size counts that: by total throughput, whatever the shares, "
-            f"{need.total_vcpus} vCPUs do this work; measure it without what disturbs it."
+            f"({kind.disturbed_by.words}), and its size counts that; {IF_TOTAL}, {need.total_vcpus} vCPUs do this "
+            "work. Measure it without what disturbs it."
         )
     if need.total_vcpus < MUCH_LESS * need.vcpus:
-        return f"By the total throughput of {kind.name}, whatever the shares, {need.total_vcpus} vCPUs do this work."
+        return f"{IF_TOTAL[0].upper()}{IF_TOTAL[1:]}, {need.total_vcpus} vCPUs of {kind.name} do this work."
     return ""
 
 
@@ -97,8 +98,7 @@ def _with(need: Need) -> str:
         words = ["threads per core unknown"]
     else:
         threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"
-        threads += " by what it shows" if kind.like_cores else ""
-        words = [f"{threads} {kind.cores_from}".rstrip()]
+        words = [f"it shows {threads}" if kind.like_cores else f"{threads} {kind.cores_from}".rstrip()]
     if kind.quota is not None:
         words.append(f"measured with a quota of {plural(kind.quota, 'CPU')}")
     if need.decision is not None:

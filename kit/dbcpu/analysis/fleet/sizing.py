@@ -11,6 +11,7 @@ from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.measured_kind import FAIR, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needs import Need
 from dbcpu.analysis.comparison.sizing import size, unmeasured
+from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -103,14 +104,14 @@ def _basis(need: Need) -> str:
     kind = need.kind
     if need.by_totals:
         return (
-            f"{kind.name}: shares {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}; sizes are by total "
-            "throughput, whatever the shares, and equal shares take more."
+            f"{kind.name}: shares {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}; sizes are right "
+            f"{IF_TOTAL}. Equal shares take more."
         )
     if kind.core_throughput is not None:
         cores = f"scales like {kind.like_cores} cores" if kind.like_cores else f"may have {kind.vcpus // 2} cores"
         return (
-            f"{kind.name} {cores} behind its {plural(kind.vcpus, 'vCPU')}: sizes are from total throughput to one "
-            "session on each of these cores."
+            f"{kind.name} {cores} behind its {plural(kind.vcpus, 'vCPU')}: sizes are from what is enough "
+            f"{IF_TOTAL}, to one session on each of these cores."
         )
     return ""
 

@@ -168,9 +168,9 @@ def _need_tile(need: Need) -> Fact:
 
 def _why_open(need: Need) -> str:
     if need.by_totals:
-        return "by total throughput: shares are unequal"
+        return "if only the total counts: shares are unequal"
     if need.kind.core_throughput is not None:
-        return "by total throughput, to one session on each core that vCPUs share unseen"
+        return "from the total alone to one session on each core that vCPUs share unseen"
     return "throughput is undecided"
 
 

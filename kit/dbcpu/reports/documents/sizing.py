@@ -6,6 +6,7 @@ from itertools import product
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.needs import Need
 from dbcpu.analysis.comparison.sizing import RANKS, Ranked, Sizing
+from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges
 from dbcpu.reports.document import Column, Section
 from dbcpu.reports.documents.lines import titled_table
@@ -65,14 +66,11 @@ def _ranges(sizing: Sizing) -> Iterator[str]:
             "interval says how many vCPUs it may be."
         )
     if few:
-        yield (
-            f"Few sessions of {listed(few)} are served at equal shares: {row} by total throughput, whatever the "
-            "shares, and equal shares take more."
-        )
+        yield (f"On {listed(few)} only few sessions get equal shares: {row} right {IF_TOTAL}. Equal shares take more.")
     if shared:
         yield (
-            f"vCPUs of {listed(shared)} share cores that are not shown, or may: {row} those of one session on each of "
-            "these cores, and the interval begins with the vCPUs by total throughput."
+            f"vCPUs of {listed(shared)} share cores that are not shown, or may share them: {row} those of one session "
+            f"on each of these cores. The interval begins with the vCPUs that are enough {IF_TOTAL}."
         )
 
 
