@@ -22,6 +22,7 @@ from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import STYLE, narrow
 from dbcpu.reports.document import Document, Panel, Panels
+from dbcpu.reports.documents.lines import LASTING_WORDS
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import csv, html, markdown, table
@@ -151,6 +152,7 @@ def test_all_forms_show_all_variants_and_agree() -> None:
     page = read_page(html.render(document(run, analysis)))
     data = json.loads(json_form.render(document(run, analysis)))
     assert analysis.variants is not None
+    assert f"Throughput is {LASTING_WORDS}" in page.text
     (sentence,) = variant_sentences(analysis.variants)
     assert sentence in page.text
     assert sentence in " ".join(table.render(document(run, analysis)).split())
