@@ -33,7 +33,7 @@ def would_decide(
     if hidden_cores_possible([each.level for each in context.record.rounds], context.vcpus, context.cores):
         return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
     if topology is not None and topology.verdict == "fewer_cores":
-        return f"whole cores (`ThreadsPerCore=1`) or {_longer(levels)} may decide"
+        return f"{_longer(levels)}, or a run on whole cores (`ThreadsPerCore=1`), may decide"
     return f"{_steadier(context, levels)} may decide"
 
 

@@ -39,7 +39,8 @@ PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or 
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
 TWO_KINDS = "the host has cores of two kinds"
 FULL_SPEED_CORES = (
-    "keep the database on the cores of full speed (`cpuset.cpus`, `taskset -cp CPUS PID`; `dbcpu topology` lists them)"
+    "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
+    "`dbcpu topology` lists them)"
 )
 WORTH_A_PRICE = 0.02
 STICKY = 0.5

@@ -16,7 +16,7 @@ from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.figures import figures, own_summaries
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
 from dbcpu.analysis.comparison.sentences import verdict
-from dbcpu.analysis.comparison.shared_levels import load_unit, shared_levels, unit_of_size
+from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
     PER_SESSION,
@@ -98,11 +98,14 @@ def compare_sides(
         )
         for each in sides[1:]
     ]
+    # Where all are compared at the same levels, the baseline's own figures are of these, too.
+    levels = {compared_levels(base, each, unit) for each in sides[1:]}
+    first = _side(base, sides[1] if len(levels) == 1 else base, shared, unit, loads)
     works = dict.fromkeys(work_words(each.first.record.header.plan.workload) for each in sides)
     return Comparison(
         workload=listed(list(works)),
-        sides=(_side(base, sides[1] if len(sides) == 2 else base, shared, unit, loads), *decided),
-        verdict=tuple(verdict(base.name, each) for each in decided),
+        sides=(first, *decided),
+        verdict=tuple(verdict(first, each) for each in decided),
         floor=floor,
         levels_per=unit,
         loads_per=loads,

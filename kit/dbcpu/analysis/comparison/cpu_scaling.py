@@ -23,7 +23,7 @@ FLAT = 0.5
 
 
 class Point(Struct, frozen=True):
-    """Mrows/s by makespan, the median over rounds, with the least and most of them. Seconds per execution.
+    """Mrows/s that last, the median over rounds, with the least and most of them. Seconds per execution.
 
     ``times``: over the throughput of one CPU, as the smallest count gives it. ``tried``: (sessions per CPU, Mrows/s) of
     all that were measured with these CPUs, of which the point is the best.

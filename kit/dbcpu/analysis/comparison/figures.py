@@ -31,6 +31,7 @@ METRICS = {
     "loaded": "Mrows/s per session",
     "throughput": "Mrows/s",
     "spread": "max/min",
+    "evenness": "",
     "smt_yield": "",
     "effective_cores": "cores",
     "connect": "s",
@@ -124,6 +125,8 @@ def _usual(
             made.append(Figure(metric, unit, value, known.ratio, known.low, known.high, base))
         else:
             found = _interval(metric, others, own)
+            if metric == "evenness" and len(own) == len(others) == 1:
+                found = _of_evenness(against.first, each.first)
             low, high = (found.low, found.high) if found else (None, None)
             made.append(Figure(metric, unit, value, value / base, low, high, base))
     return tuple(made)
@@ -172,6 +175,22 @@ def _interval(metric: str, base: Sequence[_Metrics], other: Sequence[_Metrics]) 
     return run_effect.difference(logs[0], logs[1], (effect, effect)).ratio_interval(inference.CONFIDENCE)
 
 
+def _of_evenness(base: Measured, other: Measured) -> Interval | None:
+    """Of a ratio of two figures by the interval of each, on logarithms.
+
+    Source: Donner and Zou, "Closed-form confidence intervals for functions of the normal mean and standard deviation",
+    Stat. Methods Med. Res. 21, 2012.
+    """
+    rooms = [each.analysis.capacity for each in (base, other)]
+    one, its = (room.evenness if room else None for room in rooms)
+    if one is None or its is None or one.interval is None or its.interval is None:
+        return None
+    ratio = its.value / one.value
+    low = math.hypot(math.log(its.value / its.interval.low), math.log(one.interval.high / one.value))
+    high = math.hypot(math.log(its.interval.high / its.value), math.log(one.value / one.interval.low))
+    return Interval(ratio * math.exp(-low), ratio * math.exp(high))
+
+
 def _metrics(each: Measured, spread: Sequence[int], full: int | None, stream: int) -> _Metrics:
     """Value, and (bootstrap samples, least number of rounds) per metric that the rounds of a run allow."""
     # One stream per level: the same rounds are drawn for every metric, so that ratios of metrics hold together.
@@ -196,6 +215,8 @@ def _metrics(each: Measured, spread: Sequence[int], full: int | None, stream: in
         "spread": _value(log_spread(each.rounds, spread)),
         "connect": median("connect_s", full),
     }
+    if each.analysis.capacity and each.analysis.capacity.evenness:
+        values["evenness"] = each.analysis.capacity.evenness.value
     samples: dict[str, _Sample | None] = {
         "solo": drawn("mrows_per_s", 1),
         "loaded": drawn("mrows_per_s", full),

@@ -1,7 +1,7 @@
 """A run among those compared, the runs of one side, and the levels at which sides are compared."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
+from dbcpu.analysis.levels.outcome import is_lasting, lasting_throughput
 from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.placement.regimes import bounding_quota
@@ -46,18 +47,40 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     """
     whole, record = record, one_variant(record, variant)
     pooled = timed(record) if record.header.plan.experiment == "pool" else ()
-    apart = levels_apart(record, pooled)
-    rounds = tuple(
-        replace(each, throughput=each.makespan) if each.level in apart else each for each in figures_by_round(record)
-    )
+    apart, rounds = levels_apart(record, pooled), figures_by_round(record)
     if not rounds:
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
     if not any(each.witness for each in kept.rounds):
-        return Measured(name, record, _explained(kept, whole, record, pooled), rounds)
+        analysis = _explained(kept, whole, record, pooled)
+        return Measured(name, record, analysis, that_last(rounds, analysis, apart))
     without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
-    return Measured(name, record, _explained(without, whole, record, pooled), rounds, *_at_full_pace(kept))
+    analysis, (paced, error) = _explained(without, whole, record, pooled), _at_full_pace(kept)
+    delivered, at_pace = (that_last(each, analysis, apart) for each in (rounds, paced))
+    return Measured(name, record, analysis, delivered, at_pace, error)
+
+
+def that_last(
+    rounds: Sequence[RoundFigures], analysis: Analysis, apart: Collection[int] = ()
+) -> tuple[RoundFigures, ...]:
+    """The rounds with the throughput that lasts at their level (see ``lasting``).
+
+    ``apart``: levels whose sessions did not compute all at once, which have that of whole rounds.
+    """
+    kept = {each.level for each in analysis.levels if is_lasting(each, analysis.vcpus)}
+
+    def rate(each: RoundFigures) -> float:
+        if each.level in apart:
+            return each.makespan
+        return each.throughput if each.level in kept or not each.lasting else min(each.throughput, each.lasting)
+
+    return tuple(replace(each, throughput=rate(each)) for each in rounds)
+
+
+def lasting(analysis: Analysis) -> dict[int, float]:
+    """By level, Mrows/s that last: of one level, so without what early ends leave, whatever other levels do."""
+    return lasting_throughput([each for each in analysis.levels if each.sessions], analysis.vcpus, None)
 
 
 def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]) -> Analysis:
@@ -87,8 +110,9 @@ def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:
             mrows_per_s=each.mrows_per_s / alone,
             throughput=each.throughput / alone,
             makespan=each.makespan / alone,
+            lasting=each.lasting / alone,
         )
-        for each in figures_of(paced, context.reference, context.rows)
+        for each in figures_of(paced, context.reference, context.rows, context.vcpus)
     )
     return found, error
 

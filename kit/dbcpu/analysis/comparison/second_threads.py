@@ -1,44 +1,66 @@
 """What switching second threads off costs, where a run shows it, beside the article that found no cost.
 
 Two sessions on one core that each take s times as long do 2 / s times as much as one alone. A full host without second
-threads then has s / 2 of its throughput: both follow from one figure, the ratio that was measured.
+threads then has s / 2 of its throughput: both follow from one figure, the ratio that was measured. This holds where
+nothing but SMT differs, each side has a session on every vCPU, and these were seen to share cores.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from dbcpu.analysis.results.comparison import LESS, MORE, THROUGHPUT, Comparison, Decision, Side, Variants
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.comparison import LESS, MORE, THROUGHPUT, Comparison, Side, VariantResult, Variants
 from dbcpu.formatting import percent, ranges, times
 
 ARTICLE = "AWS EC2 CPU (in)consistency, part 4, of January 2017"
+SMT_OFF = "smt_off"
+"""The variant that switches second threads off; others leave them to the rest of the host."""
 GAIN = 1.05
 """At a level at which SMT off does so much more it is named."""
+SAME_SPEED = 0.05
+"""Single sessions of one host are as fast with SMT as without, when nobody uses the other threads."""
+SMT_FACTS = frozenset(
+    {"SMT", "SMT control", "vCPUs", "online CPUs", "allowed CPUs", "host: cpuset", "host: affinity"}
+    | {"host: boot_options", "parameter cpu_count"}
+)
+"""What differs on one host with SMT on and off."""
+MEASURING_FACTS = frozenset({"amount", "sampler", "tool version", "driver", "driver on the host", "variant"})
 
 
 def of_variants(found: Variants) -> Iterator[str]:
-    """A sentence for each variant that leaves every core one thread and loses throughput by it."""
+    """A sentence where SMT off loses throughput on a host that was full and shared its cores."""
     first = found.first
+    full = first.row(first.vcpus)
     for each in found.variants[1:]:
-        if not _halved(first.cores, first.vcpus, each.cores, each.vcpus):
+        halved = _halved(first.cores, first.vcpus, each.cores, each.vcpus)
+        if each.name != SMT_OFF or not halved or full is None or full.cause != Cause.SHARED_CORE:
             continue
         for one in each.decisions:
-            if one.summary == THROUGHPUT and one.outcome == LESS and one.ratio:
-                gains = [(row.level, row.ratio or 0.0) for row in each.rows if (row.ratio or 0.0) >= GAIN]
-                yield _sentence(each.name, first.name, one.ratio, one.levels, gains)
+            at_full = one.levels == f"N={first.vcpus}"
+            if one.summary == THROUGHPUT and one.outcome == LESS and one.ratio and at_full:
+                yield _sentence(each.name, first.name, one.ratio, one.levels, tuple(_gains(each, first)))
+
+
+def _gains(off: VariantResult, on: VariantResult) -> Iterator[tuple[int, float]]:
+    """Levels at which whole rounds are shorter without second threads, and how many times as much they do."""
+    for row in off.rows:
+        other = on.row(row.level)
+        if other and other.makespan and row.makespan / other.makespan >= GAIN:
+            yield row.level, row.makespan / other.makespan
 
 
 def of_sides(comparison: Comparison) -> Iterator[str]:
-    """The same of runs of one kind of CPU, whichever of the two is the baseline."""
+    """The same of runs of one host, whichever of the two is the baseline."""
     base = comparison.baseline
     for side in comparison.sides[1:]:
-        if side.other_work or any(each.fact == "CPU" for each in side.differs):
-            continue
-        for one in side.decisions:
-            if one.summary != THROUGHPUT or not one.ratio:
+        for on, off, outcome in ((base, side, LESS), (side, base, MORE)):
+            if not _is_off(off, on) or not _is_one_host(side) or not _shares_only_on(on, off):
                 continue
-            if one.outcome == LESS and _is_off(side, base):
-                yield _sentence(side.name, base.name, one.ratio, _off_first(one, base_is_on=True), ())
-            if one.outcome == MORE and _is_off(base, side):
-                yield _sentence(base.name, side.name, 1 / one.ratio, _off_first(one, base_is_on=False), ())
+            for one in side.decisions:
+                at_full = one.levels == f"N={base.vcpus} and N={side.vcpus}"
+                if one.summary == THROUGHPUT and one.outcome == outcome and one.ratio and at_full:
+                    ratio = one.ratio if off is side else 1 / one.ratio
+                    yield _sentence(off.name, on.name, ratio, f"N={off.vcpus} and N={on.vcpus}", ())
 
 
 def _is_off(off: Side, on: Side) -> bool:
@@ -46,14 +68,27 @@ def _is_off(off: Side, on: Side) -> bool:
 
 
 def _halved(cores: int | None, vcpus: int | None, left_cores: int | None, left_vcpus: int | None) -> bool:
-    """Whether the same cores are left with one thread each."""
-    return bool(cores and vcpus and cores < vcpus and left_cores == left_vcpus == cores)
+    """Whether the same cores are left with one thread each, of two."""
+    return bool(cores and vcpus == 2 * cores and left_cores == left_vcpus == cores)
 
 
-def _off_first(one: Decision, *, base_is_on: bool) -> str:
-    """The levels in the order of the sentence; those of the decision have the baseline first."""
-    levels = one.levels.split(" and ")
-    return " and ".join(reversed(levels) if base_is_on else levels)
+def _is_one_host(side: Side) -> bool:
+    """Whether nothing but SMT differs from the baseline: neither a fact, nor the clock, nor what others took."""
+    alone = side.figure("solo").ratio
+    undisturbed = not any(each.host_state for each in side.decisions)
+    alike = {each.fact for each in side.differs} <= SMT_FACTS | MEASURING_FACTS
+    return alike and not side.other_work and undisturbed and alone is not None and abs(alone - 1) <= SAME_SPEED
+
+
+def _shares_only_on(on: Side, off: Side) -> bool:
+    """Whether most sessions of the full host shared a core, and without second threads most lost nothing."""
+    return _main_cause(on) == Cause.SHARED_CORE and _main_cause(off) == Cause.NONE
+
+
+def _main_cause(side: Side) -> str:
+    """Of the sessions at N = vCPUs; '' if there are none."""
+    causes = Counter(each.cause for each in side.points if each.level == side.vcpus)
+    return max(causes, key=lambda each: causes[each], default="")
 
 
 def _sentence(off: str, on: str, ratio: float, where: str, gains: Sequence[tuple[int, float]]) -> str:

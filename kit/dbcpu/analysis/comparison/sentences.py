@@ -10,6 +10,7 @@ from dbcpu.analysis.results.comparison import (
     NOT_MEASURED,
     NOT_SHOWN,
     OTHER_WORK,
+    PER_SESSION,
     RUNS,
     SITTING,
     SPREAD,
@@ -20,6 +21,7 @@ from dbcpu.analysis.results.comparison import (
     Side,
 )
 from dbcpu.analysis.results.experiments import Pool
+from dbcpu.analysis.results.quote import EVEN_WORDS
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
 from dbcpu.formatting import listed, number, percent, plural, ranges, rate, seconds, times
 
@@ -28,7 +30,8 @@ METRIC_WORDS = {
     "solo": "Mrows/s, single session",
     "loaded": "Mrows/s of the median session at N = vCPUs",
     "throughput": "Mrows/s in total at N = vCPUs",
-    "spread": "max/min, cores to vCPUs",
+    "spread": "max/min at the levels compared",
+    "evenness": "evenness, as quoted",
     "smt_yield": "SMT yield",
     "effective_cores": "effective cores",
     "connect": "time to connect",
@@ -37,6 +40,7 @@ METRIC_WORDS = {
 }
 DELIVERED = ("solo", "loaded", "throughput", "effective_cores")
 """What the page of a run shows at one pace where a witness ran."""
+_NUMBERS = ("spread", "evenness", "effective_cores")
 NORMALISED = ("solo", "throughput", "spread")
 """The metrics of the bar chart in which the baseline is 1."""
 
@@ -59,16 +63,37 @@ def metric_words(comparison: Comparison, metric: str) -> str:
 
 def _of_level(comparison: Comparison, metric: str) -> str:
     words = comparison.in_unit(METRIC_WORDS[metric])
+    if metric == SPREAD and len(levels := _compared_at(comparison)) == 1 and comparison.levels_per == PER_SESSION:
+        return f"max/min at {levels.pop()}"
     return words.replace("N = vCPUs", f"N = {comparison.full_at}") if comparison.full_at else words
 
 
-def verdict(baseline: str, side: Side) -> str:
-    """``B against A: throughput at N=16 is 1.33x (...); max/min ...``."""
+def _compared_at(comparison: Comparison) -> set[str]:
+    """The levels of max/min, of all sides."""
+    return {each.levels for side in comparison.sides for each in side.decisions if each.summary == SPREAD}
+
+
+def verdict(base: Side, side: Side) -> str:
+    """``B against A: throughput at N=16 is 1.33x (...); max/min ...``, and the evenness of each as quoted."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
     decided = (decision_words(each) for each in side.decisions if each.outcome != OTHER_WORK)
     clauses = "; ".join((*_scaling(side), *decided))
-    whole = f"{side.name} against {baseline}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
-    return f"{whole} {words}" if (words := _state_words(side)) else whole
+    whole = f"{side.name} against {base.name}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
+    return " ".join(filter(None, (whole, evenness_sentence(base, side), _state_words(side))))
+
+
+def evenness_sentence(base: Side, side: Side) -> str:
+    """Of all levels of each up to its vCPUs: both may have measured few of those at which one is uneven."""
+    if side.figure("evenness").value is None or base.figure("evenness").value is None:
+        return ""
+    own, its = (f"{each.name} {quoted_evenness(each)}" for each in (side, base))
+    return f"Evenness, as quoted of each up to its own vCPUs: {own}; {its}."
+
+
+def quoted_evenness(side: Side) -> str:
+    """``0.66, not even``."""
+    answer = f", {EVEN_WORDS[side.even]}" if side.even in EVEN_WORDS else ""
+    return f"{number(side.figure('evenness').value)}{answer}"
 
 
 def _state_words(side: Side) -> str:
@@ -199,7 +224,7 @@ def value_words(figure: Figure) -> str:
         return seconds(figure.value)
     if figure.metric == "smt_yield":
         return percent(figure.value)
-    return number(figure.value) if figure.metric in ("spread", "effective_cores") else rate(figure.value)
+    return number(figure.value) if figure.metric in _NUMBERS else rate(figure.value)
 
 
 def interval_words(figure: Figure | Decision) -> str:

@@ -14,6 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
+from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.sizing_sentence import sizing_sentence
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import Decision
 from dbcpu.analysis.results.run import Analysis
@@ -23,61 +25,9 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural, short_ranges
 from dbcpu.record import ROWS_UNIT, RunRecord
 
-MUCH_LESS = 0.95
-"""A size by total throughput is named beside that at equal shares where it is so many times that, or less."""
+ROUNDED = 0.01
+"""Measured rates are not exact to this part: 12.02 cores are 12."""
 RANKS = ("vcpu", "core", "licence", "money")
-
-
-class Need(Struct, frozen=True):
-    """What of one kind of host the old work takes; None without a rule (licences, price), or if cores are unknown.
-
-    ``decision``: on the throughput of both hosts, where it shows no difference of which the number may be. ``least``
-    and ``most``: vCPUs by its 95 % interval, None where that is not known. ``total_vcpus``: by the throughput of all
-    sessions together, whatever the shares; where few are served fairly the rest is of that, too, with no ``most``, and
-    where vCPUs share cores unseen ``least`` begins with it.
-    """
-
-    kind: Kind
-    vcpus: int
-    cores: int | None
-    total_vcpus: int
-    licences: int | None = None
-    price: float | None = None
-    decision: Decision | None = None
-    least: int | None = None
-    most: int | None = None
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether the number of vCPUs is the same whatever the throughput of the interval is, at equal shares."""
-        if self.kind.few_are_fair:
-            return False
-        if self.least is None:
-            return self.decision is None
-        return self.least == self.most
-
-    @property
-    def range_words(self) -> str:
-        """``24``; where it is not decided ``20 to 30``, ``at least 15``, or ``an unknown number of``."""
-        if self.is_decided:
-            return str(self.vcpus)
-        if self.least is None:
-            return "an unknown number of"
-        return between(self.least, self.most)
-
-    @property
-    def vcpus_words(self) -> str:
-        """With the unit: ``24 vCPUs``, or CPUs of a quota."""
-        unit = "vCPU" if self.kind.quota is None else "CPU"
-        one = self.vcpus == 1 and self.is_decided
-        return f"{self.range_words} {unit}{'' if one else 's'}{'' if self.kind.quota is None else ' of quota'}"
-
-
-def between(least: int, most: int | None) -> str:
-    """``24``, ``20 to 30``, or ``at least 15`` where the most is not known."""
-    if most is None:
-        return f"at least {least}"
-    return str(least) if least == most else f"{least} to {most}"
 
 
 class Ranked(Struct, frozen=True):
@@ -146,7 +96,7 @@ def size(
         old=kinds[0],
         needs=needs,
         ranking=_ranking([_ranked(kind, each) for kind, each in zip(kinds, facts, strict=True)], rank_by),
-        sentence=" ".join(filter(None, (_sentence(busy, kinds[0], needs, ratio), *not_sized.values()))),
+        sentence=" ".join(filter(None, (sizing_sentence(busy, kinds[0], needs, ratio), *not_sized.values()))),
         rules=tuple(dict.fromkeys(rule_words(rule) for rule in used)),
         disclaimer=DISCLAIMER if used else "",
         ratio=ratio,
@@ -244,7 +194,7 @@ def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
 def _whole(cores: float) -> int:
     """Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred."""
     down = math.floor(cores)
-    return max(1, down if cores - down <= min(0.01 * cores, 0.25) else down + 1)
+    return max(1, down if cores - down <= min(ROUNDED * cores, 0.25) else down + 1)
 
 
 def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
@@ -252,6 +202,8 @@ def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Dec
     sessions are served fairly, or vCPUs share cores unseen.
     """
     kind, ratios = need.kind, (1.0, 1.0)
+    if kind.few_are_fair and _is_enough(kind, demand, decision):
+        return _as_measured(need, facts)
     if decision is not None and not decision.shown:
         need = replace(need, decision=decision)
         if not decision.ratio or not decision.low or not decision.high:
@@ -262,6 +214,37 @@ def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Dec
     best, worst = (_need(kind, facts, demand * ratio) for ratio in ratios)
     least = best.vcpus if kind.core_throughput is None else min(best.total_vcpus, best.vcpus)
     return replace(need, least=least, most=None if kind.few_are_fair else worst.vcpus)
+
+
+def _is_enough(kind: Kind, demand: float, decision: Decision | None) -> bool:
+    """Whether the sessions that are shown to be served fairly do the work, also at the end of an open interval.
+
+    Several, on a host that nothing disturbs: that would be another host on another day.
+    """
+    if kind.shown < 2 or kind.disturbed_by is not Cause.NONE:
+        return False
+    worst = 1.0
+    if decision is not None and not decision.shown:
+        if not decision.ratio or not decision.low:
+            return False
+        worst = decision.ratio / decision.low
+    return demand * worst <= (1 + ROUNDED) * kind.shown_throughput
+
+
+def _as_measured(need: Need, facts: LicenceFacts) -> Need:
+    """All vCPUs of the measured host, with what these cost."""
+    kind = need.kind
+    cores = int(kind.cores) if kind.cores and kind.threads else None
+    return replace(
+        need,
+        vcpus=kind.vcpus,
+        cores=cores,
+        licences=_licences(kind, facts),
+        price=_price(kind, facts),
+        least=kind.vcpus,
+        most=kind.vcpus,
+        as_measured=True,
+    )
 
 
 def _licences(kind: Kind, facts: LicenceFacts) -> int | None:
@@ -300,100 +283,3 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
         return (-(first or 0.0), -each.per_vcpu, -(each.per_core or 0.0), -each.kind.shown_throughput)
 
     return tuple(sorted(found, key=place))
-
-
-def _sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: float) -> str:
-    if busy is None or not needs:
-        return ""
-    cores = f"{plural(busy, 'busy core')} of {old.name}"
-    if all(each.least is None and not each.is_decided for each in needs):
-        names = listed([each.kind.name for each in needs])
-        return (
-            f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
-            f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
-        )
-    are = f"{cores} {'is' if busy == 1 else 'are'}"
-    decided, open_ = ([each for each in needs if each.is_decided is known] for known in (True, False))
-    said = [f"{are} {_sizes(decided, ratio)}."] if decided else []
-    if open_:
-        said.append(f"Inconclusive: {'they are' if decided else are} {_sizes(open_, ratio)}.")
-    return " ".join((*said, *filter(None, map(_basis, needs))))
-
-
-def _sizes(needs: Sequence[Need], ratio: float) -> str:
-    """What the work is on each of these hosts, and under which conditions that holds."""
-    parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
-    at_shares = [each.kind for each in needs if each.kind.at_equal_shares]
-    totals = [kind.name for kind in at_shares if kind.only_totals]
-    even = [kind.name for kind in at_shares if not kind.only_totals]
-    of = f" for {listed(even)}" if len(even) < len(needs) - len(totals) else ""
-    fair = f"at max/min <= {ratio:g}{of}" if even else ""
-    assumed = f"if sessions of {listed(totals)} get equal shares, which total rates do not show" if totals else ""
-    open_ = [
-        f"{kind.name} at N={short_ranges(kind.undecided)}"
-        for kind in at_shares
-        if kind.undecided and not kind.only_totals
-    ]
-    measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
-    return ", ".join(filter(None, (listed(parts, "or"), fair, assumed, measured)))
-
-
-def _basis(need: Need) -> str:
-    """What a size rests on where few sessions are served fairly, or vCPUs share cores unseen; '' for other hosts."""
-    kind = need.kind
-    each_core = (
-        f"with one session on each of these cores the work takes {plural(need.vcpus, 'vCPU')}, by total throughput, "
-        f"whatever the shares, {need.total_vcpus}"
-    )
-    if kind.few_are_fair:
-        why = "" if kind.disturbed_by is Cause.NONE else f" ({kind.disturbed_by.words})"
-        return (
-            f"Shares of {kind.name} {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}{why}: the number is by "
-            "total throughput, whatever the shares, and how many serve this work at equal shares is not known."
-        )
-    if kind.like_cores:
-        return (
-            f"{kind.name} scales like {kind.like_cores} of the {plural(kind.cores or kind.vcpus, 'core')} that it "
-            f"shows: {each_core}; which sessions share a core is left to chance."
-        )
-    if kind.may_share:
-        shows = f" Measure {kind.name} with `--sessions auto`, which shows it." if kind.vcpus > 2 else ""
-        return (
-            f"All sessions of {kind.name} are slow at N={kind.vcpus}, and its vCPUs may share "
-            f"{plural(kind.vcpus // 2, 'core')} unseen: {each_core}.{shows}"
-        )
-    if kind.disturbed_by is not Cause.NONE:
-        return (
-            f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
-            f"({kind.disturbed_by.words}), and its size counts that: by total throughput, whatever the shares, "
-            f"{need.total_vcpus} vCPUs do this work; measure it without what disturbs it."
-        )
-    if need.total_vcpus < MUCH_LESS * need.vcpus:
-        return f"By the total throughput of {kind.name}, whatever the shares, {need.total_vcpus} vCPUs do this work."
-    return ""
-
-
-def _with(need: Need) -> str:
-    kind = need.kind
-    if kind.quota is not None:
-        words = []
-    elif kind.threads is None:
-        words = ["threads per core unknown"]
-    else:
-        threads = f"{kind.threads:g} threads per core" if kind.threads > 1 else "one thread per core"
-        threads += " by what it shows" if kind.like_cores else ""
-        words = [f"{threads} {kind.cores_from}".rstrip()]
-    if kind.quota is not None:
-        words.append(f"measured with a quota of {plural(kind.quota, 'CPU')}")
-    if need.decision is not None:
-        within = f"{need.decision.low:.2f}x to {need.decision.high:.2f}x" if need.least is not None else "unknown"
-        where = f" at {need.decision.levels}" if need.decision.levels else ""
-        words.append(f"by the 95 % interval of throughput{where}, {within}")
-    if not need.is_decided:
-        return ", ".join(words)
-    if need.licences is not None:
-        words.append(plural(need.licences, kind.licence.unit if kind.licence else "licence"))
-    if need.price is not None and kind.price is not None:
-        per = f" per {kind.price.period}" if kind.price.period else ""
-        words.append(f"{need.price:,.2f} {kind.price.currency}{per}")
-    return ", ".join(words)

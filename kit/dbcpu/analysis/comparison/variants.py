@@ -1,8 +1,7 @@
 """What each variant of a run does against the first: level, spread and throughput at the same number of sessions.
 
-Throughput here is all work over the time until the last session ended: sessions that wait for their turn (``active``)
-or are slowed one by one count in full. Two summaries decide as in every comparison (see ``comparison``), both at the
-same N in all variants; figures at one level are detail.
+Throughput is what lasts, as in every comparison; where sessions wait for their turn (``active``) it is that of whole
+rounds. Two summaries decide (see ``comparison``), both at the same N in all variants; figures at one level are detail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
-from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, lasting, that_last
 from dbcpu.analysis.levels.outcome import is_counted_only, lost_to
 from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
 from dbcpu.analysis.levels.representative_round import level_to_show
@@ -50,13 +49,13 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
 
 
 def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | None = None) -> list[Measured]:
-    """Every variant with a valid round, throughput by makespan. Raises UsageError for fewer than two."""
+    """Every variant with a valid round. Raises UsageError for fewer than two."""
     runs = []
     for name, analysis in (explained or explain_variants(record)).items():
         part = one_variant(record, name)
-        rounds = tuple(replace(each, throughput=each.makespan) for each in figures_by_round(part))
+        rounds = figures_by_round(part)
         if rounds:
-            runs.append(Measured(name, part, analysis, rounds))
+            runs.append(Measured(name, part, analysis, that_last(rounds, analysis, _levels_in_turns(name, analysis))))
     if len(runs) < 2:
         raise UsageError(
             f"run {record.header.run_id} has {len(runs)} variants with a valid round, and two are needed; "
@@ -65,19 +64,38 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
     return runs
 
 
+ACTIVE = "active"
+"""The variant under which so many sessions work at a time, ``active:4``, and the others wait in the client."""
+
+
+def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
+    """The levels whose sessions took turns: their rates cannot be added."""
+    kind, _, most = variant.partition(":")
+    if kind != ACTIVE or not most.isdigit():
+        return frozenset()
+    return frozenset(each.level for each in analysis.levels if each.level > int(most))
+
+
 def _result(each: Measured, base: Measured) -> VariantResult:
-    others = {view.level: view for view in base.analysis.levels}
-    rows = tuple(_row(each, view, others.get(view.level)) for view in each.analysis.levels if view.sessions)
+    known, first = _lasting(each), _lasting(base)
+    rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.sessions)
     return VariantResult(each.name, each.analysis.vcpus, each.analysis.cores, rows)
 
 
-def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
+def _lasting(each: Measured) -> Mapping[int, float]:
+    """What lasts by level, as the page of the run shows rates: at one pace where a witness ran."""
+    turns = _levels_in_turns(each.name, each.analysis)
+    whole = {view.level: view.makespan_throughput or 0.0 for view in each.analysis.levels if view.level in turns}
+    return lasting(each.analysis) | whole
+
+
+def _row(each: Measured, view: LevelView, known: Mapping[int, float], first: Mapping[int, float]) -> VariantRow:
     elapsed = [
         one_s
         for one in each.analysis.sessions
         if one.level == view.level and one.valid and (one_s := _per_execution_s(one, view, each.analysis.reference))
     ]
-    throughput, first = view.makespan_throughput or 0.0, base.makespan_throughput if base else None
+    throughput, base = known[view.level], first.get(view.level)
     return VariantRow(
         variant=each.name,
         level=view.level,
@@ -90,7 +108,8 @@ def _row(each: Measured, view: LevelView, base: LevelView | None) -> VariantRow:
         cv=view.cv,
         slow=view.slow,
         throughput=throughput,
-        ratio=throughput / first if first else None,
+        makespan=view.makespan_throughput or 0.0,
+        ratio=throughput / base if base else None,
         # A single slow session of many rounds is no cause of the level's time.
         cause=lost_to(view) if view.slower or is_counted_only(view) else Cause.NONE,
         moves_per_s=view.details.moves_per_s if view.details else None,

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
-from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
-from dbcpu.analysis.comparison.sizing import Need, size, unmeasured
+from dbcpu.analysis.comparison.measured_kind import FAIR, facts_of_run, kind_of
+from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.sizing import size, unmeasured
+from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -91,24 +93,25 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
         rows.append(Sized(each.name, busy, assumed, found.needs))
         words |= dict.fromkeys(found.rules)
         unknown |= dict.fromkeys(said for said in found.unknown if any(said.startswith(name) for name, *_ in wide))
-        unknown |= dict.fromkeys(filter(None, (_basis(need.kind) for need in found.needs)))
+        unknown |= dict.fromkeys(filter(None, map(_basis, found.needs)))
         disclaimer = found.disclaimer or disclaimer
     totals = tuple(_total([row.needs[at] for row in rows], name) for at, (name, *_) in enumerate(wide)) if rows else ()
     return FleetSizing(tuple(rows), totals, tuple(left_out), tuple(words), disclaimer, tuple(unknown))
 
 
-def _basis(kind: Kind) -> str:
+def _basis(need: Need) -> str:
     """What sizes on it rest on where few sessions are served fairly, or vCPUs share cores unseen; '' otherwise."""
-    if kind.few_are_fair:
+    kind = need.kind
+    if need.by_totals:
         return (
-            f"{kind.name}: shares {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}; sizes are by total "
-            "throughput, whatever the shares, and equal shares take more."
+            f"{kind.name}: shares {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}; sizes are right "
+            f"{IF_TOTAL}. Equal shares take more."
         )
     if kind.core_throughput is not None:
         cores = f"scales like {kind.like_cores} cores" if kind.like_cores else f"may have {kind.vcpus // 2} cores"
         return (
-            f"{kind.name} {cores} behind its {plural(kind.vcpus, 'vCPU')}: sizes are from total throughput to one "
-            "session on each of these cores."
+            f"{kind.name} {cores} behind its {plural(kind.vcpus, 'vCPU')}: sizes are from what is enough "
+            f"{IF_TOTAL}, to one session on each of these cores."
         )
     return ""
 
@@ -137,7 +140,7 @@ def _total(needs: Sequence[Need], shape: str) -> Total:
         hosts=len(needs),
         vcpus=sum(each.vcpus for each in needs),
         min_vcpus=sum(each.least or each.vcpus for each in needs),
-        at_least=any(each.kind.few_are_fair for each in needs),
+        at_least=any(each.by_totals for each in needs),
         licences=None if None in licences else sum(each or 0 for each in licences),
         unit=unit,
         per_year=sum(each.per_year for each in known) if priced else None,

@@ -10,6 +10,7 @@ from dbcpu.analysis.levels.round_figures import round_figures
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.two_groups import gate
 from dbcpu.analysis.levels.variant_host import host_of_variant
+from dbcpu.analysis.placement.regimes import vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed
 from dbcpu.analysis.statistics.robust import median_of_known
@@ -30,6 +31,8 @@ class RoundFigures(Struct, frozen=True):
     connect_s: float | None
     makespan: float = 0.0
     """Throughput as all work over the time until the last session ended."""
+    lasting: float = 0.0
+    """``throughput`` without what early ends leave to others (see ``round_figures``)."""
 
 
 def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
@@ -55,20 +58,25 @@ def real_variants(record: RunRecord) -> tuple[str, ...]:
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
     """The usable rounds of a run of one variant, by level and then in the order they ran."""
     sessions = timed(record)
-    return figures_of(sessions, reference(record, sessions), record.header.plan.workload.rows)
+    rows, vcpus = record.header.plan.workload.rows, vcpu_count(record)
+    return figures_of(sessions, reference(record, sessions), rows, vcpus)
 
 
-def figures_of(sessions: Sequence[Timed], known: Reference | None, rows: int) -> tuple[RoundFigures, ...]:
+def figures_of(
+    sessions: Sequence[Timed], known: Reference | None, rows: int, vcpus: int | None
+) -> tuple[RoundFigures, ...]:
     """The same of sessions, against a reference; ``rows``: the work in one execution."""
     min_gap = gate(known)
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         rounds.setdefault(each.level, []).append(members)
-    return tuple(_figures(members, min_gap, rows) for level in sorted(rounds) for members in usable(rounds[level]))
+    return tuple(
+        _figures(members, min_gap, rows, vcpus) for level in sorted(rounds) for members in usable(rounds[level])
+    )
 
 
-def _figures(members: Sequence[Timed], min_gap: float, rows: int) -> RoundFigures:
-    found = round_figures(members, min_gap, rows)
+def _figures(members: Sequence[Timed], min_gap: float, rows: int, vcpus: int | None) -> RoundFigures:
+    found = round_figures(members, min_gap, rows, vcpus=vcpus)
     each = members[0].round
     return RoundFigures(
         level=each.level,
@@ -79,6 +87,7 @@ def _figures(members: Sequence[Timed], min_gap: float, rows: int) -> RoundFigure
         max_over_min=found["max_over_min"],
         connect_s=median_of_known(member.session.connect_s for member in members),
         makespan=found["makespan"] or 0.0,
+        lasting=found["lasting"] or 0.0,
     )
 
 

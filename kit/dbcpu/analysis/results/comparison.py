@@ -10,7 +10,8 @@ from dbcpu.record import ROWS_UNIT
 THROUGHPUT = "throughput"
 SPREAD = "spread"
 SUMMARIES = {
-    THROUGHPUT: "sum of the sessions' rates at N = vCPUs, each run at its own (else the largest N that all measured)",
+    THROUGHPUT: "sum of the sessions' rates at N = vCPUs, each run at its own (else the largest N that all measured; "
+    "above the vCPUs without what early ends leave to others)",
     SPREAD: "mean logarithm of max/min over every N measured in all runs, from the fewer cores to the fewer vCPUs",
 }
 """The two summaries that decide, declared before anything is seen; levels are detail and are not tested."""
@@ -174,6 +175,12 @@ class Side(Struct, frozen=True):
     shared_levels: tuple[tuple[int, int], ...] = ()
     pools: tuple[Pool, ...] = ()
 
+    @property
+    def even(self) -> str:
+        """Whether all levels up to its vCPUs are even, as quoted of its runs: 'undecided' where these differ."""
+        answers = {each.quote.even for each in self.runs}
+        return answers.pop() if len(answers) == 1 else "undecided"
+
     def figure(self, metric: str) -> Figure:
         return next(each for each in self.figures if each.metric == metric)
 
@@ -221,9 +228,9 @@ class Comparison(Struct, frozen=True):
 class VariantRow(Struct, frozen=True):
     """One level of one variant. Seconds are per execution; the mean is over sessions, the least and most are too.
 
-    ``throughput`` is by makespan, in Mrows/s; ``ratio`` is over the first variant's at the same level. ``moves_per_s``:
-    of one session to another CPU, as the kernel counts them; None where it is not known. ``p95_s``: 95 % of the
-    single executions are faster; None of too few of them.
+    ``throughput`` is what lasts, in Mrows/s, and ``ratio`` over the first variant's at the same level; ``makespan`` is
+    that of whole rounds. ``moves_per_s``: of one session to another CPU, as the kernel counts them; None where it is
+    not known. ``p95_s``: 95 % of the single executions are faster; None of too few of them.
     """
 
     variant: str
@@ -241,6 +248,7 @@ class VariantRow(Struct, frozen=True):
     cause: str
     moves_per_s: float | None = None
     p95_s: float | None = None
+    makespan: float = 0.0
 
 
 class VariantResult(Struct, frozen=True):

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 
+from dbcpu.analysis.comparison.needs import Need
 from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     LEFT_OUT,
+    NAMES,
     detectable_words,
     left_out_words,
     pool_words,
+    quoted_evenness,
     state_words,
     unshown_words,
 )
-from dbcpu.analysis.comparison.sizing import Need, Sizing
+from dbcpu.analysis.comparison.sizing import Sizing
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
     HOST_STATE,
@@ -59,6 +62,7 @@ TERMS = (
     ("N", "concurrent sessions; each is a database connection that does the same fixed work"),
     ("Mrows/s", "million rows per second; the work is fixed, so that more is faster"),
     ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
+    ("evenness", "fastest / slowest session at the least even level up to the vCPUs of a host: 1.00 is even"),
     ("full load", "as many sessions as there are vCPUs"),
     ("SMT yield", "throughput that the second hardware thread of a core adds, as a share of the first"),
     ("effective cores", "top of the throughput curve, in rates of a single session"),
@@ -98,7 +102,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         others = ("How each host differs is below, under Decisions and method.",)
     counted = (
         f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest. "
-        if any(need.kind.at_equal_shares for need in sizing.needs)
+        if any(need.at_equal_shares for need in sizing.needs)
         else ""
     )
     return Front(
@@ -163,10 +167,10 @@ def _need_tile(need: Need) -> Fact:
 
 
 def _why_open(need: Need) -> str:
-    if need.kind.few_are_fair:
-        return "by total throughput: shares are unequal"
+    if need.by_totals:
+        return "if only the total counts: shares are unequal"
     if need.kind.core_throughput is not None:
-        return "by total throughput, to one session on each core that vCPUs share unseen"
+        return "from the total alone to one session on each core that vCPUs share unseen"
     return "throughput is undecided"
 
 
@@ -179,7 +183,7 @@ def _side_tile(side: Side, comparison: Comparison) -> Fact:
         return Fact(side.name, number(spread.value), f"max/min{scaled}")
     words = [f"{comparison.unit} at full load"]
     words += [times(done.ratio)] if done.ratio is not None else []
-    words += [f"max/min {number(spread.value)}"] if spread.value is not None else []
+    words += [f"evenness {quoted_evenness(side)}"] if side.figure("evenness").value is not None else []
     return Fact(side.name, rate(done.value), ", ".join(words))
 
 
@@ -221,12 +225,23 @@ def _clause(each: Decision, side: Side, base: Side) -> str:
     if each.summary == SPREAD:
         words = {MORE: f"its sessions {are} less even{than} (max/min {share} higher)",
                  LESS: f"its sessions {are} more even{than} (max/min {share} lower)"}  # fmt: skip
-        return words.get(each.outcome, f"evenness: {_unshown(each)}")
+        elsewhere = _one_is_even(side, base) if each.outcome in (NOT_SHOWN, NOT_MEASURED) else ""
+        return words.get(each.outcome) or elsewhere or f"evenness: {_unshown(each)}"
     full = each.levels in (f"N={base.vcpus} and N={side.vcpus}", f"N={side.vcpus}" if side.vcpus == base.vcpus else "")
     sizes = "" if side.vcpus == base.vcpus else f" ({side.vcpus} sessions against {base.vcpus})"
     where = f"at full load{sizes}" if full else f"at {each.levels}"
     words = {MORE: f"{has} {share} more throughput {where}{than}", LESS: f"{has} {share} less throughput {where}{than}"}
     return words.get(each.outcome, f"throughput: {_unshown(each)}")
+
+
+def _one_is_even(side: Side, base: Side) -> str:
+    """Where max/min does not differ at the levels of both, and at others one of the two is uneven; else ''."""
+    values = [number(each.figure("evenness").value) for each in (side, base)]
+    words = {
+        ("yes", "no"): "its sessions were even up to its vCPUs ({}), those of {} were not ({})",
+        ("no", "yes"): "its sessions were not even up to its vCPUs ({}), those of {} were ({})",
+    }
+    return words.get((side.even, base.even), "").format(values[0], base.name, values[1])
 
 
 def _unshown(each: Decision) -> str:
@@ -279,9 +294,8 @@ def _undecided(comparison: Comparison) -> tuple[str, ...]:
 
 def unseen(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:
     """No difference found does not mean that there is none: the smallest that these rounds could show."""
-    words = {SPREAD: "evenness"}
     missed = [
-        f"{name}: less than {detectable_words(each)} in {words.get(each.summary, each.summary)}"
+        f"{name}: less than {detectable_words(each)} in {NAMES[each.summary]}"
         for name, each in decided
         if each.outcome == NOT_SHOWN and each.detectable is not None
     ]

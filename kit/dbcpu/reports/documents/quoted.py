@@ -1,9 +1,7 @@
 """What is quoted of a host, in words: for columns, and in a sentence."""
 
-from dbcpu.analysis.results.quote import Quote
+from dbcpu.analysis.results.quote import EVEN_WORDS, Quote
 from dbcpu.formatting import UNKNOWN, number, plural
-
-_EVEN = {"yes": "even", "no": "not even", "undecided": "undecided"}
 
 
 def cores_words(told: Quote) -> str:
@@ -18,7 +16,7 @@ def evenness_words(told: Quote) -> str:
     """``0.66 (0.64 to 0.69), not even``, or ``undecided``: without the answer a figure looks like a fact."""
     if told.evenness is None:
         return UNKNOWN
-    answer = f", {_EVEN[told.even]}" if told.even in _EVEN else ""
+    answer = f", {EVEN_WORDS[told.even]}" if told.even in EVEN_WORDS else ""
     return f"{number(told.evenness)}{_within(told.evenness_low, told.evenness_high, 2)}{answer}"
 
 
@@ -32,7 +30,7 @@ def quoted_sentence(told: Quote) -> str:
     if told.evenness is not None:
         within = _within(told.evenness_low, told.evenness_high, 2, "95 % CI ")
         parts.append(f"evenness {number(told.evenness)}{within}")
-        parts[-1] += f": {_EVEN[told.even]}" if told.even in _EVEN else ""
+        parts[-1] += f": {EVEN_WORDS[told.even]}" if told.even in EVEN_WORDS else ""
     return f"To quote of the newest run: {', '.join(parts)}." if parts else ""
 
 

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.checks.headline import Headline, headline
 from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.refusal import refusal
 from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
-from dbcpu.record import RunRecord
+from dbcpu.record import Header, RunRecord
 from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
@@ -66,7 +66,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
             heading=name,
             headline=f"{said} (simulated)" if simulated else said,
             tone=tone,
-            remedy=as_typed(summary.remedy, header),
+            remedy=_remedy(header, analysis, summary),
             sentences=sentences,
             tiles=summary.facts,
             lead=against.sentence if against else "",
@@ -94,10 +94,21 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
     return tuple(Section("experiment", table.caption, tables=(table,), facts=facts) for table in tables)
 
 
+def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
+    """What helps, with what the variants of this run show that it costs."""
+    remedy = as_typed(summary.remedy, header)
+    if analysis.variants is None or not remedy:
+        return remedy
+    from dbcpu.analysis.comparison.remedy_price import remedy_price  # few runs have variants
+
+    price = remedy_price(remedy, analysis.variants)
+    return f"{remedy}; {price}" if price else remedy
+
+
 def _data(record: RunRecord, analysis: Analysis, against: AgainstHistory | None) -> Mapping[str, Any]:
     """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
     header, summary = record.header, headline(analysis)
-    remedy = as_typed(summary.remedy, header)
+    remedy = _remedy(header, analysis, summary)
     return {
         "run_id": header.run_id,
         "label": header.label,

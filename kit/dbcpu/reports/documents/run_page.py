@@ -13,6 +13,7 @@ from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.documents.lines import LASTING_WORDS
 from dbcpu.reports.documents.pressure import pressure_lines
 from dbcpu.reports.documents.run_summary import limits_of, slowed, summary
 
@@ -36,8 +37,8 @@ READINGS = {
     ),
     "variants": (
         "The same sessions under another setting of the host, at the level at which the first variant is most "
-        "uneven, relative to the first variant = 1. Lower max/min is more even. Throughput is all work divided by the "
-        "time until the last session ended."
+        "uneven, relative to the first variant = 1. Lower max/min is more even. Throughput is "
+        f"{LASTING_WORDS}."
     ),
     "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
     "slowdown": (

@@ -62,7 +62,7 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
         if auto
         else "; `--sessions auto` measures those near possible knees"
     )
-    return f"no curve: the throughput of these levels fits none{helps}"
+    return f"no curve was found that fits the throughput of these levels{helps}"
 
 
 def _near(scaling: Scaling, check: TopologyCheck) -> bool:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 from dbcpu.analysis.comparison.cost import break_even, cost
-from dbcpu.analysis.comparison.sizing import RANKS, Need, Ranked, Sizing
+from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.sizing import RANKS, Ranked, Sizing
+from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges
 from dbcpu.reports.document import Column, Section
 from dbcpu.reports.documents.lines import titled_table
@@ -54,9 +56,9 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
 
 def _ranges(sizing: Sizing) -> Iterator[str]:
     """What the row of a host holds whose vCPUs are no one number."""
-    few = [need.kind.name for need in sizing.needs if need.kind.few_are_fair]
+    few = [need.kind.name for need in sizing.needs if need.by_totals]
     shared = [need.kind.name for need in sizing.needs if need.kind.core_throughput is not None]
-    undecided = [need.kind.name for need in sizing.needs if not need.is_decided and need.kind.at_equal_shares]
+    undecided = [need.kind.name for need in sizing.needs if not need.is_decided and need.at_equal_shares]
     row = "vCPUs, cores, licences and prices in its row are"
     if undecided:
         yield (
@@ -64,14 +66,11 @@ def _ranges(sizing: Sizing) -> Iterator[str]:
             "interval says how many vCPUs it may be."
         )
     if few:
-        yield (
-            f"Few sessions of {listed(few)} are served at equal shares: {row} by total throughput, whatever the "
-            "shares, and equal shares take more."
-        )
+        yield (f"On {listed(few)} only few sessions get equal shares: {row} right {IF_TOTAL}. Equal shares take more.")
     if shared:
         yield (
-            f"vCPUs of {listed(shared)} share cores that are not shown, or may: {row} those of one session on each of "
-            "these cores, and the interval begins with the vCPUs by total throughput."
+            f"vCPUs of {listed(shared)} share cores that are not shown, or may share them: {row} those of one session "
+            f"on each of these cores. The interval begins with the vCPUs that are enough {IF_TOTAL}."
         )
 
 

@@ -22,11 +22,14 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
-from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.lines import LASTING_WORDS, Line, comparing, pictured, titled_table
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
+VARIANT_THROUGHPUT = (
+    "sum of the sessions' rates at N = vCPUs (else the largest N); above its vCPUs without what early ends leave"
+)
 VARIANT_SPREAD = "mean logarithm of max/min over every N measured under both, from the fewer cores to the more vCPUs"
 """Of the same sessions on the same host: a level with more sessions than a variant leaves vCPUs counts, too."""
 MAX_LOSS = 0.1
@@ -42,8 +45,8 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
     title = f"{listed([each.name for each in others])} compared with {first.name}: {found.workload}"
     levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis)
     notes = (
-        "Mrows/s is all work over the time until the last session ended; CV and max/min are of the sessions' times "
-        "in a round, the median over rounds; s is per execution.",
+        f"Mrows/s is {LASTING_WORDS}; makespan is all work over the time until the last session ended; CV and max/min "
+        "are of the sessions' times in a round, the median over rounds; s is per execution.",
         f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
         f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
         f"The variants took turns within one sitting: {LEFT_OUT}.",
@@ -135,6 +138,7 @@ def _levels(found: Variants) -> Section:
         Column("max_over_min", "max/min", number, kind="figure"),
         Column("slow", "slow group", count, kind="figure"),
         Column("throughput", "Mrows/s", rate, kind="figure", unit="Mrows/s"),
+        Column("makespan", "makespan", rate, kind="figure", unit="Mrows/s"),
         Column("ratio", f"compared with {first.name}", _signed, kind="figure", value=against),
         *((stays,) if any(row.moves_per_s is not None for each in found.variants for row in each.rows) else ()),
         Column("cause", "main cause", _cause, kind="text"),
@@ -178,7 +182,7 @@ def _data(found: Variants) -> Mapping[str, Any]:
     data = plain_data(found)
     for under, plain in zip(found.variants, data["variants"], strict=True):
         plain["decisions"] = [{**plain_data(each), "shown": each.shown} for each in under.decisions]
-    return {"summaries": {THROUGHPUT: "all work over the makespan at N = vCPUs", SPREAD: VARIANT_SPREAD}, **data}
+    return {"summaries": {THROUGHPUT: VARIANT_THROUGHPUT, SPREAD: VARIANT_SPREAD}, **data}
 
 
 def _charts(found: Variants, analysis: Analysis) -> tuple[Chart, ...]:
@@ -226,5 +230,5 @@ def _curves(found: Variants) -> tuple[Chart, ...]:
         if len(each.rows) > 1
     )
     name = f"Throughput, relative to a single session under {found.first.name}"
-    curves = Curves(name, "concurrent sessions (N)", "throughput by makespan", series, below=found.workload)
+    curves = Curves(name, "concurrent sessions (N)", "throughput / that of one session", series, below=found.workload)
     return (Chart("scaling", name, curves),) if series else ()

@@ -40,7 +40,7 @@ def test_an_open_question_above_the_vcpus_alone_has_its_own_advice() -> None:
             "4 more rounds (about 60 s; 8 of each level in all) would",
         ),
         (EVERY, None, False, "a quieter host or longer executions may decide"),
-        (EVERY, None, True, "whole cores (`ThreadsPerCore=1`) or longer executions may decide"),
+        (EVERY, None, True, "longer executions, or a run on whole cores (`ThreadsPerCore=1`), may decide"),
         ((1, 2), None, True, "all levels (`--sessions auto`) show whether CPUs share cores"),
     ],
     ids=["more rounds", "quieter", "whole cores", "all levels"],

@@ -318,7 +318,7 @@ def test_the_ratio_of_the_spread_is_taken_at_the_levels_of_both() -> None:
 
 def test_the_baseline_is_one_and_figures_have_intervals() -> None:
     found = against(noisy_run(1), noisy_run(2, speed=1.2))
-    assert [each.ratio for each in found.baseline.figures if each.value is not None] == [1.0] * 7
+    assert [each.ratio for each in found.baseline.figures if each.value is not None] == [1.0] * 8
     solo = found.sides[1].figure("solo")
     assert solo.low is not None and solo.high is not None
     assert solo.low < 1.2 < solo.high

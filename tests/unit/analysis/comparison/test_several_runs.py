@@ -141,7 +141,7 @@ def test_an_earlier_run_of_the_target_was_then_and_this_one_is_now() -> None:
     found, decision = of(side("old", then), side("new", now))
     assert decision.then
     assert " lower than then (" in found.verdict[0] and "is now 2" in found.verdict[0]
-    assert found.verdict[0].endswith("(one run a side: what changes between runs is not included).")
+    assert "(one run a side: what changes between runs is not included). Evenness" in found.verdict[0]
 
 
 def test_of_two_hosts_with_one_run_each_no_property_is_claimed() -> None:
@@ -252,7 +252,7 @@ def test_what_a_page_shows_at_one_pace_is_named_as_delivered() -> None:
     paced, other = (simulate(by_turns, (1, 2), 3, seed, size="short") for seed in (1, 2))
     found = of(side("a", paced), side("b", other))[0]
     assert metric_words(found, "solo") == "Mrows/s, single session, as delivered"
-    assert metric_words(found, "spread") == "max/min, cores to vCPUs"
+    assert metric_words(found, "spread") == "max/min at N=2"
 
 
 @pytest.mark.parametrize(("share", "words"), [(0.021, "2.1 %"), (0.5, "50 %"), (1.5, "2.50x")])

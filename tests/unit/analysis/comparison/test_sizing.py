@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.measured_kind import cores_behind, fair_level
-from dbcpu.analysis.comparison.sizing import Need, Sizing, size
+from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.sizing import Sizing, size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import LESS, NOT_MEASURED, NOT_SHOWN, THROUGHPUT, TOO_FEW, Decision
@@ -53,7 +54,7 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
     assert found.sentence == (
         "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
         "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1. "
-        f"By the total throughput of smt, whatever the shares, {smt.total_vcpus} vCPUs do this work."
+        f"If only the total counts, and not how fast each session is, {smt.total_vcpus} vCPUs of smt do this work."
     )
     assert 16 <= smt.total_vcpus <= 23
 
@@ -87,8 +88,10 @@ def test_a_range_says_whether_shared_cores_are_seen_or_possible() -> None:
         return sized(("old", simulated_box()), ("new", hidden), rules=SizingRules((), ())).sentence
 
     seen, possible = sentence(range(1, 9)), sentence((1, 8))
-    assert seen.startswith("Inconclusive: 12 busy cores of old are 19 to 24 vCPUs of new (one thread per core by what")
-    assert "new scales like 4 of the 8 cores that it shows: with one session on each of these cores" in seen
+    assert seen.startswith("Inconclusive: 12 busy cores of old are 19 to 24 vCPUs of new (it shows one thread per")
+    assert (
+        "new scales like 4 of the 8 cores that it shows, and chance decides which sessions share one: with one" in seen
+    )
     assert "All sessions of new are slow at N=8, and its vCPUs may share 4 cores unseen" in possible
     assert possible.endswith("Measure new with `--sessions auto`, which shows it.")
 
@@ -118,7 +121,40 @@ def test_where_few_sessions_are_served_fairly_the_answer_is_at_least_the_total()
     assert need.kind.few_are_fair and need.most is None and not need.is_decided
     assert need.vcpus == need.total_vcpus
     assert found.sentence.startswith(f"Inconclusive: 12 busy cores of old are at least {need.least} vCPUs of new")
-    assert "the number is by total throughput, whatever the shares, and how many serve this work" in found.sentence
+    assert "the number is right if only the total counts, and not how fast each session is. How many" in found.sentence
+
+
+HYBRID = SimulatedHost("hybrid", cores=8, threads=1, efficiency_cores=4, efficiency_speed=0.6, noise=0.002)
+
+
+@pytest.mark.parametrize("busy", [3, 4])
+def test_measured_sessions_that_are_enough_at_equal_shares_are_an_answer(busy: int) -> None:
+    """Half of the cores are slower: four sessions are equal, five are not."""
+    runs = ("old", simulated_box()), ("new", simulate(HYBRID, tuple(range(1, 9)), repeats=6, seed=3))
+    found = sized(*runs, busy=busy, rules=SizingRules((), ()))
+    (need,) = found.needs
+    assert need.kind.few_are_fair and need.is_decided and need.vcpus == need.least == need.most == 8
+    assert found.sentence.startswith(
+        f"{busy} busy cores of old are 8 vCPUs of new (one thread per core), at max/min <= 1.1. new is enough as it "
+        "was measured: 4 sessions on its 8 vCPUs do this work at equal shares."
+    )
+    assert (
+        f"if only the total counts, and not how fast each session is, {need.total_vcpus} vCPUs do it" in found.sentence
+    )
+    assert need.total_vcpus < 8
+
+
+def test_more_work_than_the_fair_sessions_do_is_not_answered_by_them() -> None:
+    runs = ("old", simulated_box()), ("new", simulate(HYBRID, tuple(range(1, 9)), repeats=6, seed=3))
+    found = sized(*runs, busy=5, rules=SizingRules((), ()))
+    assert not found.needs[0].is_decided
+    assert found.sentence.startswith("Inconclusive: 5 busy cores of old are at least 7 vCPUs of new")
+
+
+def test_sessions_that_another_day_may_disturb_are_no_answer() -> None:
+    stolen = simulate(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), repeats=6, seed=3)
+    (need,) = sized(("old", simulated_box()), ("new", stolen), busy=1, rules=SizingRules((), ())).needs
+    assert need.kind.few_are_fair and not need.as_measured
 
 
 def test_threads_that_are_as_fast_as_cores_count_also_without_a_level_between() -> None:

@@ -6,11 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis import single_run
+from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
@@ -151,7 +153,7 @@ def test_the_verdict_carries_what_else_took_cpu(varied: RunRecord) -> None:
     assert "findings" in {section.name for section in loaded.page}
 
 
-def test_throughput_is_by_makespan_so_that_taking_turns_is_no_gain() -> None:
+def test_where_sessions_take_turns_throughput_is_of_whole_rounds() -> None:
     """Two after the other at full speed each: the sum of their rates would promise twice of what was done."""
     record = simulate(SimulatedHost("one", cores=1, threads=1, noise=0.0), (1, 2), repeats=3, seed=1)
     turns = []
@@ -180,6 +182,39 @@ def test_throughput_is_by_makespan_so_that_taking_turns_is_no_gain() -> None:
     row = compare_variants(RunRecord(header, rounds)).variants[1].row(2)
     assert row is not None
     assert row.ratio == pytest.approx(1.0, abs=0.02)
+
+
+REMOTE = SimulatedHost(
+    "remote", sockets=2, cores=2, threads=1, nodes=2, remote_slowdown=0.3, memory_node=0, noise=0.002
+)
+
+
+def test_variants_and_runs_have_the_same_throughput() -> None:
+    """28 % lower as variants and 41 % as runs was said of one pair of configurations."""
+    levels = (1, 2, 4)
+    record = simulate(REMOTE, levels, repeats=6, seed=3, variants=("baseline", "node:0"))
+    decided = compare_variants(record).variants[1].decisions[0]
+    apart = [
+        Candidate(name, replace(one_variant(record, name), header=replace(record.header, run_id=name)), name)
+        for name in ("baseline", "node:0")
+    ]
+    assert compare(apart).sides[1].decisions[0].ratio == pytest.approx(decided.ratio, rel=0.005)
+    rates = {each.variant: each.throughput for each in explain(record).levels if each.level == 4}
+    assert decided.ratio == pytest.approx((rates["node:0"] or 0) / (rates["baseline"] or 1), rel=0.01)
+    assert decided.ratio == pytest.approx(0.59, abs=0.01)
+
+
+def test_above_the_vcpus_what_lasts_is_compared_of_runs_too() -> None:
+    """Early ends leave their CPUs to others: the rate sum of 5 sessions is more than these 4 CPUs do, 128 Mrows/s."""
+    few = SimulatedHost("few", cores=4, threads=1, efficiency_cores=2, efficiency_speed=0.6, noise=0.002)
+    many = SimulatedHost("many", cores=5, threads=1, noise=0.002)
+    runs = [simulate(host, (1, 4, 5), repeats=6, seed=3, run_id=host.name) for host in (few, many)]
+    both = [replace(run, rounds=tuple(each for each in run.rounds if each.level != 4)) for run in runs]
+    small = compare([Candidate("few", both[0]), Candidate("many", both[1])]).baseline
+    level = next(each for each in explain(runs[0]).levels if each.level == 5)
+    assert level.even is Answer.NO
+    assert (level.throughput or 0) > 1.06 * 128
+    assert small.figure("throughput").value == pytest.approx(1.025 * 128, rel=0.01)
 
 
 def test_packed_against_spread_says_what_sharing_a_core_costs() -> None:

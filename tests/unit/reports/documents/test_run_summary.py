@@ -92,3 +92,9 @@ def test_the_witness_is_credited_only_with_what_it_made_smaller() -> None:
     pace = replace(found.reference.pace, tolerance=found.reference.tolerance)
     same = replace(found, reference=replace(found.reference, pace=pace))
     assert "without the witness" not in dict(summary(run, same))["pace"]
+
+
+def test_where_no_curve_fits_the_line_of_scaling_says_of_what() -> None:
+    run = simulate(SimulatedHost("busy", cores=2, threads=1, noisy_neighbour=1.0), (1, 2, 3, 4), repeats=2, seed=1)
+    said = dict(summary(run, explain(run)))["scaling"]
+    assert said.startswith("no curve was found that fits the throughput of these levels; a quieter host may help")

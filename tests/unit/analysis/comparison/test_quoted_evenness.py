@@ -1,0 +1,74 @@
+"""Evenness of a comparison: what decides is of shared levels, and what is quoted of each host stands beside it."""
+
+import pytest
+
+from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
+from dbcpu.analysis.comparison.sentences import metric_words
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.comparison import NOT_SHOWN, Comparison
+from dbcpu.record import RunRecord
+from dbcpu.reports.documents.comparison import document
+from dbcpu.simulator import SimulatedHost, simulate
+
+OLD = SimulatedHost("old", cores=4, scheduler="sticky", rebalance_s=1.0, noise=0.002)
+NEW = SimulatedHost("new", cores=4, threads=1, noise=0.002)
+
+
+def run_of(host: SimulatedHost, *levels: int) -> RunRecord:
+    return simulate(host, levels, repeats=6, seed=3, run_id=host.name)
+
+
+def compared(*runs: RunRecord) -> Comparison:
+    return compare([Candidate(each.header.run_id, each) for each in runs])
+
+
+@pytest.fixture(scope="module")
+def one_shared_level() -> Comparison:
+    """The first slows some of 5 and 6 sessions, which the other, with 4 vCPUs, was not measured with."""
+    return compared(run_of(OLD, 1, 4, 5, 6, 8), run_of(NEW, 1, 2, 3, 4))
+
+
+def test_what_is_uneven_on_one_side_alone_is_said_in_verdict_and_figures(one_shared_level: Comparison) -> None:
+    found = one_shared_level
+    old, new = found.sides
+    assert new.decisions[1].outcome == NOT_SHOWN
+    assert found.verdict[0].endswith(
+        "Evenness, as quoted of each up to its own vCPUs: new 1.00, even; old 0.66, not even."
+    )
+    figure = new.figure("evenness")
+    assert figure.base == old.figure("evenness").value
+    assert figure.value == pytest.approx(0.995, abs=0.005)
+    assert figure.low is not None and figure.high is not None
+    assert 1.3 < figure.low < (figure.ratio or 0) < figure.high < 1.6
+
+
+def test_the_figure_says_at_which_levels_max_over_min_is(one_shared_level: Comparison) -> None:
+    assert metric_words(one_shared_level, "spread") == "max/min at N=4"
+
+
+def test_the_page_does_not_call_it_no_difference(one_shared_level: Comparison) -> None:
+    front = document(one_shared_level).front
+    assert front is not None
+    assert "its sessions were even up to its vCPUs (1.00), those of old were not (0.66)" in front.headline
+    assert "evenness: no difference" not in front.headline
+    assert [tile.beside.rpartition(", evenness ")[2] for tile in front.tiles] == ["0.66, not even", "1.00, even"]
+
+
+def test_with_several_sides_at_the_same_levels_the_baseline_is_of_these_too() -> None:
+    third = run_of(SimulatedHost("third", cores=4, threads=1, noise=0.004), 1, 4)
+    found = compared(run_of(OLD, 1, 4, 5, 6, 8), run_of(NEW, 1, 2, 3, 4), third)
+    assert metric_words(found, "spread") == "max/min at N=4"
+    assert found.baseline.figure("spread").value == found.sides[1].figure("spread").base
+
+
+def test_the_figure_is_that_of_the_run_and_the_answers_of_several_runs_agree_or_are_undecided() -> None:
+    even, uneven = run_of(OLD, 1, 2, 4), run_of(OLD, 1, 4, 5, 6, 8)
+    room = explain(uneven).capacity
+    assert room is not None and room.evenness is not None
+    old = compared(uneven, run_of(NEW, 1, 4)).baseline
+    assert old.figure("evenness").value == room.evenness.value
+    assert old.even == "no"
+    both = measured_side("both", [Candidate("both", even), Candidate("both", uneven)])
+    assert (
+        compare_sides([both, measured_side("new", [Candidate("new", run_of(NEW, 1, 4))])]).baseline.even == "undecided"
+    )

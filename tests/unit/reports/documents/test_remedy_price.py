@@ -1,0 +1,37 @@
+"""What helps says what it costs, where the run has measured it as a variant."""
+
+from typing import Any
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.reports.documents.run import document
+from dbcpu.simulator import SimulatedHost, simulate
+
+REMOTE: dict[str, Any] = {"sockets": 2, "cores": 2, "nodes": 2, "remote_slowdown": 0.3, "memory_node": 0}
+HYBRID: dict[str, Any] = {"cores": 4, "efficiency_cores": 2, "efficiency_speed": 0.6}
+
+
+def remedy_of(host: dict[str, Any], *variants: str) -> str:
+    simulated = SimulatedHost("host", **{"threads": 1, "noise": 0.002} | host)
+    run = simulate(simulated, (1, 2, 4), repeats=6, seed=3, variants=("baseline", *variants))
+    made = document(run, explain(run))
+    assert made.front is not None and made.data()["outcome"]["remedy"] == made.front.remedy
+    return made.front.remedy
+
+
+@pytest.mark.parametrize(
+    ("host", "variant", "price"),
+    [(REMOTE, "node:0", "41 %"), (HYBRID, "cpus:0-1", "37 %"), ({"cores": 2, "threads": 2}, "smt_off", "25 %")],
+)
+def test_a_remedy_that_this_run_has_measured_says_what_it_costs(host: dict[str, Any], variant: str, price: str) -> None:
+    assert remedy_of(host, variant).endswith(f"; in this run {variant} has {price} less throughput at N=4")
+
+
+@pytest.mark.parametrize(
+    ("host", "variant"),
+    [(REMOTE, "memory:interleave"), (HYBRID, "cpus:2-3"), (HYBRID, "ncpus:2")],
+    ids=["costs nothing", "slow cores", "no remedy"],
+)
+def test_what_costs_nothing_or_is_not_advised_is_not_said_to_cost(host: dict[str, Any], variant: str) -> None:
+    assert "in this run" not in remedy_of(host, variant)
