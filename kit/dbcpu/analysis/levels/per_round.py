@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.measured_rounds import usable
-from dbcpu.analysis.levels.round_figures import round_figures
+from dbcpu.analysis.levels.round_figures import Works, lasting_rate, round_figures
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.two_groups import gate
 from dbcpu.analysis.levels.variant_host import host_of_variant
@@ -76,7 +76,8 @@ def figures_of(
 
 
 def _figures(members: Sequence[Timed], min_gap: float, rows: int, vcpus: int | None) -> RoundFigures:
-    found = round_figures(members, min_gap, rows, vcpus=vcpus)
+    works: Works = {}
+    found = round_figures(members, min_gap, rows, works)
     each = members[0].round
     return RoundFigures(
         level=each.level,
@@ -87,7 +88,7 @@ def _figures(members: Sequence[Timed], min_gap: float, rows: int, vcpus: int | N
         max_over_min=found["max_over_min"],
         connect_s=median_of_known(member.session.connect_s for member in members),
         makespan=found["makespan"] or 0.0,
-        lasting=found["lasting"] or 0.0,
+        lasting=lasting_rate(members, rows, vcpus, works) if vcpus else 0.0,
     )
 
 
