@@ -11,6 +11,7 @@
     ├── PlugInError            exit 3   a member that an installed package adds cannot be used
     ├── HostError              exit 3   a file of the host could not be read or written
     ├── StoreError             exit 3   results could not be stored or found
+    │   ├── NoStoreAddress     exit 2   what was given as a store cannot be one
     │   └── RecordFormatError  exit 3   a record file is damaged or newer than this program
     └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are stored
 
@@ -113,6 +114,12 @@ class HostError(DbcpuError):
 
 class StoreError(DbcpuError):
     """Results could not be stored or found."""
+
+
+class NoStoreAddress(StoreError):
+    """Wrong usage, and nothing was opened."""
+
+    exit_code = 2
 
 
 class RecordFormatError(StoreError):

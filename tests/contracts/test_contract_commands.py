@@ -39,6 +39,15 @@ def test_a_command_has_help_and_an_example(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_the_usage_has_brackets_around_what_may_be_left_out(name: str) -> None:
+    for leaf in leaves(registry.load("cli", name).command):
+        for parameter in leaf.params:
+            if isinstance(parameter, click.Argument) and not parameter.required and parameter.nargs == 1:
+                shown = parameter.make_metavar(click.Context(leaf))
+                assert shown.startswith("["), f"dbcpu {name}: {shown} looks as if it were required"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_file_is_short(name: str) -> None:
     file = Path(inspect.getfile(registry.load("cli", name)))
     assert file.read_text("utf-8").count("\n") <= 40, f"{file.name}: options, one call, one renderer"

@@ -134,6 +134,27 @@ def test_a_server_on_another_host_lends_this_hosts_cpus_to_no_result(surrounding
     assert not record.rounds[0].sessions[0].server.verified
 
 
+def test_samples_of_the_servers_host_say_where_the_sessions_of_another_host_ran(
+    surroundings: Mapping[str, str], tmp_path: Path
+) -> None:
+    """The script sees no process of the server; it writes the number that the server tells."""
+    skip_without_pid_namespace()
+    samples, isolated = tmp_path / "samples", "unshare --pid --fork --mount-proc sh"
+    sampling = [str(SCRIPT.with_name("sample-psr")), "-i", "0.05", "-p", "postgres:", "-o", str(samples)]
+    with subprocess.Popen(sampling, env=surroundings) as sampler:
+        try:
+            while not (samples.exists() and "seen " in read(samples)):
+                assert sampler.poll() is None
+            code, out, err = run(surroundings, "-n", "2", "-r", "2", "-s", "short", shell=isolated)
+        finally:
+            sampler.terminate()
+    assert code == 0, err
+    record = line_file.from_text(out, "stdout", [(read(samples), "samples")])
+    assert record.header.host is not None
+    sessions = [session for each in record.rounds for session in each.sessions]
+    assert [(session.server.verified, bool(session.residency)) for session in sessions] == [(True, True)] * 4
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_statement_on_the_server(how: signal.Signals, surroundings: Mapping[str, str]) -> None:
     process = start(surroundings, "-n", "2", "-r", "1", "-s", "seed")

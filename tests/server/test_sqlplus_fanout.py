@@ -145,6 +145,7 @@ def test_a_server_elsewhere_names_its_system(
     with OracleDouble(profile, faults=Faults(ungranted=ungranted), instance=elsewhere) as double:
         code, out, err = fanout.run(double, "-n", "1", "-r", "1", "-s", "tiny")
     assert code == 0, err
+    assert (" spid=" in out, " reported=" in out) == (False, "all" not in ungranted)
     record = line_file.from_text(out, "stdout")
     assert record.header.database.parameters["platform"] == platform
     codes = {each.code for each in explain(record).findings}

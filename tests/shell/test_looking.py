@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_topology
 from dbcpu.store import line_reader
-from plugins.shell_kit import SCRIPTS, Kit
+from plugins.shell_kit import SCRIPTS, Kit, read
 from support.archives import unpack
 from support.paths import ROOT
 
@@ -63,6 +65,51 @@ def test_processes_are_found_by_their_command_line(kit: Kit) -> None:
         sleeper.kill()
     assert code == 0
     assert list(line_reader.parse(out, "stdout").processes) == [sleeper.pid]
+
+
+TWO_THREADS = """import sys, threading
+thread = threading.Thread(target=sys.stdin.read)
+thread.start()
+print(thread.native_id, flush=True)
+thread.join()"""
+
+
+def test_a_process_that_begins_later_is_found_by_the_next_looks_and_its_threads_are_none(
+    kit: Kit, tmp_path: Path
+) -> None:
+    """Told by looks and not by time: those at a process that was there before are counted."""
+    mark, file = f"begun-later-{os.getpid()}", tmp_path / "samples"
+    program = [sys.executable, "-c", TWO_THREADS, mark]
+
+    def looks(pid: int) -> list[str]:
+        return [line for line in read(file).splitlines() if line.startswith(f"seen pid={pid} ")]
+
+    with ExitStack() as stack:
+
+        def started() -> tuple[int, int]:
+            process = stack.enter_context(
+                subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            )
+            assert process.stdout is not None
+            return process.pid, int(process.stdout.readline())
+
+        def await_looks(pid: int, many: int) -> None:
+            while len(looks(pid)) < many:
+                assert sampler.poll() is None, sampler.communicate()
+
+        early, _ = started()
+        sampler = stack.enter_context(kit.start("sample-psr", "-p", mark, "-o", str(file)))
+        await_looks(early, 1)
+        late, thread = started()
+        before = len(looks(early))
+        await_looks(early, before + 12)
+        sampler.send_signal(signal.SIGTERM)
+        assert sampler.communicate(timeout=60) == ("", "")
+    lines = read(file).splitlines()
+    missed = lines[: lines.index(looks(late)[0])]
+    assert sum(line in missed for line in looks(early)) <= before + 2
+    assert {early, late} <= set(line_reader.parse("\n".join(lines), "samples").processes)
+    assert not looks(thread)
 
 
 @pytest.mark.parametrize("script", ["sample-psr", "watch-psr"])

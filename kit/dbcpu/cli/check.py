@@ -7,7 +7,7 @@ from dbcpu.cli._options import json_flag, limit_option, store_option
 
 
 @click.command
-@click.argument("run", metavar="RUN", required=False, shell_complete=offering(runs))
+@click.argument("run", metavar="[RUN]", required=False, shell_complete=offering(runs))
 @click.option("--last", is_flag=True, help="Check the newest run; with --target the newest of that target.")
 @click.option("--target", metavar="NAME", help="Only with --last.", shell_complete=offering(targets))
 @limit_option("--slowdown", "Slowdown of the slowest session, up to one session per core.  [default: 1.25]")

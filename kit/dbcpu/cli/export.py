@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from dbcpu.cli._completion import offering, runs
+from dbcpu.cli._limit_option import limit_option
 from dbcpu.cli._options import folder_option, store_option
 
 
@@ -16,7 +17,7 @@ from dbcpu.cli._options import folder_option, store_option
 @click.option("--all", "every", is_flag=True, help="Tables of all runs in the store instead of RUNs.")
 @click.option("--target", metavar="NAME", help="Tables of all runs of this target.")
 @click.option("--host", metavar="NAME", help="Tables of all runs on this host.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Of these the newest N.")
+@limit_option("Of these the newest N; 0 for all.  [default: all]")
 @click.option("--round", "wanted_round", metavar="N[:ROUND]", help="Of a trace: only rounds of N sessions, or one.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--anonymise", "anonymised", is_flag=True, help="Replace names of hosts, users, databases, groups ...")

@@ -333,6 +333,8 @@ def _parse(text: str, where: str = "") -> "URL":
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise UsageError(f"{where}the target URL is not understood; {form}") from None
+    if url.port is not None and not 0 < url.port < 65_536:  # for 0 libpq takes its default, so another server
+        raise UsageError(f"{where}the port of the target URL is {url.port}; give one from 1 to 65535")
     # A password may have a ? in it; what follows then looks like the name of a parameter.
     path, *parameters = re.split("[?&]", text)
     logon = "@" in path or any("@" in each.partition("=")[0] for each in parameters)

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Self, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeGuard, TypeVar
 
 from msgspec.structs import replace
-from sqlalchemy import Connection, delete, exc, insert, select, update
+from sqlalchemy import Connection, UnaryExpression, delete, exc, insert, literal_column, select, update
 
 from dbcpu.config.drafts import check_way
 from dbcpu.config.given_file import is_file, is_hidden
@@ -193,13 +193,18 @@ class Store(AbstractContextManager["Store"]):
         self, limit: int | None = None, target: str | None = None, hostname: str | None = None
     ) -> tuple[RunSummary, ...]:
         """Runs, newest first, at most ``limit`` of them, of one target and host if given. Reads no header, no round."""
-        query = select(*rows.SUMMARY_COLUMNS).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(limit)
+        query = select(*rows.SUMMARY_COLUMNS).order_by(*self._newest_first()).limit(limit)
         if target is not None:
             query = query.where(run.c.target == target)
         if hostname is not None:
             query = query.where(run.c.hostname == hostname)
         with translated_errors(self._location), self._reading.connect() as connection:
             return tuple(rows.summary(row) for row in connection.execute(query))
+
+    def _newest_first(self) -> tuple[UnaryExpression[Any], ...]:
+        """By start; of those of one second the one that was stored last. PostgreSQL does not know which that is."""
+        newest = (run.c.started_at.desc(), run.c.run_id.desc())
+        return newest if self._location.path is None else (newest[0], literal_column("run.rowid").desc())
 
     def resolve(self, name: str) -> str:
         """The run_id meant by a run_id, an unambiguous beginning of one, or ``last``.
@@ -208,7 +213,7 @@ class Store(AbstractContextManager["Store"]):
             UsageError: none or several are; the message names some. Or a URL was given.
         """
         record_file.refuse_url(name)
-        newest_first = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc())
+        newest_first = select(run.c.run_id).order_by(*self._newest_first())
         fits = run.c.run_id.startswith(name, autoescape=True)
         with translated_errors(self._location), self._reading.connect() as connection:
             newest = list(filter(_is_text, connection.scalars(newest_first.limit(5))))

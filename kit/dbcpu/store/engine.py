@@ -17,13 +17,14 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 from sqlalchemy.pool import NullPool
 
 from dbcpu.config.folders import data_folder
-from dbcpu.errors import StoreError
+from dbcpu.errors import NoStoreAddress, StoreError
 from dbcpu.store import sidecars
 from dbcpu.store.schema import VERSION_TABLE
 from dbcpu.store.sidecars import NotWritable
 
 BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
+MAX_PORT = 65_535
 _CREDENTIALS = re.compile(r"://.*@")
 _SCHEMA = "schema"
 _FIND_SCHEMA = f"""select coalesce(
@@ -54,7 +55,7 @@ def locate(text: str | None) -> Location:
     """The store meant by ``text`` (URL or path of a SQLite file), else by DBCPU_STORE, else the default file.
 
     Raises:
-        StoreError: not a URL that can be used.
+        NoStoreAddress: not a URL that can be used.
     """
     wanted = text or os.environ.get("DBCPU_STORE")
     if not wanted:
@@ -67,18 +68,20 @@ def locate(text: str | None) -> Location:
         if "@" in (url.host or "") or (url.host and "@" in (url.database or "")):
             raise ValueError  # the rest of a password in which @ was not written as %40, or / as %2F
     except (exc.ArgumentError, ValueError):
-        raise StoreError(
+        raise NoStoreAddress(
             f"the store {_CREDENTIALS.sub('://***@', wanted)!r} is not a URL; "
             "give a file, or postgresql://user@host:5432/database (in a password write @ as %40, / as %2F)"
         ) from None
     if url.get_backend_name() == "sqlite":
         if not url.database or ":memory:" in url.database:
-            raise StoreError("a SQLite store in memory would keep nothing; give a file")
+            raise NoStoreAddress("a SQLite store in memory would keep nothing; give a file")
         return _file(Path(url.database), named=True)
     if (kind := url.get_backend_name()) != "postgresql":
-        raise StoreError(
+        raise NoStoreAddress(
             f"a store is a file, or postgresql://user@host/database, and {kind}:// is none; give one of these"
         )
+    if url.port is not None and not 0 < url.port <= MAX_PORT:
+        raise NoStoreAddress(f"the port of the store {kind}://{url.host} is {url.port}; give one from 1 to {MAX_PORT}")
     place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database or ''}"
     user = f"{url.username}@" if url.username else ""
     return Location(url, None, f"{url.get_backend_name()}://{user}{place}", named=True)

@@ -5,9 +5,8 @@ round's times count from the earliest stamp in it.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -25,7 +24,6 @@ from dbcpu.record import (
     HostInfo,
     Limits,
     Plan,
-    Residency,
     Round,
     RunRecord,
     Server,
@@ -33,19 +31,16 @@ from dbcpu.record import (
     Topology,
     WorkloadInfo,
 )
-from dbcpu.store import line_counters
+from dbcpu.store import line_counters, line_looks, line_samples
 from dbcpu.store.line_reader import (
     DEFAULT_TICKS_PER_S,
     Lines,
-    Look,
     RoundLines,
-    SessionLines,
     epoch_s,
     parse,
     read_text,
     recognises,
     text_of,
-    why_none,
 )
 
 __all__ = ["from_content", "from_text", "read", "recognises"]
@@ -63,8 +58,6 @@ _PLAN, _TIMES = "the shape of the plan", "DB time and DB CPU"
 _IO = "physical I/O, work areas and parallel query"
 _WAITS = "wait events, including those of the resource manager"
 """As ``targets.oracle.privileges`` calls what needs a grant there."""
-_NEAR_S = 1.0
-"""A sample belongs to a round if it was taken at most this long before or after it."""
 
 
 def read(path: str, samples: Sequence[str] = ()) -> RunRecord:
@@ -95,38 +88,19 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
         )
     digest = hashlib.sha256(text.encode())
     for other, called in samples:
-        _add_samples(lines, parse(other, called), called)
+        line_samples.add(lines, parse(other, called), called)
         digest.update(other.encode())
     if not lines.ended and lines.rounds:
         # The round in which the file was cut short: nothing shows that it is whole.
         lines.rounds.popitem()
         if not lines.rounds:
             raise RecordFormatError(f"{name} was cut short in its first round: no round of it is whole")
-    rounds = tuple(_round(lines, order) for order in sorted(lines.rounds) if lines.rounds[order].sessions)
-    return RunRecord(_header(lines, digest.hexdigest(), rounds), rounds)
+    orders = [order for order in sorted(lines.rounds) if lines.rounds[order].sessions]
+    rounds = line_counters.others_told_apart([_round(lines, order) for order in orders])
+    return RunRecord(_header(lines, digest.hexdigest(), rounds, line_samples.lack(rounds) if samples else ""), rounds)
 
 
-def _add_samples(lines: Lines, samples: Lines, name: str) -> None:
-    """Give each session what was seen of its process in its round. Raises RecordFormatError when nothing fits."""
-    matched = 0
-    for round_lines in lines.rounds.values():
-        from_s, to_s = round_lines.span_s
-        for session in round_lines.sessions.values():
-            looks = samples.processes.get(session.pid, ()) if session.pid is not None else ()
-            fitting = [look for look in looks if from_s - _NEAR_S <= look.at_s <= to_s + _NEAR_S]
-            matched += len(fitting)
-            # They are more than the few looks of the script itself.
-            session.seen = sorted(fitting, key=lambda look: look.at_s) or session.seen
-        near = [each for each in samples.ticks if from_s - _NEAR_S <= each.at_s <= to_s + _NEAR_S]
-        round_lines.ticks = near or round_lines.ticks
-    if not matched:
-        raise RecordFormatError(f"{name} saw no process of this run while it ran; {why_none(lines, samples)}")
-    lines.cpus = samples.cpus or lines.cpus
-    taken: dict[str, str] = {name: samples.samples[name] for name in ("host", "ticks_per_s") if name in samples.samples}
-    lines.run = {**lines.run, **taken}
-
-
-def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
+def _header(lines: Lines, digest: str, rounds: Sequence[Round], lack: str) -> Header:
     run, workload = lines.run, lines.workload
     sql = "\n".join(lines.sql)
     started = datetime.fromtimestamp(epoch_s(run["started"]), UTC)
@@ -177,6 +151,7 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round]) -> Header:
         notes=(
             f"made by {workers}: times are {clock}, {_POLLED if sampled else 'placement is not seen'}",
             *_elsewhere(lines),
+            *([lack] if lack else []),
         ),
     )
 
@@ -298,7 +273,6 @@ def _round(lines: Lines, order: int) -> Round:
         sessions=sessions,
         timeline_s=times_s,
         cpu_timeline=series,
-        foreign=line_counters.foreign(times_s, series, sessions),
         not_sampled=None
         if counted
         else f"{lines.run.get('workers', 'sqlplus')} polls placement only; "
@@ -315,6 +289,8 @@ def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected:
         error = error or f"the answer was {wrong}, not {expected}: the work was not done"
     known = session.pid is not None
     how = _VERIFIED.get(kind, f"reported by {kind}") if known else "its server process was not seen on that host"
+    if session.by_samples:
+        how = "reported by the server, and such a process was seen by sample-psr on its host"
     return Session(
         ordinal=ordinal,
         server=Server(session.pid, verified=known, how=how),
@@ -330,57 +306,8 @@ def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected:
         cpu_source=None if session.cpu_s is None else "schedstat",
         run_delay_s=session.delay_s,
         db=session.db,
-        residency=_to_the_end(tuple(_stretches(session.seen, released_s)), session, released_s),
+        residency=line_looks.residency(session, released_s),
     )
-
-
-def _to_the_end(residency: tuple[Residency, ...], session: SessionLines, released_s: float) -> tuple[Residency, ...]:
-    """The last stretch made to last until the session's end, with the CPU time that no look saw.
-
-    That is the rest of the session's own count; without one, its pace until then goes on.
-    """
-    end_s = max((end for _, end, _ in session.executions), default=released_s) - released_s
-    last = residency[-1] if residency else None
-    if last is None or last.cpu_s is None or not 0 < end_s - last.to_s <= _NEAR_S:
-        return residency
-    seen_s = sum(each.cpu_s or 0.0 for each in residency)
-    rate = seen_s / (last.to_s - residency[0].from_s) if last.to_s > residency[0].from_s else 0.0
-    missing_s = rate * (end_s - last.to_s) if session.cpu_s is None else max(0.0, session.cpu_s - seen_s)
-    return (*residency[:-1], replace(last, to_s=end_s, cpu_s=last.cpu_s + min(missing_s, end_s - last.to_s)))
-
-
-def _stretches(seen: Sequence[Look], released_s: float) -> Iterable[Residency]:
-    """Looks that follow each other with the same CPU and state; a change is put in the middle between two."""
-    if not seen:
-        return
-    began = (seen[0].at_s, seen[0].run_s, seen[0].delay_s)
-    for earlier, later in pairwise(seen):
-        if (earlier.cpu, earlier.state) != (later.cpu, later.state):
-            turn = (
-                (earlier.at_s + later.at_s) / 2,
-                _middle(earlier.run_s, later.run_s),
-                _middle(earlier.delay_s, later.delay_s),
-            )
-            yield _stretch(earlier, began, turn, released_s)
-            began = turn
-    last = seen[-1]
-    yield _stretch(last, began, (last.at_s, last.run_s, last.delay_s), released_s)
-
-
-_Moment = tuple[float, float | None, float | None]
-"""Seconds since 1970, CPU time so far, time on the run queue so far."""
-
-
-def _stretch(look: Look, began: _Moment, ended: _Moment, released_s: float) -> Residency:
-    gained = [
-        None if one is None or two is None else max(0.0, two - one)
-        for one, two in zip(began[1:], ended[1:], strict=True)
-    ]
-    return Residency(look.cpu, look.state, began[0] - released_s, ended[0] - released_s, *gained)
-
-
-def _middle(one: float | None, two: float | None) -> float | None:
-    return None if one is None or two is None else (one + two) / 2
 
 
 def _same(answer: str, expected: str) -> bool:

@@ -1,13 +1,12 @@
 """Takes apart the lines that the scripts of shell/ write (docs/line-format.md), into what they say and no more."""
 
-import re
 from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.formatting import MAX_NUMBER, as_whole_number, seconds
+from dbcpu.formatting import MAX_NUMBER, as_whole_number
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import MAX_CPUS
 
@@ -23,6 +22,8 @@ MAX_BYTES = 64 * 1024**2
 MAX_SIBLINGS = 1_000_000
 """Of all CPUs together."""
 DEFAULT_TICKS_PER_S = "100"
+NEAR_S = 1.0
+"""A look belongs to a round if it was made at most this long before or after it."""
 TICK_KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _WORDS = ("", "run", "samples", "process", "cpu", "workload", "round", "session", "execution", "seen", "ticks", "end")
 
@@ -51,11 +52,14 @@ class Ticks(Struct, frozen=True):
 class SessionLines(Struct):
     """What the lines say of one session; ``executions`` are (start, end, answer), seconds since 1970.
 
-    ``cpu_s`` is by the host's count, ``db`` by the database's.
+    ``cpu_s`` is by the host's count, ``db`` by the database's. ``pid``: the process that was seen to be the session's,
+    ``by_samples`` where sample-psr saw it; ``reported``: its number by the server's word alone.
     """
 
     connect_s: float = 0.0
     pid: int | None = None
+    reported: int | None = None
+    by_samples: bool = False
     cpu_s: float | None = None
     delay_s: float | None = None
     db: dict[str, float] = field(default_factory=dict)
@@ -96,6 +100,8 @@ class Lines(Struct):
     rounds: dict[int, RoundLines] = field(default_factory=dict)
     processes: dict[int, list[Look]] = field(default_factory=dict)
     """Looks by process number, in a file of samples."""
+    commands: dict[int, str] = field(default_factory=dict)
+    """What each process there is called, by number."""
     ticks: list[Ticks] = field(default_factory=list)
     """In a file of samples."""
     status: str = "interrupted"
@@ -112,6 +118,8 @@ class Lines(Struct):
             self._session(_pairs(f"{order} {ordinal}")).error = reason
         elif kind not in _WORDS:
             raise ValueError("unknown word")
+        elif kind == "process":
+            self._take_process(_pairs(rest))
         else:
             self._take_values(kind, _pairs(rest))
 
@@ -143,6 +151,9 @@ class Lines(Struct):
             case "ticks":
                 (self._round(values).ticks if "order" in values else self.ticks).append(_ticks(values))
 
+    def _take_process(self, values: dict[str, str]) -> None:
+        self.commands[_whole(values["pid"])] = values.get("command", "")
+
     def _take_cpu(self, values: dict[str, str]) -> None:
         siblings = parse_cpu_list(values["siblings"])
         self.siblings += len(siblings)
@@ -155,6 +166,7 @@ class Lines(Struct):
         session.connect_s = _seconds(values.get("connect_s", "0"))
         pid = values.get("pid", values.get("spid"))
         session.pid = None if pid is None else _whole(pid)
+        session.reported = _whole(values["reported"]) if "reported" in values else None
         session.cpu_s = _seconds(values["cpu_s"]) if "cpu_s" in values else None
         session.delay_s = _seconds(values["delay_s"]) if "delay_s" in values else None
         session.db = {name: _seconds(values[name]) for name in _COUNTED if name in values}
@@ -299,16 +311,3 @@ def _pair(part: str) -> tuple[str, str]:
     if not equals:
         raise ValueError(f"{part!r} is no NAME=VALUE")
     return name, value
-
-
-def why_none(lines: Lines, samples: Lines) -> str:
-    """Rounds shorter than the time between two looks are missed by most of them, wherever these were made."""
-    text = samples.samples.get("interval_s", "")
-    apart_s = float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) else 0.0
-    longest_s = max(to_s - from_s for from_s, to_s in (each.span_s for each in lines.rounds.values()))
-    if longest_s < apart_s:
-        return (
-            f"its looks were {seconds(apart_s)} apart, and no round took longer than {seconds(longest_s)}: measure "
-            "with a larger -s, or look more often (sample-psr -i)"
-        )
-    return "was sample-psr on the database's host, and do the clocks agree?"

@@ -21,7 +21,8 @@ TRACES = (".pftrace", ".trace.json", ".trace.json.gz")
 
 
 class Selection(Struct, frozen=True):
-    """Runs of the store, as ``dbcpu list`` selects them: all, or those of a target and a host; the newest ``limit``."""
+    """Runs of the store, as ``dbcpu list`` selects them: all, or those of a target and a host. Of these the newest
+    ``limit``, or all if it is 0."""
 
     every: bool = False
     target: str | None = None
@@ -63,14 +64,14 @@ def export(
     if folders:
         if wanted_round is not None:
             raise UsageError("--round chooses what a trace shows; tables hold every round, so leave it out")
-        if bool(names) == bool(selection) or (names and selection.limit):
+        if bool(names) == bool(selection) or (names and selection.limit is not None):
             raise UsageError(
                 "give either RUNs, or --all, --target or --host (--limit: the newest of them), with --parquet or --csv"
             )
         found = _runs(names, selection, store)
         _export_tables(found, folders, force=force, anonymised=anonymised, leave_out=bool(selection))
         return
-    if selection or selection.limit:
+    if selection or selection.limit is not None:
         raise UsageError("--all, --target and --host select runs for --parquet DIR or --csv DIR; give one of these")
     if len(names) != 2:
         raise UsageError("give a RUN and a FILE, or RUNs and --parquet DIR or --csv DIR")
@@ -145,7 +146,7 @@ def _runs(names: Sequence[str], selection: Selection, store: str | None) -> Iter
         if names:
             yield from (_of_file(name) if record_file.is_file_name(name) else _stored(opened, name) for name in names)
             return
-        found = opened.list(selection.limit, selection.target, selection.host)
+        found = opened.list(selection.limit or None, selection.target, selection.host)
         if not found:
             raise UsageError("no run is kept of what was selected; dbcpu list shows those there are")
         for each in found:

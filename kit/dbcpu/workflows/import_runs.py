@@ -8,7 +8,7 @@ from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
-from dbcpu.store import csv_file, line_file, other_logs, record_file
+from dbcpu.store import csv_file, line_file, line_samples, other_logs, record_file
 from dbcpu.store.csv_file import RunFacts
 from dbcpu.store.record_checks import inconsistency
 
@@ -29,7 +29,8 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     content = record_file.content_of(path)
     if line_file.recognises(content):
         _refuse(facts, path)
-        return _consistent(line_file.from_content(content, path, samples), path), ""
+        record = _consistent(line_file.from_content(content, path, samples), path)
+        return record, line_samples.lack(record.rounds) if samples else ""
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
         if samples:

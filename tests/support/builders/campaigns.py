@@ -21,17 +21,25 @@ def keep_campaign(
     seed: int = 0,
     slow: Mapping[int, float] | None = None,
     items: tuple[Item, ...] = (),
+    sizes: Mapping[int, str] | None = None,
 ) -> None:
     """``count`` targets db-0, db-1, ... of one kind, each measured once; and ``items`` that were not.
 
-    ``slow``: index -> how many times slower it is.
+    ``slow``: index -> how many times slower it is; ``sizes``: index -> its size of work where it is not tiny.
     """
     made = []
     for at in range(count):
         host = host_with("this-vm", {"noise": NOISE, "slow": (slow or {}).get(at, 1.0)})
         run_id = f"{name}-{seed}-{at}"
         record = simulate(
-            host, (1, 2), 2, seed=1000 * seed + at, size="tiny", run_id=run_id, hz=1, run_effect=RUN_EFFECT
+            host,
+            (1, 2),
+            2,
+            seed=1000 * seed + at,
+            size=(sizes or {}).get(at, "tiny"),
+            run_id=run_id,
+            hz=1,
+            run_effect=RUN_EFFECT,
         )
         keep_run(store, replace(record, header=replace(record.header, label=f"{name}/db-{at}")))
         tags = {"instance": "m5.large", "region": ("eu", "us")[at % 2]}

@@ -85,6 +85,7 @@ def test_the_runs_are_those_that_are_named_files_too() -> None:
         (("--target", "embedded", "--all"), ["20250102-a", THIRD.header.run_id]),
         (("--all", "--limit", "2"), ["20250103-b", "20250102-a"]),
         (("--target", "embedded", "--limit", "1"), ["20250102-a"]),
+        (("--all", "--limit", "0"), ["20250103-b", "20250102-a", THIRD.header.run_id]),
     ],
 )
 def test_the_runs_are_selected_as_list_does_newest_first(options: tuple[str, ...], expected: list[str]) -> None:
@@ -144,6 +145,7 @@ def test_standard_output_is_no_folder(store: Path, capsys: pytest.CaptureFixture
         (("--all",), "--all, --target and --host select runs for --parquet DIR or --csv DIR"),
         (("last", "run.json", "--limit", "2"), "--all, --target and --host select runs"),
         (("last", "--csv", "data", "--limit", "2"), "give either RUNs, or --all"),
+        (("last", "--csv", "data", "--limit", "0"), "give either RUNs, or --all"),
         (("--csv", "data", "--limit", "2"), "give either RUNs, or --all"),
         (("--target", "none", "--csv", "data"), "no run is kept of what was selected"),
         (("last", "20250103-b", "--csv", "data"), "run 20250103-b was given twice"),

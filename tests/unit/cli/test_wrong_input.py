@@ -293,7 +293,7 @@ def test_a_password_is_not_repeated(store: str, capsys: pytest.CaptureFixture[st
 def test_a_port_that_is_none_is_no_other_port(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     """libpq takes its default for it: the logon went to a server that nobody had named."""
     assert main(["doctor", "postgresql://me@127.0.0.1:0/x"]) == 2
-    assert "has port 0, which none is" in capsys.readouterr().err
+    assert "the port of the target URL is 0; give one from 1 to 65535" in capsys.readouterr().err
 
 
 def test_an_unknown_kind_of_database_in_an_inventory_is_told(

@@ -56,6 +56,12 @@ def test_an_unknown_kind_in_a_url_lists_kinds() -> None:
         targets.resolve("mysql://localhost/x")
 
 
+@pytest.mark.parametrize("port", [0, 65_536, 5_499_111])
+def test_a_port_that_no_server_has_is_wrong_usage(port: int) -> None:
+    with pytest.raises(UsageError, match=f"the port of the target URL is {port}; give one from 1 to 65535"):
+        targets.resolve(f"postgresql://u@h:{port}/d")
+
+
 @pytest.mark.parametrize(
     "url",
     [

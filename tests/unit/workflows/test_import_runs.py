@@ -188,6 +188,37 @@ def test_several_files_are_imported_together_and_none_where_one_is_broken(
         assert {each.run_id for each in store.list()} == {"a", "b"}
 
 
+def test_sessions_that_samples_did_not_see_are_a_warning(here: Path) -> None:
+    (here / "lines").write_text(
+        """dbcpu-lines 2
+workload name=cartesian size=tiny n=20 rows=160000 answer=160000 executions=1
+run started=2026-01-02T03:04:00 host=app version=15.3 kind=postgresql workers=psql
+round order=0 level=2 repeat=0 released=1767323050
+session order=0 ordinal=0 reported=100
+execution order=0 ordinal=0 start=1767323050 end=1767323052 answer=160000
+session order=0 ordinal=1 reported=101
+execution order=0 ordinal=1 start=1767323050 end=1767323052 answer=160000
+end status=complete
+"""
+    )
+    (here / "samples").write_text(
+        """dbcpu-lines 2
+samples host=db1 interval_s=0.25
+seen pid=100 at=1767323050 cpu=0 state=R run_ns=0 delay_ns=0
+seen pid=100 at=1767323052 cpu=0 state=R run_ns=2000000000 delay_ns=0
+process pid=100 command=postgres
+end status=complete
+"""
+    )
+    done = run("import", "lines", "--samples", "samples")
+    assert done.exit_code == 0
+    assert done.stderr.startswith(
+        "warning: 1 of 2 sessions were not seen by sample-psr, or only in part, in 1 of 1 round"
+    )
+    run("export", done.stdout.strip(), "run.json")
+    assert record_file.read("run.json").header.notes[-1] == done.stderr.removeprefix("warning: ").strip()
+
+
 def test_records_are_in_memory_one_at_a_time_but_for_what_can_be_read_once(here: Path) -> None:
     """A record that nobody holds any more is gone; a pipe gives its content once."""
     pipe = here / "pipe.json"

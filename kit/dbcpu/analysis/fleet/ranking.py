@@ -37,7 +37,7 @@ class Ranked(Struct, frozen=True):
 
 
 class Ranking(Struct, frozen=True):
-    """The fastest alone first, per unit of work. ``unknown``: what was left out, and of how many hosts."""
+    """The fastest alone first, of each work. ``unknown``: what was left out, and of how many hosts."""
 
     rows: tuple[Ranked, ...]
     rules: tuple[str, ...]
@@ -55,10 +55,10 @@ class Group(Struct, frozen=True):
 
 
 def ranking(hosts: Sequence[Host], rules: SizingRules) -> Ranking:
-    """All hosts; those of another unit below each other, for their rates cannot be compared."""
+    """All hosts; those of another work below each other, for their rates cannot be compared."""
     used: dict[str, None] = {}
     rows = [_ranked(each, rules, used) for each in hosts]
-    rows.sort(key=lambda each: (each.host.unit, -each.alone, each.host.name))
+    rows.sort(key=lambda each: (each.host.work, -each.alone, each.host.name))
     return Ranking(tuple(rows), tuple(used), _unknown(rows, rules))
 
 

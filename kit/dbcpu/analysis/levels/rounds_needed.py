@@ -19,6 +19,7 @@ from dbcpu.analysis.results.run import LevelView, MoreRounds, Reference
 from dbcpu.analysis.statistics.apart_bound import decidable_noise, freedom
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
+from dbcpu.config.origins import NOTES, THERE
 from dbcpu.plan import auto_levels
 from dbcpu.record import Header, Round
 
@@ -51,6 +52,8 @@ def why_no_more(header: Header) -> str:
     """Why no rounds can be added to this run later, in words; '' where they can."""
     if not header.driver.python:
         return "the shell kit or another program measured it"
+    if any(note.startswith(NOTES[THERE]) for note in header.notes):
+        return "the dbcpu of another host measured it (`--from there`), and keeps nothing there"
     if header.plan.experiment != "sweep":
         return f"it is a {header.plan.experiment} run; only rounds of dbcpu run can be added"
     if len(header.plan.variants) > 1:

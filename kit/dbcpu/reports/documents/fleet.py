@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
 from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
@@ -215,12 +217,20 @@ def _types(report: FleetReport) -> Iterator[Section]:
 
 
 def _ranking(report: FleetReport) -> Iterator[Section]:
+    """A table for each work: speeds of different SQL, or of another size, are no ranking."""
     rows = report.ranking.rows
     if rows:
-        shown, left_out = tables.ends(rows)
-        notes = (*left_out, *report.ranking.unknown, *(f"Rule {each}." for each in report.ranking.rules))
-        columns = tables.ranking_columns(rows)
-        yield Section("ranking", "Ranking", tables=(Table("Ranking by the speed of a session", columns, shown, notes),))
+        columns, titles = tables.ranking_columns(rows), tables.ranking_titles(rows)
+        parts = [(title, tables.ends([row for row in rows if row.host.work == work])) for work, title in titles.items()]
+        made = [Table(title, columns, shown, left_out) for title, (shown, left_out) in parts]
+        several = f"The hosts did {len(made)} kinds of work; only those of the same SQL and size are ranked together."
+        notes = (
+            *([several] if len(made) > 1 else []),
+            *report.ranking.unknown,
+            *(f"Rule {each}." for each in report.ranking.rules),
+        )
+        made[-1] = replace(made[-1], notes=(*made[-1].notes, *notes))
+        yield Section("ranking", "Ranking", tables=tuple(made))
 
 
 def _sizing(report: FleetReport) -> Iterator[Section]:

@@ -121,6 +121,19 @@ GROUPS = (
 )
 
 
+def ranking_titles(rows: Sequence[Ranked]) -> Mapping[tuple[str, ...], str]:
+    """By work, in the order of the rows; its words where there are several, and a number where these are the same."""
+    found: dict[tuple[str, ...], str] = {}
+    works = dict.fromkeys(row.host.work for row in rows)
+    for work in works:
+        kinds = ", ".join(sorted({row.host.database for row in rows if row.host.work == work}))
+        words = f": {' '.join(filter(None, work[1:3]))} on {kinds}" if len(works) > 1 else ""
+        title = f"Ranking by the speed of a session{words}"
+        same = sum(each == title or each.startswith(f"{title}, SQL ") for each in found.values())
+        found[work] = f"{title}, SQL {same + 1}" if same else title
+    return found
+
+
 def ranking_columns(rows: Sequence[Ranked]) -> tuple[Column, ...]:
     """Without those that no host has a figure for."""
     all_of_them = (

@@ -13,7 +13,7 @@ def open_target(request: Request, guard: Guard) -> Target:
     """With no URL, libpq takes everything from its environment, as psql does.
 
     Raises:
-        UsageError: the URL has a parameter that libpq does not know, or port 0.
+        UsageError: the URL has a parameter that libpq does not know.
     """
     from psycopg import Error
     from psycopg.conninfo import make_conninfo
@@ -22,8 +22,6 @@ def open_target(request: Request, guard: Guard) -> Target:
     values: dict[str, str | int] = {"application_name": "dbcpu"}
     if request.url:
         url = make_url(request.url)
-        if url.port == 0:  # libpq would take its default, so another server than the named one
-            raise UsageError(f"the target {request.name} has port 0, which none is; give the server's, usually 5432")
         named = {"host": url.host, "port": url.port, "user": url.username, "dbname": url.database}
         values.update({key: value for key, value in named.items() if value})
         values.update(_single(url.query))

@@ -14,6 +14,8 @@ from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.rounds_needed import why_no_more
+from dbcpu.config.origins import NOTES, THERE
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
@@ -84,6 +86,18 @@ def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
     assert seen.remedy.startswith("no rounds can be added to it (")
     assert seen.remedy.endswith(f"); measure again: `{again}`")
     assert "dbcpu more" not in seen.remedy
+
+
+@pytest.mark.parametrize("status", ["interrupted", "complete"])
+def test_no_rounds_are_advised_for_a_run_that_the_dbcpu_of_another_host_measured(status: str) -> None:
+    """Nothing of it is kept there, and here it is not continued."""
+    made = record([*solos(), pair()], status=status, planned=4 if status == "complete" else 15)
+    driver = replace(made.header.driver, python="3.11.2")
+    header = replace(made.header, driver=driver, notes=(f"{NOTES[THERE]}dbcpu on db1 drove it, through ssh:db1",))
+    seen = found(RunRecord(header, made.rounds))
+    assert why_no_more(header).startswith("the dbcpu of another host measured it")
+    assert not any("dbcpu more" in each.remedy for each in seen.values())
+    assert ("incomplete-run" in seen) is (status == "interrupted")
 
 
 def test_a_run_that_may_still_be_measured_is_waited_for() -> None:

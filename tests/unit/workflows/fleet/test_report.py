@@ -34,6 +34,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
             items = (GONE, HALF) if seed == 1 else ()
             keep_campaign(opened, f"small-{seed}", FEW, seed=seed, slow={5: 1.25}, items=items)
         keep_campaign(opened, "three", 3, seed=9)
+        keep_campaign(opened, "sizes", 4, seed=11, slow={3: 1.5}, sizes={2: "short", 3: "short"})
         keep_campaign(opened, "none", 0, items=(GONE,))
     return file
 
@@ -87,6 +88,16 @@ def test_three_hosts_are_too_few_and_said_to_be(store: str) -> None:
     found = _report(store, "three").output
     assert "3 hosts: none has the 5 twins that a comparison takes" in found
     assert "Too few to compare" in found
+
+
+def test_only_hosts_that_did_the_same_work_are_ranked_together(store: str) -> None:
+    ranked = [each["host"] for each in _data(store, "sizes")["ranking"]]
+    assert ranked[:2] == ["db-2", "db-3"], "the slowest host is not behind those of another size"
+    text = " ".join(_report(store, "sizes").output.split())
+    first, second = (f"Ranking by the speed of a session: cartesian {size} on simulated" for size in ("short", "tiny"))
+    assert text.index(first) < text.index("db-3") < text.index(second)
+    assert "The hosts did 2 kinds of work; only those of the same SQL and size are ranked together." in text
+    assert "kinds of work" not in _report(store, "three").output
 
 
 def test_a_campaign_of_failures_alone_is_reported(store: str) -> None:

@@ -11,7 +11,8 @@ from dbcpu.reports.charts.style import fitted, is_narrow, legend
 from dbcpu.reports.document import Bars
 
 CLOSE = (0.8, 1.1)
-"""If all ratios lie within, the axis begins near the least one: differences of a few per cent are visible."""
+"""If all ratios lie within, and no interval begins below, the axis begins near the least of them: differences of a few
+per cent are visible."""
 WIDEST = 15.0
 MAX_UPRIGHT_BARS, MAX_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"
@@ -31,9 +32,10 @@ def draw(data: Bars) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     bars = [each for _, ratios in series for each in ratios if each]
-    values, tops = [each[0] for each in bars], [1.0, *(max(each[0], each[2] or 0.0) for each in bars)]
-    close = min(values) >= CLOSE[0] and max(values) <= CLOSE[1]
-    start = round(min(values) - 0.05, 2) if close else 0.0
+    tops = [1.0, *(max(each[0], each[2] or 0.0) for each in bars)]
+    values, least = [each[0] for each in bars], min(each[0] if each[1] is None else each[1] for each in bars)
+    close = min(least, *values) >= CLOSE[0] and max(values) <= CLOSE[1]
+    start = round(min(min(values) - 0.05, least - 0.02), 2) if close else 0.0
     thick = 0.8 / many
     for at, (_, ratios) in enumerate(series):
         for group, each in enumerate(ratios):

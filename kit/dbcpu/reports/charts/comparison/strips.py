@@ -13,6 +13,8 @@ from dbcpu.reports.document import Strips
 WIDTH = 8.6
 STRIP, REST = 0.85, 1.6
 USUAL, MARKED = "#0072b2", "#d55e00"
+USUAL_ALPHA = 0.55
+"""Many dots lie on each other."""
 GOLDEN_RATIO = 0.618033988749895
 MIN_SPAN = 0.05
 """The axis shows at least this much on either side of 1: noise is not to look like an event."""
@@ -44,7 +46,7 @@ def draw(data: Strips) -> Figure:
     axes.set_xlabel(data.x_title)
     axes.grid(axis="x")
     titled(axes, data.title, data.below, width)
-    handles = [Line2D([], [], ls="", marker="o", color=USUAL, ms=4, label="host")]
+    handles = [Line2D([], [], ls="", marker="o", color=USUAL, alpha=USUAL_ALPHA, mew=0, ms=4, label="host")]
     if any(marked for _, dots in data.strips for *_, marked in dots):
         handles.append(Line2D([], [], ls="", marker="D", color=MARKED, ms=5, label="unlike its twins"))
     legend(figure, handles, 2)
@@ -56,7 +58,7 @@ def _strip(axes: Axes, at: int, dots: tuple[tuple[str, float, bool], ...], *, ra
     # Spread upwards and downwards by the golden ratio: even, and without chance.
     places = [at + ((number * GOLDEN_RATIO) % 1.0 - 0.5) * 0.4 for number in range(len(usual))]
     size = 16 if len(dots) <= 60 else 9 if len(dots) <= 300 else 5
-    axes.scatter(usual, places, s=size, color=USUAL, alpha=0.55, linewidths=0, zorder=2, rasterized=raster)
+    axes.scatter(usual, places, s=size, color=USUAL, alpha=USUAL_ALPHA, linewidths=0, zorder=2, rasterized=raster)
     odd = sorted((ratio, name) for name, ratio, marked in dots if marked)
     axes.scatter([ratio for ratio, _ in odd], [at] * len(odd), s=26, color=MARKED, marker="D", edgecolors="white",
                  linewidths=0.4, zorder=3)  # fmt: skip

@@ -1,0 +1,39 @@
+"""What is drawn of comparisons and fleets: whole intervals, and a legend in the colours of the dots."""
+
+import pytest
+from matplotlib.colors import to_rgba, to_rgba_array
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from dbcpu.reports.charts.canvas import drawing
+from dbcpu.reports.charts.comparison import ratio_bars, strips
+from dbcpu.reports.document import Bars, Strips
+
+
+def bars(*ratios: tuple[float, float | None, float | None], groups: int = 1) -> Figure:
+    names = tuple(f"host-{at}" for at in range(groups * len(ratios)))
+    with drawing():
+        return ratio_bars.draw(Bars("N = 2", names, (("max/min", ratios * groups),)))
+
+
+@pytest.mark.parametrize("groups", [1, 8])
+@pytest.mark.parametrize("low", [0.5, 0.85, None])
+def test_an_interval_is_shown_whole(low: float | None, groups: int) -> None:
+    """Upright, and lying where there are many."""
+    high = None if low is None else 2.6
+    (axes,) = bars((1.0, None, None), (0.99, low, high), groups=groups).axes
+    begin, end = axes.get_xlim() if groups > 1 else axes.get_ylim()
+    assert begin <= (low or 0.99)
+    assert end >= (high or 1.0)
+
+
+def test_close_ratios_are_seen_from_near() -> None:
+    assert bars((1.0, None, None), (0.99, 0.97, 1.01)).axes[0].get_ylim()[0] == pytest.approx(0.94)
+
+
+def test_the_legend_has_the_colour_of_the_dots() -> None:
+    with drawing():
+        figure = strips.draw(Strips("Speed", (("kind", (("db-1", 1.0, False), ("db-2", 1.1, False))),), "ratio"))
+    dots, handle = figure.axes[0].collections[0], figure.legends[0].legend_handles[0]
+    assert isinstance(handle, Line2D)
+    assert to_rgba(handle.get_color(), handle.get_alpha()) == pytest.approx(to_rgba_array(dots.get_facecolor())[0])
