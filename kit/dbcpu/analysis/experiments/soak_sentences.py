@@ -1,0 +1,92 @@
+"""What a soak found, in sentences."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.experiments.disturbances import disturbed_by
+from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.experiments import Conclusion, SecondValue, Soak
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
+
+
+def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
+    if soak.median_s is None:
+        return Conclusion("Nothing was measured", UNKNOWN)
+    if soak.second is not None:
+        slow = soak.second.share if soak.second.ratio > 1 else 1 - soak.second.share
+        return Conclusion(f"Two speeds: {percent(slow)} of the executions are slow", BAD)
+    if soak.trend is not None:
+        word = "slower" if soak.trend.change > 0 else "faster"
+        return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
+    if any(each.even is Answer.NO for each in analysis.levels):
+        return Conclusion("Shares are unequal: some sessions are slower all along", BAD)
+    return Conclusion("Neither drift nor a second speed is shown", "")
+
+
+def soaked(soak: Soak, analysis: Analysis) -> str:
+    if soak.median_s is None:
+        return "No execution ended."
+    many = plural(soak.sessions, "session")
+    if soak.sizes:
+        return _sized(soak, disturbed_by(analysis))
+    parts = [
+        f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak, analysis)}, " + _two(soak.second, analysis)
+    ]
+    if soak.trend is None:
+        parts.append("drift is not shown")
+    else:
+        parts.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
+    if soak.second is None and (
+        ratios := [each.max_over_min or 1.0 for each in analysis.levels if each.even is Answer.NO]
+    ):
+        parts.append(f"shares are unequal: the slowest session took {times(max(ratios))} as long as the fastest")
+    if soak.gaps:
+        lost = sum(gap.to_s - gap.from_s for gap in soak.gaps)
+        parts.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")
+    return "; ".join(parts) + "."
+
+
+def _level(soak: Soak, analysis: Analysis) -> str:
+    took = f"the median execution takes {seconds(soak.median_s)}"
+    # As in the table of levels: the median of the sessions' means, which are no medians where times are bimodal.
+    slowdown = next((each.slowdown_median for each in analysis.levels if each.level == soak.sessions > 1), None)
+    if slowdown is None:
+        return took
+    ref = analysis.reference
+    if ref is not None and slowdown < ref.limit:
+        return f"{took} (slowdown of the median session {times(slowdown)}; below {times(ref.limit)} is noise)"
+    return f"{took} (slowdown of the median session {times(slowdown)})"
+
+
+def _two(second: SecondValue | None, analysis: Analysis) -> str:
+    if second is None:
+        return "a second speed is not shown"
+    who = "all sessions alternate between both"
+    if second.sessions:
+        who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed in it"
+    elif second.segments:
+        who = f"all together, in {plural(len(second.segments), 'segment')}"
+    causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
+    why = f", slow executions mostly by {Cause(causes[0]).words}" if causes else ""
+    return (
+        f"bimodal: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
+        f"{times(second.ratio)} of the first mode ({seconds(second.first_s)}); {who}{why}"
+    )
+
+
+def _sized(soak: Soak, disturbed: Sequence[str]) -> str:
+    ordered = sorted(soak.sizes, key=lambda each: each.rows)
+    ratios = [f"{times(each.slow_over_fast)} for {each.size} SQL ({seconds(each.median_s)})" for each in ordered]
+    short, long = ordered[0], ordered[-1]
+    says, why = "similar for all sizes", ""
+    if short.slow_over_fast - 1 > 1.5 * (long.slow_over_fast - 1):
+        says = "shorter SQL is more uneven"
+        why = "it ends before the scheduler has balanced the load"
+    elif long.slow_over_fast - 1 > 1.5 * (short.slow_over_fast - 1):
+        says = "longer SQL is more uneven"
+        why = "the scheduler does not balance the load meanwhile"
+    if why:
+        says += f"; {listed(disturbed)} may be why" if disturbed else f", because {why}"
+    return f"Slow executions (95th percentile) over fast ones (5th): {listed(ratios)}; {says}."

@@ -1,0 +1,48 @@
+"""What several targets lose beside each other, in sentences."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.experiments.together import TOGETHER
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.outcome import BAD, UNKNOWN
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import listed, percent, plain, times
+
+
+def together_conclusion(both: Together) -> Conclusion:
+    slowed = [plain(each.name) for each in both.parties if each.told]
+    if slowed:
+        return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
+    return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
+
+
+def beside(both: Together, analysis: Analysis) -> str:
+    known = [each for each in both.parties if each.loss is not None]
+    if not known:
+        return "No round of all targets together was finished."
+    place = "each on CPUs of its own" if both.apart else "free to share CPUs"
+    slowdowns = [f"{plain(each.name)} has a slowdown of {times(each.loss)}" for each in known]
+    slowed = [each for each in known if each.told]
+    highest = max((each.high or float("inf") for each in known), default=float("inf"))
+    if not slowed and highest <= EQUAL:
+        return (
+            f"Together, {place}, {listed(slowdowns)}: in no round was any of them slower by more than "
+            f"{percent(max(0.0, highest - 1))}."
+        )
+    if not slowed:
+        seen = listed([f"{plain(each.name)} {times(each.loss)}" for each in known])
+        return f"Together, {place}, no target has a significant slowdown (seen: {seen}); more rounds may decide."
+    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
+
+
+def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:
+    if len(slowed) == len(known):
+        return "significant for all"
+    return f"significant for {listed([plain(each.name) for each in slowed])}, not for the rest"
+
+
+def _main(analysis: Analysis) -> str:
+    causes = [each.main_cause for each in analysis.levels if each.variant == TOGETHER and each.main_cause != Cause.NONE]
+    return f" ({Cause(causes[0]).words})" if causes else ""
