@@ -1,10 +1,15 @@
 """What a pool found, in sentences."""
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from dbcpu.analysis.levels.outcome import UNKNOWN
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Conclusion, Pool, PoolSize
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.findings import Finding
 from dbcpu.formatting import listed, plural, ranges, seconds, times
 from dbcpu.record import RunRecord
 
@@ -51,10 +56,7 @@ def pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
             f"{listed([str(each) for each in maybe])} would be is undecided: {limit}"
             f"{_impossible(found, analysis)}.{_waiting(found)}"
         )
-    first = (
-        f"{plural(enough.active, 'active session')} {'is' if enough.active == 1 else 'are'} enough{cpus}: "
-        f"{plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
-    )
+    first = f"{_are_enough(enough.active)}{cpus}: {plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
     if most.active == enough.active:
         said = f"{first}, the shortest time measured; larger pools were not measured"
     else:
@@ -65,6 +67,10 @@ def pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     if maybe:
         said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
     return f"{said}{_impossible(found, analysis)}.{_waiting(found)}"
+
+
+def _are_enough(active: int) -> str:
+    return f"{plural(active, 'active session')} {'is' if active == 1 else 'are'} enough"
 
 
 def _waiting(found: Pool) -> str:
@@ -126,3 +132,15 @@ def _beyond(less: PoolSize, more: PoolSize) -> str:
 def _times(ratio: float) -> str:
     """A cost, without digits that nobody needs."""
     return times(ratio) if ratio < 10 else f"{ratio:.0f}x"
+
+
+def by_own_answer(findings: Sequence[Finding], found: Pool | None) -> tuple[Finding, ...]:
+    """The findings, with a remedy for shared cores that is no smaller pool than the answer: its jobs would wait."""
+    enough = found.enough if found else None
+    return tuple(_with_pool(each, enough) if each.code == "shared-cores" else each for each in findings)
+
+
+def _with_pool(finding: Finding, enough: int | None) -> Finding:
+    if enough is None:
+        return finding
+    return replace(finding, remedy=f"{finding.remedy}; {_are_enough(enough)}")

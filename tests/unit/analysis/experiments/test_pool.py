@@ -334,3 +334,16 @@ def test_jobs_that_wait_use_more_sessions_than_vcpus_without_others_on_the_host(
     found = explain(simulate_pool(host, 40, (2, 4, 8), RunOptions(repeats=3, seed=1, size="medium")))
     assert found.pool is not None and found.pool.enough == 8
     assert "other processes or steal" not in found.verdict
+
+
+def shared_cores_remedy(host: SimulatedHost, active: tuple[int, ...]) -> str:
+    analysis = explain(simulate_pool(host, 60, active, RunOptions(size="short", repeats=3, seed=1)))
+    return next(each.remedy for each in analysis.findings if each.code == "shared-cores")
+
+
+def test_no_remedy_advises_a_smaller_pool_than_the_answer() -> None:
+    assert "a pool of" not in (said := shared_cores_remedy(SimulatedHost("h", cores=8, threads=2), (2, 8, 16, 30)))
+    assert said.startswith("let fewer sessions share a core: SMT off")
+    assert said.endswith("; 16 active sessions are enough")
+    costly = SimulatedHost("h", cores=4, threads=2, smt_yield=-0.2)
+    assert shared_cores_remedy(costly, (2, 4, 8)).endswith("; 4 active sessions are enough")
