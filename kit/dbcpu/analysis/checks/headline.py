@@ -7,9 +7,10 @@ what would fix it?
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.outcome import FULL_SPEED_CORES, sessions_that_fit
+from dbcpu.analysis.checks.outcome import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, is_turbo, like_one_core, unreliable
+from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.outcome import (
     BAD,
     GOOD,
@@ -50,7 +51,8 @@ def headline(analysis: Analysis) -> Headline:
     if (why := refusal(analysis)) is not None:
         return Headline(UNKNOWN, refusal_words(why), (), why.remedy)
     if analysis.experiment is not None:
-        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), "")
+        remedy = _remedy_of_experiment(analysis, levels)
+        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
     found = outcome(levels, analysis.vcpus)
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
@@ -198,6 +200,19 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
         return first
     second = _remedy_of(analysis, worst)
     return first if first == second else f"{first}; against what sessions lose beside each other: {second}"
+
+
+def _remedy_of_experiment(analysis: Analysis, levels: list[LevelView]) -> str:
+    """Against what the sessions of a soak lose, or targets beside each other; '' of a pool, whose answer is a size."""
+    if analysis.pool is not None:
+        return ""
+    if analysis.together is not None:
+        if not any(each.told for each in analysis.together.parties):
+            return ""
+        if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
+            return AS_MANY_CPUS
+        levels = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
+    return _remedy(analysis, outcome(levels, analysis.vcpus))
 
 
 def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:

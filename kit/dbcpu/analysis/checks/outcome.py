@@ -124,6 +124,11 @@ def _held(given: CheckInput, level: LevelView) -> str:
         f"the {plural(each.sessions, 'session')} of {plain(each.target)} on {plural(len(each.cpus), 'CPU')}"
         for each in short
     ]
+    held = [each for each in parties if each.cpus]
+    common = {cpu for each in held for cpu in each.cpus}
+    if not words and level.variant == TOGETHER and len(common) < (many := sum(each.sessions for each in held)):
+        words = [f"the {plural(many, 'session')} of {listed([plain(each.target) for each in held])} on "
+                 f"{plural(len(common), 'CPU')}"]  # fmt: skip
     return f"`--cpus` held {listed(words)}" if words else ""
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.disturbances import meanwhile
 from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
-from dbcpu.analysis.experiments.pool_sentences import by_own_answer, in_turn, pool_conclusion, pooled
+from dbcpu.analysis.experiments.pool_sentences import by_own_answer, fewer_may_do, in_turn, pool_conclusion, pooled
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.soak_sentences import soak_conclusion, soaked
 from dbcpu.analysis.experiments.together import together
@@ -51,7 +51,10 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
         found = pool(record, sessions, analysis.vcpus, analysis.busy)
         analysis = by_whole_rounds(analysis, record, sessions)
         said = pooled(found, record, analysis) + in_turn(found) if found else "No pool finished all of its jobs."
-        verdict, conclusion = f"{said} {meanwhile(analysis)}".rstrip(), pool_conclusion(found)
+        verdict, conclusion = (
+            f"{said} {meanwhile(analysis)}".rstrip(),
+            pool_conclusion(found, fewer_may_do(found, record, analysis)),
+        )
         findings = by_own_answer(analysis.findings, found)
         return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, findings=findings, capacity=None)
     if kind == "together":

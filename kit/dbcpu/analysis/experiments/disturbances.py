@@ -5,10 +5,16 @@ from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed
 
+THROTTLED = "throttled"
+"""The finding of a quota."""
+
 
 def meanwhile(analysis: Analysis) -> str:
-    """A caveat where others took CPU, else '': then times differ for reasons that are not the sessions'."""
-    named = disturbed_by(analysis)
+    """A caveat where others took CPU, else '': then times differ for reasons that are not the sessions'.
+
+    A quota holds these sessions back themselves, also on a quiet host: that is a cause.
+    """
+    named = [each for each in disturbed_by(analysis) if each != DISTURBANCES[THROTTLED]]
     return f"Meanwhile the host lost CPU to {listed(named)}: figures differ from a quiet host's." if named else ""
 
 

@@ -1,12 +1,16 @@
 """What a pool found, in sentences."""
 
+import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.outcome import UNKNOWN
+from dbcpu.analysis.experiments.pool import sessions_of_use
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.outcome import UNKNOWN, is_loss, lost_to
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, Pool, PoolSize
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
@@ -14,14 +18,30 @@ from dbcpu.formatting import listed, plural, ranges, seconds, times
 from dbcpu.record import RunRecord
 
 
-def pool_conclusion(found: Pool | None) -> Conclusion:
+def pool_conclusion(found: Pool | None, fewer: int | None) -> Conclusion:
+    """``fewer``: see ``fewer_may_do``."""
     if found is None:
         return Conclusion("No pool finished all of its jobs", UNKNOWN)
     if found.larger:
         return Conclusion(f"Inconclusive: no pool of more than {found.sizes[-1].active} was measured", UNKNOWN)
     if found.enough is None:
         return Conclusion("Inconclusive: no pool size is shown to be enough", UNKNOWN)
+    if fewer is not None or any(each.enough is Answer.UNDECIDED for each in found.sizes if each.active < found.enough):
+        return Conclusion(f"Enough: at most {plural(found.enough, 'active session')}", "")
     return Conclusion(f"Enough: {plural(found.enough, 'active session')}", "")
+
+
+def fewer_may_do(found: Pool | None, record: RunRecord, analysis: Analysis) -> int | None:
+    """A size that was not measured, below the answer, beyond which more sessions have nothing to do; None without one.
+
+    Of CPU-only work that are the vCPUs: where 10 are too few and 100 are enough, nobody needs 100.
+    """
+    if found is None or found.enough is None:
+        return None
+    less = [each for each in found.sizes if each.active < found.enough]
+    fit = math.ceil(sessions_of_use(record.header.plan, analysis.vcpus, analysis.busy))
+    is_open = bool(less) and less[-1].enough is Answer.NO and less[-1].active < fit < found.enough
+    return fit if is_open else None
 
 
 def pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
@@ -29,24 +49,24 @@ def pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
         only = found.sizes[0]
         many = plural(only.active, "active session")
         return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}; no other size was measured."
-    limit, most = _limit(found), found.sizes[-1]
+    limit, most, fewer = _limit(found), found.sizes[-1], fewer_may_do(found, record, analysis)
+    notes = f"{_waiting(found)}{_throttled(found, analysis)}"
     cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
     if found.larger:
         fast = "takes the shortest time" if found.best == most.active else "is as fast as any"
         return (
             f"Inconclusive how many active sessions are enough{cpus}: of the pools measured the largest, with "
             f"{most.active}, {fast} ({seconds(most.total_s)} for {plural(found.pieces, 'job')}); "
-            f"measure larger ones.{_waiting(found)}"
+            f"measure larger ones.{notes}"
         )
     if found.enough is None:
         parts = [f"inconclusive how many active sessions are enough: {limit}"]
-        small = [each.active for each in found.sizes if each.enough is Answer.NO]
-        if small:
-            parts.insert(0, f"too few are N={ranges(small)}")
+        for words, few in (("too many", False), ("too few", True)):
+            slow = [each.active for each in found.sizes if each.enough is Answer.NO]
+            if of_kind := [each for each in slow if (each < found.best) is few]:
+                parts.insert(0, f"{words} are N={ranges(of_kind)}")
         text = "; ".join(parts)
-        return (
-            f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide.{_waiting(found)}"
-        )
+        return f"{text[0].upper()}{text[1:]}; more rounds (`--repeats`) or a quieter host would decide.{notes}"
     enough = found.size(found.enough)
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe and most.active == enough.active:
@@ -54,19 +74,23 @@ def pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
             f"Inconclusive how few active sessions are enough{cpus}: the most measured, {enough.active}, are "
             f"({plural(found.pieces, 'job')} take {seconds(enough.total_s)}), and whether "
             f"{listed([str(each) for each in maybe])} would be is undecided: {limit}"
-            f"{_impossible(found, analysis)}.{_waiting(found)}"
+            f"{_impossible(found, analysis)}.{notes}"
         )
-    first = f"{_are_enough(enough.active)}{cpus}: {plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
+    answer = _are_enough(enough.active) if fewer is None else f"at most {enough.active} active sessions are needed"
+    first = f"{answer}{cpus}: {plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
+    first = f"{first[0].upper()}{first[1:]}"
     if most.active == enough.active:
         said = f"{first}, the shortest time measured; larger pools were not measured"
     else:
         said = f"{first}; with {most.active} they take {_beyond(enough, most)}"
     less = max((each.active for each in found.sizes if each.active < enough.active), default=enough.active)
-    if enough.active - less > 1:
+    if fewer is not None:
+        said += f"; {less} are too few, and whether {fewer} are enough was not measured (`--active {less},{fewer}`)"
+    elif enough.active - less > 1:
         said += f"; sizes between {less} and {enough.active} were not measured"
     if maybe:
         said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
-    return f"{said}{_impossible(found, analysis)}.{_waiting(found)}"
+    return f"{said}{_impossible(found, analysis)}.{notes}"
 
 
 def _are_enough(active: int) -> str:
@@ -100,9 +124,29 @@ def in_turn(found: Pool) -> str:
     return f" Measured with {who}; more callers may need more sessions."
 
 
+def _throttled(found: Pool, analysis: Analysis) -> str:
+    """What a CPU quota has to do with it, and what helps, where it holds back the answer or more sessions than that."""
+    held = [
+        each.level
+        for each in analysis.levels
+        if each.level >= (found.enough or 1) and is_loss(each) and lost_to(each) is Cause.THROTTLED
+    ]
+    if not held:
+        return ""
+    quota = Cause.THROTTLED
+    return f" The {quota.words} holds back pools of N={ranges(held)}; for a shorter total {quota.remedy}."
+
+
 def _limit(found: Pool) -> str:
+    """Why a size is undecided: the noise, or a time that is near the limit itself."""
     if found.detectable is None:
         return "each size was measured only once, so the noise is not known"
+    best = found.size(found.best).total_s
+    near = [each for each in found.sizes if each.enough is Answer.UNDECIDED and each.total_s / best > found.detectable]
+    if near and found.detectable < EQUAL:
+        ratio = times(max(each.total_s for each in near) / best)
+        who = listed([str(each.active) for each in near])
+        return f"with {who} the total is {ratio} of the shortest one, too near to {times(EQUAL)} to decide"
     return f"differences below {times(found.detectable)} are within noise"
 
 
@@ -112,7 +156,7 @@ def _impossible(found: Pool, analysis: Analysis) -> str:
     waits = found.blocking or analysis.busy < 1.0
     if vcpus is None or found.enough is None or found.enough <= vcpus or waits:
         return ""
-    if not any(each.active >= vcpus and each.enough is Answer.NO for each in found.sizes):
+    if not any(found.enough > each.active >= vcpus and each.enough is Answer.NO for each in found.sizes):
         return ""
     return "; more sessions than vCPUs are faster only where other processes or steal leave them a larger share"
 

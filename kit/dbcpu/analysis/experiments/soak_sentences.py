@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.experiments.disturbances import disturbed_by
-from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN
+from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN, is_counted_only, is_loss, lost_to
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, SecondValue, Soak
-from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
 
 
@@ -22,7 +22,10 @@ def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
         return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
     if any(each.even is Answer.NO for each in analysis.levels):
         return Conclusion("Shares are unequal: some sessions are slower all along", BAD)
-    return Conclusion("Neither drift nor a second speed is shown", "")
+    level = _level_of(soak, analysis)
+    cause = lost_to(level) if level is not None and is_loss(level) else Cause.NONE
+    slower = f"; slower by {cause.words}" if cause.is_known else ""
+    return Conclusion(f"Neither drift nor a second speed is shown{slower}", "")
 
 
 def soaked(soak: Soak, analysis: Analysis) -> str:
@@ -50,29 +53,47 @@ def soaked(soak: Soak, analysis: Analysis) -> str:
 
 def _level(soak: Soak, analysis: Analysis) -> str:
     took = f"the median execution takes {seconds(soak.median_s)}"
-    # As in the table of levels: the median of the sessions' means, which are no medians where times are bimodal.
-    slowdown = next((each.slowdown_median for each in analysis.levels if each.level == soak.sessions > 1), None)
-    if slowdown is None:
+    level = _level_of(soak, analysis)
+    if level is None:
         return took
+    cause = lost_to(level) if is_loss(level) and soak.second is None else Cause.NONE
+    why = f", {cause.words}" if cause.is_known else ""
+    if is_counted_only(level):
+        lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
+        alone = any(each.level == 1 < level.level and is_counted_only(each) for each in analysis.levels)
+        return f"{took} ({lost} of it lost to {lost_to(level).words}{', one alone loses it as well' if alone else ''})"
+    # As in the table of levels: of the sessions' means, which are no medians where times are bimodal.
+    slowdown = level.slowdown_median
+    if slowdown is None or level.level == 1:
+        return took
+    two_kinds = level.even is Answer.NO or (soak.second is not None and soak.second.sessions)
+    if two_kinds and level.slowdown_min and level.slowdown_max:
+        return f"{took} (slowdown of the sessions {times(level.slowdown_min)} to {times(level.slowdown_max)}{why})"
     ref = analysis.reference
     if ref is not None and slowdown < ref.limit:
         return f"{took} (slowdown of the median session {times(slowdown)}; below {times(ref.limit)} is noise)"
-    return f"{took} (slowdown of the median session {times(slowdown)})"
+    return f"{took} (slowdown of the median session {times(slowdown)}{why})"
+
+
+def _level_of(soak: Soak, analysis: Analysis) -> LevelView | None:
+    return next((each for each in analysis.levels if each.level == soak.sessions and each.sessions), None)
 
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:
     if second is None:
         return "a second speed is not shown"
+    there = seconds(second.second_s)
     who = "all sessions alternate between both"
     if second.sessions:
-        who = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)} stayed in it"
+        named = f"session{'s' if len(second.sessions) > 1 else ''} {ranges(second.sessions)}"
+        who = f"{named} took {there} nearly all the time"
     elif second.segments:
-        who = f"all together, in {plural(len(second.segments), 'segment')}"
+        who = f"all sessions took {there} together, in {plural(len(second.segments), 'segment')}"
     causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
     why = f", slow executions mostly by {Cause(causes[0]).words}" if causes else ""
     return (
-        f"bimodal: {percent(second.share)} of the executions take {seconds(second.second_s)}, "
-        f"{times(second.ratio)} of the first mode ({seconds(second.first_s)}); {who}{why}"
+        f"bimodal: most executions take {seconds(second.first_s)}, and {percent(second.share)} take {there} "
+        f"({times(second.ratio)} as long); {who}{why}"
     )
 
 

@@ -8,7 +8,7 @@ from dbcpu.analysis.levels.outcome import BAD, UNKNOWN
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import listed, percent, plain, times
+from dbcpu.formatting import listed, percent, plain, ranges, times
 
 
 def together_conclusion(both: Together) -> Conclusion:
@@ -22,8 +22,8 @@ def beside(both: Together, analysis: Analysis) -> str:
     known = [each for each in both.parties if each.loss is not None]
     if not known:
         return "No round of all targets together was finished."
-    place = "each on CPUs of its own" if both.apart else "free to share CPUs"
-    slowdowns = [f"{plain(each.name)} has a slowdown of {times(each.loss)}" for each in known]
+    place = _place(both)
+    slowdowns = [_slowdown(each) for each in known]
     slowed = [each for each in known if each.told]
     highest = max((each.high or float("inf") for each in known), default=float("inf"))
     if not slowed and highest <= EQUAL:
@@ -35,6 +35,25 @@ def beside(both: Together, analysis: Analysis) -> str:
         seen = listed([f"{plain(each.name)} {times(each.loss)}" for each in known])
         return f"Together, {place}, no target has a significant slowdown (seen: {seen}); more rounds may decide."
     return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
+
+
+def _place(both: Together) -> str:
+    """Where the targets were: who was not held on CPUs could share those of all."""
+    held = [f"{plain(each.name)} held on CPUs {ranges(each.cpus)}" for each in both.parties if each.cpus]
+    if both.apart:
+        return "each on CPUs of its own"
+    if not held:
+        return "free to share CPUs"
+    if len({each.cpus for each in both.parties}) == 1:
+        return f"all held on CPUs {ranges(both.parties[0].cpus)}"
+    return listed([*held, *(f"{plain(each.name)} on any CPU" for each in both.parties if not each.cpus)])
+
+
+def _slowdown(party: PartyView) -> str:
+    name, loss = plain(party.name), party.loss or 1.0
+    if round(loss, 2) < 1.0:
+        return f"{name} takes {times(loss)} of its time separately"
+    return f"{name} has a slowdown of {times(loss)}"
 
 
 def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:

@@ -1,6 +1,6 @@
 """A soak, a pool and several targets as tables and lines."""
 
-from dbcpu.analysis.results.experiments import Pool, Soak
+from dbcpu.analysis.results.experiments import PartyView, Pool, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import (
     count,
@@ -46,6 +46,12 @@ def _since(at_s: float) -> str:
 
 def _range(span: tuple[float | None, float | None]) -> str:
     return f"{number(span[0])} to {number(span[1])}" if span[0] else "-"
+
+
+def _cpus(party: PartyView) -> str:
+    if party.cpus:
+        return ranges(party.cpus)
+    return f"any ({ranges(party.cpus_seen)})" if party.cpus_seen else "any"
 
 
 _SEGMENT = (
@@ -111,8 +117,8 @@ _CALL = (
 _PARTY = (
     Column("name", "target", kind="text"),
     Column("sessions", "sessions", count, meaning="concurrent"),
-    Column("cpus", "CPUs", lambda cpus: ranges(cpus) or "-", kind="text",
-           value=lambda party: party.cpus or party.cpus_seen, meaning="pinned to; if not pinned, where it ran"),
+    Column("cpus", "CPUs", kind="text", value=_cpus,
+           meaning="held on these (`--cpus`); any: not held, and where it ran"),
     Column("alone_s", "separately", seconds, unit="s", meaning="median time of one execution, other targets idle"),
     Column("beside_s", "together", seconds, unit="s", meaning="the same while all targets run"),
     Column("loss", "slowdown", times, meaning="together / separately"),
