@@ -26,7 +26,7 @@ from dbcpu.analysis.levels.outcome import (
 )  # fmt: skip
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
 from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.findings import Finding, noted
@@ -229,7 +229,7 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
     by_code = {each.code: each.remedy for each in analysis.findings}
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
-        return Cause.FREQUENCY.remedy
+        return PLAN_WITH_TURBO  # inferred from times, as in a guest, which cannot set a frequency
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))

@@ -428,3 +428,10 @@ def test_fewer_sessions_that_help_are_as_many_as_keep_the_cores_busy(
     remedy = next(each.remedy for each in found.findings if each.code == "shared-cores")
     assert f"a pool of {pool}" in remedy
     assert ("one session per core" in remedy) == (pool == cores)
+
+
+@pytest.mark.parametrize(("name", "guest"), [("turbo", True), ("measured turbo", False)])
+def test_a_turbo_that_falls_is_normal_and_no_guest_sets_a_frequency(name: str, guest: bool) -> None:
+    remedy = headline(result(name)[1]).remedy
+    assert remedy.startswith("plan with the times of as many sessions as you run")
+    assert ("cpupower" in remedy) != guest
