@@ -84,7 +84,9 @@ POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
     Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done; like all times median over rounds"),
-    Column("piece_s", "per job", seconds, unit="s", meaning="mean time of one job, median over rounds"),
+    Column("piece_s", "per job", seconds, unit="s",
+           meaning="mean time of one job, by the server's clock where it brings one: the wait for a CPU to begin is "
+           "not in it, but in the times of a call and of a session; median over rounds"),
     Column("fast_s", "5 %", seconds, unit="s", meaning="5 % of the jobs take less"),
     Column("slow_s", "95 %", seconds, unit="s", meaning="95 % of the jobs take less"),
     Column("done_s", "half done", seconds, unit="s",
