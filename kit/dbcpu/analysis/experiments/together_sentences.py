@@ -39,14 +39,19 @@ def beside(both: Together, analysis: Analysis) -> str:
 
 def _place(both: Together) -> str:
     """Where the targets were: who was not held on CPUs could share those of all."""
-    held = [f"{plain(each.name)} held on CPUs {ranges(each.cpus)}" for each in both.parties if each.cpus]
+    held = [f"{plain(each.name)} on {_cpus(each)}" for each in both.parties if each.cpus]
     if both.apart:
         return "each on CPUs of its own"
     if not held:
         return "free to share CPUs"
     if len({each.cpus for each in both.parties}) == 1:
-        return f"all held on CPUs {ranges(both.parties[0].cpus)}"
-    return listed([*held, *(f"{plain(each.name)} on any CPU" for each in both.parties if not each.cpus)])
+        return f"all held on {_cpus(both.parties[0])}"
+    free = [f"{plain(each.name)} on any CPU" for each in both.parties if not each.cpus]
+    return f"held by `--cpus` ({listed([*held, *free])})"
+
+
+def _cpus(party: PartyView) -> str:
+    return f"CPU{'s' if len(party.cpus) > 1 else ''} {ranges(party.cpus)}"
 
 
 def _slowdown(party: PartyView) -> str:

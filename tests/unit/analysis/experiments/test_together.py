@@ -229,8 +229,9 @@ def beside(host: SimulatedHost, cpus: tuple[tuple[int, ...], ...] = ()) -> Analy
     [
         ((), "free to share CPUs"),
         (((0, 1), (0, 1)), "all held on CPUs 0-1"),
+        (((0,), (0,)), "all held on CPU 0"),
         (((0, 1), (2, 3)), "each on CPUs of its own"),
-        (((0, 1), (1, 2)), "database-1 held on CPUs 0-1 and database-2 held on CPUs 1-2"),
+        (((0, 1), (1, 2)), "held by `--cpus` (database-1 on CPUs 0-1 and database-2 on CPUs 1-2)"),
     ],
 )
 def test_targets_that_are_held_are_not_free(cpus: tuple[tuple[int, ...], ...], place: str) -> None:
