@@ -46,7 +46,8 @@ METRICS = (
     Metric("variant", RUN, "text: the variant that figures of the whole run are of"),
     Metric("history_key", RUN, "text: runs with the same one are in one history"),
     Metric("rounds", RUN, "rounds of the run"),
-    Metric("vcpus", RUN, "vCPUs that the sessions may use"),
+    Metric("vcpus", RUN, "vCPUs that the sessions may use; of a CPU quota of 5.5 that are 6"),
+    Metric("cpu_quota", RUN, "the CPU quota that bounds the sessions, in CPUs; none where the vCPUs do"),
     Metric("cores", RUN, "cores that they may use, as the kernel shows them"),
     Metric("scales_like_cores", RUN, "cores that the throughput is like; text: how they agree with those shown"),
     Metric("solo_s", RUN, "elapsed time of one execution of a single session"),
@@ -61,7 +62,7 @@ METRICS = (
     ),
     Metric("usable_cores", RUN, "the top of the throughput curve in rates of a single session, at most the vCPUs"),
     Metric(
-        "evenness", RUN, "fastest / slowest at the least even level up to the vCPUs, with its interval; text: even?"
+        "evenness", RUN, "fastest / slowest at the least even level up to these vCPUs, with its interval; text: even?"
     ),
     Metric("smt_yield_share", RUN, "what the second hardware threads add: 0 nothing, 1 as much as real cores"),
     Metric("knee_sessions", RUN, "concurrency at which throughput stops rising in proportion"),

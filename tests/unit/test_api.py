@@ -244,7 +244,7 @@ def test_a_simulated_host_is_changed_by_its_fields() -> None:
         ({"for_s": True}, "for_s is True; give"),
         ({"levels": b"12"}, "levels is of the type bytes; give numbers of sessions"),
         ({"levels": bytearray(b"12")}, "levels is of the type bytearray; give numbers of sessions"),
-        ({"changes": {"held": (99,)}}, "held 99 is not some of the online CPUs, 0 to 15"),
+        ({"changes": {"held": (99,)}}, "held must be some of the online CPUs, 0 to 15, and is 99"),
         ({"host": None}, "host is of the type NoneType; give the name of a preset, or a SimulatedHost"),
         ({"levels": 3}, "levels is of the type int; give numbers of sessions, or a text such as '1-8,16'"),
         ({"size": None}, "size is of the type NoneType; give tiny, short, medium or long"),

@@ -20,7 +20,7 @@ import click
 
 from dbcpu import __version__, registry
 from dbcpu.cli._command_groups import Commands
-from dbcpu.cli._text import refuse_empty
+from dbcpu.cli._text import word_refusals
 from dbcpu.errors import DbcpuError, without_password
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -47,7 +47,7 @@ def load_command(name: str) -> CommandModule:
     member = registry.load("cli", name)
     if not isinstance(member, CommandModule):
         raise registry.misfit("cli", name, "a click command called command")
-    refuse_empty(member.command)
+    word_refusals(member.command)
     return member
 
 

@@ -34,11 +34,26 @@ class Label(click.ParamType[str]):
         return str(value)
 
 
-def refuse_empty(command: click.Command) -> None:
-    """From now on all parameters of ``command`` (and of its own commands) that are any text."""
+class WholeNumber(click.IntRange):
+    """As click's range of whole numbers, which says ``not in the range 1<=x<=1000``, and ``not a valid integer range``
+    of what is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            least, most = self.min if self.min is not None else "-", self.max
+            within = f"from {least} to {most}" if most is not None else f"of at least {least}"
+            self.fail(f"{value!r} is not a whole number {within}", param, ctx)
+
+
+def word_refusals(command: click.Command) -> None:
+    """What refuses the parameters of ``command`` (and of its own commands): an empty text, and what is no number."""
     for parameter in command.params:
         if type(parameter.type) is click.types.StringParamType:
             parameter.type = Text()
+        elif type(parameter.type) is click.IntRange:
+            parameter.type = WholeNumber(parameter.type.min, parameter.type.max)
     if isinstance(command, click.Group):
         for each in command.commands.values():
-            refuse_empty(each)
+            word_refusals(each)

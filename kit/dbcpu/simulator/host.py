@@ -101,7 +101,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
     def __post_init__(self) -> None:
         counts = self.sockets >= 1 and self.cores >= 1 and 1 <= self.threads <= 8  # else what follows is wrong as well
         wrong = [
-            f"{name} {value} is not {wanted}"
+            f"{name} must be {wanted}, and is {value}"
             for name, value, wanted, fine in (
                 ("name", self.name, "1 to 40 letters, digits, '.', '_' or '-'", NAME.fullmatch(self.name) is not None),
                 ("sockets", self.sockets, "at least 1", self.sockets >= 1),
@@ -167,7 +167,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
             if not fine
         ]
         if wrong:
-            raise UsageError(f"no host can be simulated so: {'; '.join(wrong)}")
+            raise UsageError(f"such a host cannot be simulated: {'; '.join(wrong)}")
 
     @property
     def all_cores(self) -> int:

@@ -105,19 +105,17 @@ def _levels(host: SimulatedHost, sessions: str) -> tuple[int, ...]:
 
 
 def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any]) -> None:
-    if len(wanted.options) != 1:
-        raise UsageError(
-            f"{' and '.join(wanted.options)} do not go with each other; give one of them"
-            if wanted.options
-            else "--blocking, --connections and --one-at-a-time go with --pool, --cpus with --together; give that, too"
-        )
-    (option,) = wanted.options
+    if len(wanted.options) > 1:
+        raise UsageError(f"{' and '.join(wanted.options)} do not go with each other; give one of them")
+    option = wanted.options[0] if wanted.options else ""
+    instead = f", not with {option}" if option else "; give that, too"
     of_calls = (("--connections", wanted.connections), ("--one-at-a-time", wanted.one_at_a_time))
     for name, value in (("--blocking", wanted.blocking), *of_calls):
         if value and wanted.pool is None:
-            raise UsageError(f"{name} goes with --pool, not with {option}")
+            raise UsageError(f"{name} goes with --pool{instead}")
     if wanted.cpus and wanted.together is None:
-        raise UsageError(f"--cpus goes with --together, not with {option}; hold all sessions by --variants cpus:0-3")
+        why = f"--cpus goes with --together{f', not with {option}' if option else ''}"
+        raise UsageError(f"{why}; hold all sessions by --variants cpus:{wanted.cpus[0]}")
     if variants is not None or any(choices.get(name) for name in _OF_A_SWEEP):
         raise UsageError(
             f"{option} does not go with --variants, --executions, --seconds, --for or --run-effect; leave these out"

@@ -11,6 +11,7 @@ from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import MAX_CPUS
 
 ENDS = ("complete", "interrupted", "failed")
+_LAST_LINES = tuple(f"end status={status}" for status in ENDS)
 LATEST_S = 253_402_300_799.0
 """The end of 9999, the last that a date can be made of."""
 FIRST_LINES = ("dbcpu-lines 2", "dbcpu-lines 1", "dbcpu-fanout 1")
@@ -207,12 +208,17 @@ def text_of(content: bytes, name: str) -> str:
 
 
 def parse(text: str, name: str) -> Lines:
-    """What such a text says; ``name`` is for messages. Raises RecordFormatError naming a line not understood."""
+    """What such a text says; ``name`` is for messages. Raises RecordFormatError naming a line not understood.
+
+    A last line without its line feed was cut short, and is left out where it is not the line ``end``.
+    """
     # Not splitlines: what a server or a process is called may have a separator of Unicode's in it.
     lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if lines[0].strip() not in FIRST_LINES:
         raise RecordFormatError(f"{name} does not begin with {FIRST_LINES[0]!r}: it is damaged, or of a newer version")
     found = Lines()
+    if not text.endswith("\n") and len(lines) > 1 and lines[-1] not in _LAST_LINES:
+        del lines[-1]
     for number, line in enumerate(lines[1:], 2):
         try:
             found.take(line)

@@ -19,7 +19,7 @@ from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
-from dbcpu.analysis.experiments import meanwhile
+from dbcpu.analysis.experiments.disturbances import meanwhile
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.per_round import one_variant, real_variants

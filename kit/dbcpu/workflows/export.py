@@ -76,16 +76,8 @@ def export(
     if len(names) != 2:
         raise UsageError("give a RUN and a FILE, or RUNs and --parquet DIR or --csv DIR")
     name, file = names
-    try:
-        there = file != "-" and Path(file).is_file() and not is_descriptor(Path(file))
-    except PermissionError as error:
-        raise StoreError(f"{file} could not be written: {error.strerror}; give another folder") from None
-    if there and not force:
-        raise UsageError(f"{file} exists already; give another name, or --force to replace it")
+    _refuse_file(file, force=force)
     is_trace = file.endswith(TRACES)
-    if not is_trace and not record_file.takes_record(file):
-        forms = f"{' or '.join(record_file.SUFFIXES)} (a record), {' or '.join(TRACES[:2])} (a trace)"
-        raise UsageError(f"{file} does not end in {forms}; name the file so")
     if wanted_round is not None and not is_trace:
         raise UsageError(f"--round chooses what a trace shows, and {file} is none; name it .pftrace or .trace.json")
     for each in _runs([name], selection, store):  # one, and its store is open meanwhile
@@ -94,6 +86,23 @@ def export(
             _export_trace(run, Path(file), wanted_round)
         else:
             record_file.write(file, run.header, run.rounds())
+
+
+def _refuse_file(file: str, *, force: bool) -> None:
+    """Raises UsageError where neither a record nor a trace is to be written there, or can be."""
+    try:
+        there = file != "-" and Path(file).is_file() and not is_descriptor(Path(file))
+        nowhere = file != "-" and not Path(file).absolute().parent.is_dir()
+    except PermissionError:
+        above = Path(file).parent
+        raise UsageError(f"{file} cannot be written: nothing may be written in {above}; give another place") from None
+    if there and not force:
+        raise UsageError(f"{file} exists already; give another name, or --force to replace it")
+    if not file.endswith(TRACES) and not record_file.takes_record(file):
+        forms = f"{' or '.join(record_file.SUFFIXES)} (a record), {' or '.join(TRACES[:2])} (a trace)"
+        raise UsageError(f"{file} does not end in {forms}; name the file so")
+    if nowhere:
+        raise UsageError(f"{file} cannot be written: there is no folder {Path(file).parent}; give another place")
 
 
 def _export_trace(run: _Run, file: Path, wanted: str | None) -> None:

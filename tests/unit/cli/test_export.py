@@ -254,20 +254,27 @@ def test_a_folder_behind_a_link_of_another_user_is_not_written_to(capsys: pytest
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "said"),
     [
-        (("closed/run.json",), 3, "could not be written: Permission denied"),
-        (("closed/x.pftrace",), 3, "could not be written: Permission denied"),
-        (("--csv", "closed/data"), 2, "'closed/data' cannot be written: nothing may be written in closed"),
+        (("closed/run.json",), "closed/run.json cannot be written: nothing may be written in closed"),
+        (("closed/x.pftrace",), "closed/x.pftrace cannot be written: nothing may be written in closed"),
+        (("--csv", "closed/data"), "'closed/data' cannot be written: nothing may be written in closed"),
     ],
 )
-def test_a_folder_that_may_not_be_looked_at_is_a_sentence(
-    owner_rights: None, arguments: tuple[str, ...], code: int, said: str, capsys: pytest.CaptureFixture[str]
+def test_a_folder_that_may_not_be_looked_at_is_wrong_usage(
+    owner_rights: None, arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("closed").mkdir()
     Path("closed").chmod(0)
-    assert main(["export", "last", *arguments]) == code
+    assert main(["export", "last", *arguments]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["none/run.json", "none/x.pftrace"])
+def test_a_folder_that_is_not_there_is_wrong_usage(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As for `dbcpu run --json`."""
+    assert main(["export", "last", name]) == 2
+    assert f"{name} cannot be written: there is no folder none; give another place" in capsys.readouterr().err
 
 
 def test_the_record_is_written_as_before() -> None:

@@ -180,3 +180,19 @@ def test_a_url_is_no_place_to_write_to_and_its_password_is_not_repeated(
     err = capsys.readouterr().err
     assert "a place on this machine was expected, and not postgresql://***" in err
     assert "geheim" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "a", "b", "--size-for", "x"], "'x' is not a whole number from 1 to 100000"),
+        (["run", "--repeats", "0"], "'0' is not a whole number from 1 to 1000"),
+        (["export", "--all", "--csv", "d", "--limit", "x"], "'x' is not a whole number from 0"),
+    ],
+)
+def test_a_number_out_of_range_is_refused_in_words(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Click says `not a valid integer range`, and `1<=x<=1000`."""
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err

@@ -138,9 +138,10 @@ def test_interleaved_memory_is_between_local_and_remote() -> None:
     ("wanted", "given", "why"),
     [
         ({"soak_s": 10.0, "pool": 5}, {}, "--soak and --pool do not go with each other"),
-        ({"blocking": 5}, {}, "--blocking, --connections and --one-at-a-time go with --pool"),
+        ({"blocking": 5}, {}, "^--blocking goes with --pool; give that, too"),
         ({"soak_s": 10.0, "connections": 5}, {}, "--connections goes with --pool, not with --soak"),
-        ({"one_at_a_time": True}, {}, "--blocking, --connections and --one-at-a-time go with --pool"),
+        ({"one_at_a_time": True}, {}, "^--one-at-a-time goes with --pool; give that, too"),
+        ({"cpus": ("0-3",)}, {}, "^--cpus goes with --together; hold all sessions by --variants cpus:0-3"),
         ({"soak_s": 10.0, "one_at_a_time": True}, {}, "--one-at-a-time goes with --pool, not with --soak"),
         ({"pool": 20, "one_at_a_time": True}, {}, "--one-at-a-time is about the calls over --connections"),
         (

@@ -366,7 +366,7 @@ def test_a_run_of_now_has_a_name_of_its_own() -> None:
      {"mrows_per_s": math.inf}, {"nominal_mhz": math.inf}, {"rebalance_s": math.inf}],
 )  # fmt: skip
 def test_an_impossible_host_is_refused_in_words(wrong: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="no host can be simulated so"):
+    with pytest.raises(UsageError, match="such a host cannot be simulated"):
         SimulatedHost(**wrong)
 
 

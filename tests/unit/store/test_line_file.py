@@ -191,7 +191,9 @@ def test_of_a_file_that_was_cut_short_in_its_first_round_nothing_is_kept() -> No
         record(LINES.partition("round order=1")[0])
 
 
-@pytest.mark.parametrize("at", ["execution order=1", "failed order=1", "end status"])
+@pytest.mark.parametrize(
+    "at", ["execution order=1", "failed order=1", "end status", "rdinal=0 start=1735787051", "atus=c"]
+)
 def test_a_file_that_was_cut_short_keeps_the_rounds_before_the_last(at: str) -> None:
     """Nothing shows that the last one is whole."""
     cut = record(LINES.partition(at)[0])

@@ -1,6 +1,7 @@
 """From the command line to what is measured: every option arrives under its own name."""
 
 import inspect
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 from dbcpu import registry
 from dbcpu.cli import main
 from dbcpu.config.request import Request
+from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
+from dbcpu.measure.rounds import Setting
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.launch import Delivery, launch_pool, split_options
@@ -148,6 +151,30 @@ def test_a_pool_of_shells_shares_its_pieces(drive: Drive) -> None:
     for round_ in pools:
         assert sum(len(session.executions) for session in round_.sessions) == 4
         assert all(session.answer_ok and session.error is None for session in round_.sessions)
+
+
+@pytest.mark.slow
+def test_what_goes_before_the_first_release_is_no_part_of_a_soak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that settles late took the last of the segments that were announced."""
+
+    def late(setting: Setting) -> Quiet:
+        time.sleep(1.2)
+        return Quiet(True, 0.0, 1.2)
+
+    monkeypatch.setenv("DBCPU_SETTLE_S", "0")
+    monkeypatch.setattr("dbcpu.measure.experiments.soak.MIN_SEGMENT_S", 0.5)
+    monkeypatch.setattr("dbcpu.measure.experiments._segments.settled", late)
+    choices = Choices(sessions="1", workload="increment", size="tiny", for_s=2.0)
+    with open_store(str(tmp_path / "runs.db")) as store:
+        shape = SoakShape(2.0, ("tiny",))
+        record = store.load(
+            measure_run.run(Request("shell", "shell"), choices, store, Watcher(), forced=True, experiment=shape)
+        )
+    first, *_, last = [round_ for round_ in record.rounds if not round_.anchor]
+    end = last.sessions[0].executions[-1]
+    assert last.released_monotonic_s + end.start_s + end.elapsed_s >= first.released_monotonic_s + 1.8
 
 
 @pytest.mark.slow

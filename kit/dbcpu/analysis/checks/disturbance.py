@@ -17,6 +17,7 @@ from dbcpu.analysis.host_usage.host_time import (
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.outcome import is_loss
+from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED, Round
@@ -135,7 +136,7 @@ def steal_unreported(given: CheckInput) -> Finding | None:
 def interrupts(given: CheckInput) -> Finding | None:
     """By the CPU that lost most, in the round in which it did."""
     found = [
-        ((sum(cpu.irq_s) + sum(cpu.softirq_s)) / lasted_s, cpu.cpu, each)
+        (irq_s(cpu, lasted_s) / lasted_s, cpu.cpu, each)
         for each in given.rounds
         if len(each.timeline_s) > 1 and (lasted_s := each.timeline_s[-1] - each.timeline_s[0]) > 0
         for cpu in each.cpu_timeline

@@ -7,9 +7,10 @@ what would fix it?
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.outcome import FULL_SPEED_CORES, sessions_that_fit
+from dbcpu.analysis.checks.outcome import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, like_one_core, unreliable
+from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.outcome import (
     BAD,
     GOOD,
@@ -25,7 +26,7 @@ from dbcpu.analysis.levels.outcome import (
 )  # fmt: skip
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
 from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
@@ -51,7 +52,8 @@ def headline(analysis: Analysis) -> Headline:
     if (why := refusal(analysis)) is not None:
         return Headline(UNKNOWN, refusal_words(why), (), why.remedy)
     if analysis.experiment is not None:
-        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), "")
+        remedy = _remedy_of_experiment(analysis, levels)
+        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
     found = outcome(levels, analysis.vcpus)
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
@@ -201,6 +203,19 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     return first if first == second else f"{first}; against what sessions lose beside each other: {second}"
 
 
+def _remedy_of_experiment(analysis: Analysis, levels: list[LevelView]) -> str:
+    """Against what the sessions of a soak lose, or targets beside each other; '' of a pool, whose answer is a size."""
+    if analysis.pool is not None:
+        return ""
+    if analysis.together is not None:
+        if not any(each.told for each in analysis.together.parties):
+            return ""
+        if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
+            return AS_MANY_CPUS
+        levels = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
+    return _remedy(analysis, outcome(levels, analysis.vcpus))
+
+
 def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
     """What helps against the main cause of a level, and against another that more of its sessions have."""
     first, counts, second = _remedy_of(analysis, told), dict(told.causes), Cause(told.second_cause)
@@ -215,7 +230,7 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
     by_code = {each.code: each.remedy for each in analysis.findings}
     cause = _main(worst, analysis.findings)
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
-        return Cause.FREQUENCY.remedy
+        return PLAN_WITH_TURBO  # inferred from times, as in a guest, which cannot set a frequency
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))

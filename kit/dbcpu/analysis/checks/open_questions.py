@@ -40,7 +40,7 @@ def would_decide(
 def _steadier(context: RunContext, levels: Sequence[LevelView]) -> str:
     """A quieter host helps where this one was not quiet."""
     noisy = context.reference is None or context.reference.spread > STEADY
-    return "a quieter host or longer executions" if noisy else _longer(levels)
+    return f"a quieter host or {_longer(levels)}" if noisy else _longer(levels)
 
 
 def _longer(levels: Sequence[LevelView]) -> str:

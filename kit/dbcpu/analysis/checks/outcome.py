@@ -42,6 +42,10 @@ FULL_SPEED_CORES = (
     "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
     "`dbcpu topology` lists them)"
 )
+ONE_PER_CORE = "run one session per core: fewer sessions"
+"""Begins the remedy of ``shared-cores``."""
+SHARE_LESS = "let fewer sessions share a core:"
+"""The same where one session per core is not what helps: work that waits, and a pool."""
 WORTH_A_PRICE = 0.02
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
@@ -122,6 +126,11 @@ def _held(given: CheckInput, level: LevelView) -> str:
         f"the {plural(each.sessions, 'session')} of {plain(each.target)} on {plural(len(each.cpus), 'CPU')}"
         for each in short
     ]
+    held = [each for each in parties if each.cpus]
+    common = {cpu for each in held for cpu in each.cpus}
+    if not words and level.variant == TOGETHER and len(common) < (many := sum(each.sessions for each in held)):
+        words = [f"the {plural(many, 'session')} of {listed([plain(each.target) for each in held])} on "
+                 f"{plural(len(common), 'CPU')}"]  # fmt: skip
     return f"`--cpus` held {listed(words)}" if words else ""
 
 
@@ -172,7 +181,23 @@ def shared_cores(given: CheckInput) -> Finding | None:
         f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
         cores=cores or "as many as cores",
     )
-    return replace(found, remedy=f"{found.remedy}{_price_of_smt_off(given)}")
+    remedy = found.remedy.replace(f"{ONE_PER_CORE} (a pool of {cores}), ", _fewer(given))
+    return replace(found, remedy=f"{remedy}{_price_of_smt_off(given)}")
+
+
+def _fewer(given: CheckInput) -> str:
+    """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
+    cores = given.cores or 0
+    if given.record.header.plan.experiment == "pool":  # its own answer says how many are enough
+        return f"{SHARE_LESS} "
+    fine = outcome([each for each in given.levels if each.variant == given.levels[0].variant], given.vcpus).fine
+    busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
+    if max(busy, fast) <= cores:
+        return f"{ONE_PER_CORE} (a pool of {cores}), "
+    fit, why = (
+        (fast, "at full speed") if fast >= busy else (busy, "they wait in between, and so many keep the cores busy")
+    )
+    return f"{SHARE_LESS} a pool of {fit} ({why}), "
 
 
 def _price_of_smt_off(given: CheckInput) -> str:

@@ -17,6 +17,7 @@ from dbcpu.analysis.comparison.figures import figures, own_summaries
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
 from dbcpu.analysis.comparison.sentences import verdict
 from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
     PER_SESSION,
@@ -162,7 +163,8 @@ def _side(
         runs=tuple(
             SideRun(
                 head.run_id, head.label, head.started_at, head.status, len(run.rounds),
-                *own_summaries(run, each, against, shared, unit), quote(run.analysis.vcpus, run.analysis.capacity),
+                *own_summaries(run, each, against, shared, unit),
+                quote(run.analysis.vcpus, run.analysis.capacity, bounding_quota(run.record)),
             )
             for run, head in zip(each.runs, headers, strict=True)
         ),

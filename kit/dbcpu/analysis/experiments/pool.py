@@ -3,10 +3,11 @@
 The total is the time from the first send to the last end, a piece's time the mean of an execution in its session.
 Pieces that only wait belong to the total and have no other part in the figures.
 All times of a size are made in each round, and their medians over rounds are shown: what is shorter in every round is
-shorter in the table. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, *too small*
-when it is above 1.10 of a larger one's with as much; all else is undecided. So is the largest where only it would be
-enough and more sessions had something to do: a vCPU of their own, or one beside jobs that only wait. The noise is that
-of the totals of rounds of one size, pooled over the sizes: two sizes differ by chance as Student's t says.
+shorter in the table. A size is *enough* when its total is below 1.10 of every other's with 95 % confidence, and *not*
+when it is above 1.10 of another's with as much, for it is too small or too large; all else is undecided. So is the
+largest where only it would be enough and more sessions had something to do: a vCPU of their own, or one beside jobs
+that only wait. The noise is that of the totals of rounds of one size, pooled over the sizes: two sizes differ by
+chance as Student's t says.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +51,9 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
     noise = pooled([np.log(each) for each in totals.values()])
     enough = {level: _enough(level, totals, noise) for level in totals}
     plan, most = record.header.plan, max(totals)
-    larger = [level for level in enough if enough[level] is Answer.YES] == [most] and most < _of_use(plan, vcpus, busy)
+    larger = [level for level in enough if enough[level] is Answer.YES] == [most] and most < sessions_of_use(
+        plan, vcpus, busy
+    )
     if larger:
         enough[most] = Answer.UNDECIDED
     sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s, enough[level]) for level in totals)
@@ -68,8 +71,11 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
     )
 
 
-def _of_use(plan: Plan, vcpus: int | None, busy: float) -> float:
-    """More sessions than this have nothing to do: all jobs that only wait are held, and each vCPU has its session."""
+def sessions_of_use(plan: Plan, vcpus: int | None, busy: float) -> float:
+    """More sessions than this have nothing to do: all jobs that only wait are held, and each vCPU has its session.
+
+    0 where the vCPUs are not known, and no job only waits.
+    """
     under_way = plan.connections if plan.one_at_a_time and plan.connections else plan.pieces or 0
     if vcpus is None:
         return under_way if plan.blocking else 0
@@ -117,8 +123,8 @@ def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -
     found = {other: (_apart(totals[active], totals[other]), _error(totals, noise, active, other)) for other in others}
     if all(apart + half < np.log(EQUAL) for apart, half in found.values()):
         return Answer.YES
-    short = any(apart - half > np.log(EQUAL) for other, (apart, half) in found.items() if other > active)
-    return Answer.NO if short else Answer.UNDECIDED
+    slow = any(apart - half > np.log(EQUAL) for apart, half in found.values())
+    return Answer.NO if slow else Answer.UNDECIDED
 
 
 def _apart(one: Sequence[float], other: Sequence[float]) -> float:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
 from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -64,6 +65,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
         {
             "rounds": float(rounds),
             "vcpus": analysis.vcpus,
+            "cpu_quota": bounding_quota(record),
             "cores": analysis.cores,
             "solo_s": ref.elapsed_s if ref else None,
             "solo_mrows_per_s": ref.mrows_per_s if ref else None,

@@ -5,7 +5,7 @@ there, and what CPUs did and processes used does not grow.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
 from dbcpu.analysis.sessions.bounds import Bounds
@@ -150,8 +151,12 @@ class JoinedRounds:
 
     @cached_property
     def irq(self) -> Curves:
-        """Seconds of interrupts of either kind, by CPU."""
-        return self._timeline("irq_s", "softirq_s")
+        """Seconds of interrupts of either kind, by CPU; without what may be a tick by chance."""
+        return self._timeline("irq_s", "softirq_s", only=self._is_irq)
+
+    def _is_irq(self, at: int, row: CpuSeries) -> bool:
+        times = self.rounds[at].round.timeline_s
+        return len(times) > 1 and irq_s(row, times[-1] - times[0]) > 0
 
     @cached_property
     def busy(self) -> Curves:
@@ -224,9 +229,13 @@ class JoinedRounds:
     def _cpus(self) -> npt.NDArray[np.int64]:
         return np.array(sorted({row.cpu for each in self.rounds for row in each.round.cpu_timeline}), dtype=np.int64)
 
-    def _timeline(self, *amounts: str, per_second: bool = False) -> Curves:
+    def _timeline(
+        self, *amounts: str, per_second: bool = False, only: Callable[[int, CpuSeries], bool] | None = None
+    ) -> Curves:
         """By CPU: the sum of ``amounts`` of its row, each with one value per slice; other rows are left out."""
         rows = self.rows(*amounts)
+        if only is not None and not all(only(*each) for each in rows):
+            rows = [each for each in rows if only(*each)]
         each, sums = self.slices(rows), sum(values_of(rows, name) for name in amounts)
         gained = np.zeros((self._cpus.size, self._times.size))
         gained[self._cpus.searchsorted(each.cpu), each.edge + 1] = sums * (each.length_s if per_second else 1.0)

@@ -5,6 +5,11 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 
 from enum import StrEnum
 
+PLAN_WITH_TURBO = (
+    "plan with the times of as many sessions as you run, not with those of one alone: a turbo frequency that falls "
+    "with the number of busy cores is normal"
+)
+
 
 class Cause(StrEnum):
     """A cause by its public name, which is its value."""
@@ -69,7 +74,7 @@ class Cause(StrEnum):
     )  # fmt: skip
     FREQUENCY = (
         "frequency", "lower frequency", "#e73c80", "P", "", (), False,
-        "a lower turbo frequency with more busy cores is normal; else `cpupower frequency-set -g performance`",
+        f"{PLAN_WITH_TURBO}; if the clock is below its base frequency, `cpupower frequency-set -g performance`",
     )  # fmt: skip
     REMOTE_MEMORY = (
         "remote_memory", "remote memory", "#24464c", "X", "", (), False,

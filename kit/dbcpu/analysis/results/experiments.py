@@ -137,7 +137,7 @@ class CallTime(Struct, frozen=True):
 class PoolSize(Struct, frozen=True):
     """So many active sessions: medians over rounds. Memory and processes are the servers' at the end of a round.
 
-    ``enough``: no when it is too small, yes when no other size is faster by a tenth or more, else undecided. Times of
+    ``enough``: yes when no other size is faster by a tenth or more, no when one is, else undecided. Times of
     jobs are of those that compute: ``fast_s`` and ``slow_s``, 5 % and 95 % of them are faster, and ``done_s`` and
     ``late_s``, half and 95 % of them are done so long after the first began, waiting for a session included.
     ``calls``: the times of the calls for all jobs, where there were callers.

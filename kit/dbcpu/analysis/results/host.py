@@ -48,7 +48,9 @@ class LicenceNeed(Struct, frozen=True):
 
 
 class Evenness(Struct, frozen=True):
-    """Fastest over slowest session at the least even level up to the vCPUs: 1 is even (see ``levels.evenness``).
+    """Fastest over slowest session at the least even level up to the vCPUs or the CPU quota: 1 is even.
+
+    How: ``levels.evenness``.
 
     ``even``: whether all these levels are equal; no: at ``level`` it is shown that they are not. ``interval``: 95 %.
     """

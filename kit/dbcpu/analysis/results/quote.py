@@ -6,14 +6,15 @@ from dbcpu.analysis.results.host import Capacity
 from dbcpu.figures import RunFigures
 
 EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "undecided"}
-METRICS = ("vcpus", "usable_cores", "evenness")
+METRICS = ("vcpus", "cpu_quota", "usable_cores", "evenness")
 """Figures that ``kept_quote`` needs."""
 
 
 class Quote(Struct, frozen=True):
     """Each figure with its 95 % interval; None where it is not known.
 
-    ``even``: whether all levels up to the vCPUs are even: yes, no, undecided, or '' where evenness is not known.
+    ``even``: whether all levels up to the vCPUs, or to the quota, are even: yes, no, undecided, or '' where evenness is
+    not known. ``quota``: what bounds the sessions, where that is not the vCPUs.
     """
 
     vcpus: int | None = None
@@ -24,11 +25,12 @@ class Quote(Struct, frozen=True):
     evenness_low: float | None = None
     evenness_high: float | None = None
     even: str = ""
+    quota: float | None = None
 
 
 def kept_quote(figures: RunFigures) -> Quote:
     """Of figures that were kept."""
-    vcpus, cores, evenness = (figures.figure(metric) for metric in METRICS)
+    vcpus, quota, cores, evenness = (figures.figure(metric) for metric in METRICS)
     return Quote(
         vcpus=None if vcpus is None or vcpus.value is None else int(vcpus.value),
         usable_cores=cores.value if cores else None,
@@ -38,13 +40,14 @@ def kept_quote(figures: RunFigures) -> Quote:
         evenness_low=evenness.low if evenness else None,
         evenness_high=evenness.high if evenness else None,
         even=(evenness.text or "") if evenness else "",
+        quota=quota.value if quota else None,
     )
 
 
-def quote(vcpus: int | None, room: Capacity | None) -> Quote:
+def quote(vcpus: int | None, room: Capacity | None, quota: float | None = None) -> Quote:
     """The same of a run that was just explained."""
     if room is None:
-        return Quote(vcpus)
+        return Quote(vcpus, quota=quota)
     wide, evenness = room.usable_cores_interval, room.evenness
     within = evenness.interval if evenness else None
     return Quote(
@@ -56,4 +59,5 @@ def quote(vcpus: int | None, room: Capacity | None) -> Quote:
         evenness_low=within.low if within else None,
         evenness_high=within.high if within else None,
         even=evenness.even.value if evenness else "",
+        quota=quota,
     )

@@ -70,12 +70,16 @@ class _Deliveries:
 
 
 class Stretch(Struct):
-    """``broken`` afterwards: a session failed, and the target may have to be opened anew."""
+    """``broken`` afterwards: a session failed, and the target may have to be opened anew.
+
+    ``end_s``: until when; None: for ``for_s`` from the first release, when sessions are open and the host is settled.
+    """
 
     setting: Setting
     spec: RoundSpec
     segment_s: float
-    end_s: float
+    for_s: float
+    end_s: float | None = None
     broken: bool = False
     _released: bool = False
     _counted: HostReading | None = None
@@ -103,7 +107,9 @@ class Stretch(Struct):
     def _segments(
         self, gate: Gate, clock: Clock, quiet: Quiet, timeout_s: float, begun: Callable[[RoundSpec], object]
     ) -> Iterator[Round]:
-        deliveries = _Deliveries(gate, time.monotonic() + self.segment_s, self.segment_s, self.end_s)
+        now_s = time.monotonic()
+        self.end_s = now_s + self.for_s if self.end_s is None else self.end_s
+        deliveries = _Deliveries(gate, now_s + self.segment_s, self.segment_s, self.end_s)
         self._counted = host_counters.reading(self.setting.target) if self.setting.not_sampled else None
         self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
         going = True

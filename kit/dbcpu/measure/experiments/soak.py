@@ -118,13 +118,15 @@ class SoakShape(ExperimentShape):
         self, setting: Setting, loaded: Sequence[RoundSpec], begun: Callable[[RoundSpec], object]
     ) -> Iterator[Round]:
         """Segments of one stretch of sessions after the other, until the time is over."""
-        spec, end_s = loaded[0], time.monotonic() + self.for_s
+        spec, end_s = loaded[0], None
         while True:
             begun(spec)
-            stretch = Stretch(setting, spec, self.segment_s, end_s)
+            stretch = Stretch(setting, spec, self.segment_s, self.for_s, end_s)
             for done in stretch.rounds(begun):
                 yield done
                 spec = replace(spec, order=done.order + 1, repeat=done.repeat + 1)
+            # Known as soon as a session was released; until then the first stretch raises.
+            end_s = stretch.end_s or time.monotonic()
             if stretch.broken:
                 time.sleep(min(RETRY_S, max(0.0, end_s - time.monotonic())))
             if time.monotonic() >= end_s - 0.5 * self.segment_s:

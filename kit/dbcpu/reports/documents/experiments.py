@@ -1,6 +1,6 @@
 """A soak, a pool and several targets as tables and lines."""
 
-from dbcpu.analysis.results.experiments import Pool, Soak
+from dbcpu.analysis.results.experiments import PartyView, Pool, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import (
     count,
@@ -48,6 +48,12 @@ def _range(span: tuple[float | None, float | None]) -> str:
     return f"{number(span[0])} to {number(span[1])}" if span[0] else "-"
 
 
+def _cpus(party: PartyView) -> str:
+    if party.cpus:
+        return ranges(party.cpus)
+    return f"any ({ranges(party.cpus_seen)})" if party.cpus_seen else "any"
+
+
 _SEGMENT = (
     Column("at_s", "from", _since, unit="s", meaning="since the first segment began"),
     Column("executions", "executions", count, meaning="that ended in the segment"),
@@ -78,7 +84,9 @@ POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
     Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done; like all times median over rounds"),
-    Column("piece_s", "per job", seconds, unit="s", meaning="mean time of one job, median over rounds"),
+    Column("piece_s", "per job", seconds, unit="s",
+           meaning="mean time of one job, by the server's clock where it brings one: the wait for a CPU to begin is "
+           "not in it, but in the times of a call and of a session; median over rounds"),
     Column("fast_s", "5 %", seconds, unit="s", meaning="5 % of the jobs take less"),
     Column("slow_s", "95 %", seconds, unit="s", meaning="95 % of the jobs take less"),
     Column("done_s", "half done", seconds, unit="s",
@@ -111,8 +119,8 @@ _CALL = (
 _PARTY = (
     Column("name", "target", kind="text"),
     Column("sessions", "sessions", count, meaning="concurrent"),
-    Column("cpus", "CPUs", lambda cpus: ranges(cpus) or "-", kind="text",
-           value=lambda party: party.cpus or party.cpus_seen, meaning="pinned to; if not pinned, where it ran"),
+    Column("cpus", "CPUs", kind="text", value=_cpus,
+           meaning="held on these (`--cpus`); any: not held, and where it ran"),
     Column("alone_s", "separately", seconds, unit="s", meaning="median time of one execution, other targets idle"),
     Column("beside_s", "together", seconds, unit="s", meaning="the same while all targets run"),
     Column("loss", "slowdown", times, meaning="together / separately"),

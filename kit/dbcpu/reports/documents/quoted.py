@@ -8,7 +8,7 @@ def cores_words(told: Quote) -> str:
     """``10.7 (10.1 to 11.2) of 16``; the interval is one of 95 %."""
     if told.usable_cores is None:
         return UNKNOWN
-    of = f" of {told.vcpus}" if told.vcpus else ""
+    of = f" of {told.quota or told.vcpus:g}" if told.quota or told.vcpus else ""
     return f"{number(told.usable_cores, 1)}{_within(told.usable_cores_low, told.usable_cores_high, 1)}{of}"
 
 
@@ -25,6 +25,7 @@ def quoted_sentence(told: Quote) -> str:
     parts = []
     if told.usable_cores is not None:
         of = f" of {plural(told.vcpus, 'vCPU')}" if told.vcpus else ""
+        of = f" of a CPU quota of {told.quota:g}" if told.quota else of
         cores = f"{number(told.usable_cores, 1)} usable cores"
         parts.append(f"{cores}{_within(told.usable_cores_low, told.usable_cores_high, 1, '95 % CI ')}{of}")
     if told.evenness is not None:

@@ -128,8 +128,8 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
 
 def _quoted(target: Mapping[str, str], told: Quote) -> Iterator[Gauge]:
     """The pair that is quoted of a host. Where it is undecided whether it is even there is no dbcpu_even."""
-    cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs"
-    ratio = "Fastest / slowest session at the least even level up to the vCPUs"
+    cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs or the CPU quota"
+    ratio = "Fastest / slowest session at the least even level up to the vCPUs or the CPU quota"
     low, high = "lower end of the 95 % interval.", "upper end of the 95 % interval."
     even = ANSWERED[Answer(told.even)] if told.even else None
     decided = float(told.even != Answer.UNDECIDED.value) if told.even else None
@@ -141,7 +141,7 @@ def _quoted(target: Mapping[str, str], told: Quote) -> Iterator[Gauge]:
         ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", told.evenness_low),
         ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", told.evenness_high),
         ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", decided),
-        ("dbcpu_even", "All levels up to the vCPUs are even: 1 yes, 0 no.", "", even),
+        ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", even),
     ):
         yield Gauge(name, meaning, unit, ((target, value),))
 

@@ -15,6 +15,8 @@ from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
@@ -246,6 +248,22 @@ def test_interrupts_are_those_of_the_cpu_that_has_most() -> None:
     assert "interrupts" not in codes([quiet])
     said = found(record([*solos(), loaded]))["interrupts"].seen
     assert said.startswith("interrupts took up to 20 % of CPU 0 (N=2), in 1 of 4 rounds")
+
+
+@pytest.mark.parametrize(("lasted_s", "told"), [(0.04, False), (0.2, True)])
+def test_a_tick_of_interrupts_in_a_short_round_is_chance(lasted_s: float, told: bool) -> None:
+    """They are counted in ticks of 10 ms: one was said to take 26 % of a CPU, and of a single session."""
+
+    def alone(order: int) -> Round:
+        made = round_of([session(0, run_s=lasted_s)], order=order, repeat=order, busy_s={0: lasted_s, 1: 0.0})
+        first, *others = made.cpu_timeline
+        return replace(made, cpu_timeline=(replace(first, irq_s=(0.25 * lasted_s,)), *others))
+
+    run = record([alone(order) for order in range(4)])
+    (level,) = explain(run).levels
+    assert ("interrupts" in found(run)) == told
+    assert (level.counted_cause == Cause.IRQ) == told
+    assert (level.full_speed is Answer.NO) == told
 
 
 def test_steal_and_throttling() -> None:

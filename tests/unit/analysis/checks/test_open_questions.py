@@ -9,7 +9,7 @@ from dbcpu.analysis.checks.open_questions import would_decide
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.host import TopologyCheck
-from dbcpu.analysis.results.run import MoreRounds
+from dbcpu.analysis.results.run import MoreRounds, RoundsApart
 from dbcpu.simulator import SimulatedHost, simulate
 
 NOISY = SimulatedHost(cores=4, threads=1, noise=0.06)
@@ -49,3 +49,10 @@ def test_what_would_decide(levels: tuple[int, ...], more: MoreRounds | None, hid
     run = simulate(NOISY, levels, repeats=3, seed=2)
     check = TopologyCheck("fewer_cores", 4, 4, 2.0, "the curve bends at 2 sessions") if hides else None
     assert would_decide(run_context(run), more, check, []).startswith(advice)
+
+
+def test_where_rounds_differ_the_verdict_asks_for_what_the_finding_does() -> None:
+    """It asked for longer executions beside a finding that asked for more rounds."""
+    run = simulate(NOISY, EVERY, repeats=3, seed=2)
+    apart = [replace(each, rounds_apart=RoundsApart(1, 1, 1.5, 1)) for each in explain(run).levels if each.level > 1]
+    assert would_decide(run_context(run), None, None, apart) == "a quieter host or more rounds may decide"

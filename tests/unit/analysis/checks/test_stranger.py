@@ -416,3 +416,22 @@ def test_slow_sessions_that_are_unlike_each_other_have_no_common_slowdown() -> N
     (level,) = [each for each in found.levels if each.level == 8]
     assert level.slowdown_max == pytest.approx(2.51, abs=0.01)
     assert "at 8 sessions 6 of 8 have a slowdown, 1.67x in the median and 2.51x at most" in found.verdict
+
+
+@pytest.mark.parametrize(("cores", "threads", "waits", "pool"), [(2, 4, 0.6, 5), (4, 2, 0.2, 5), (4, 2, 0.0, 4)])
+def test_fewer_sessions_that_help_are_as_many_as_keep_the_cores_busy(
+    cores: int, threads: int, waits: float, pool: int
+) -> None:
+    """Of work that waits a pool of one session per core leaves the cores idle for that part of the time."""
+    host = SimulatedHost(cores=cores, threads=threads, waits=waits)
+    found = explain(simulate(host, (1, 2, 3, 4, 5, 6, 7, 8), 6, seed=1, size="medium"))
+    remedy = next(each.remedy for each in found.findings if each.code == "shared-cores")
+    assert f"a pool of {pool}" in remedy
+    assert ("one session per core" in remedy) == (pool == cores)
+
+
+@pytest.mark.parametrize(("name", "guest"), [("turbo", True), ("measured turbo", False)])
+def test_a_turbo_that_falls_is_normal_and_no_guest_sets_a_frequency(name: str, guest: bool) -> None:
+    remedy = headline(result(name)[1]).remedy
+    assert remedy.startswith("plan with the times of as many sessions as you run")
+    assert ("cpupower" in remedy) != guest

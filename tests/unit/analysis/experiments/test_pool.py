@@ -1,6 +1,7 @@
 """How many active sessions are enough, and that it agrees with what was published of a thread pool."""
 
 import csv
+import re
 
 import pytest
 from msgspec.structs import replace
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
@@ -66,7 +68,10 @@ def test_a_smaller_pool_that_may_be_enough_is_said() -> None:
     analysis = explain(build.pool({2: 5.0, 4: 4.7, 10: 4.65}, noise=0.03))
     assert analysis.pool is not None
     assert analysis.pool.enough == 4
-    assert "inconclusive whether 2 would be enough: differences below 1.0" in analysis.verdict
+    assert (
+        "inconclusive whether 2 would be enough: with 2 the total is 1.08x of the shortest one, too near"
+        in analysis.verdict
+    )
 
 
 def test_one_round_of_each_size_shows_nothing() -> None:
@@ -334,3 +339,63 @@ def test_jobs_that_wait_use_more_sessions_than_vcpus_without_others_on_the_host(
     found = explain(simulate_pool(host, 40, (2, 4, 8), RunOptions(repeats=3, seed=1, size="medium")))
     assert found.pool is not None and found.pool.enough == 8
     assert "other processes or steal" not in found.verdict
+
+
+def shared_cores_remedy(host: SimulatedHost, active: tuple[int, ...]) -> str:
+    analysis = explain(simulate_pool(host, 60, active, RunOptions(size="short", repeats=3, seed=1)))
+    return next(each.remedy for each in analysis.findings if each.code == "shared-cores")
+
+
+def test_no_remedy_advises_a_smaller_pool_than_the_answer() -> None:
+    assert "a pool of" not in (said := shared_cores_remedy(SimulatedHost("h", cores=8, threads=2), (2, 8, 16, 30)))
+    assert said.startswith("let fewer sessions share a core: SMT off")
+    assert said.endswith("; 16 active sessions are enough")
+    costly = SimulatedHost("h", cores=4, threads=2, smt_yield=-0.2)
+    assert shared_cores_remedy(costly, (2, 4, 8)).endswith("; 4 active sessions are enough")
+
+
+def simulated(host: SimulatedHost, pieces: int, active: tuple[int, ...], connections: int = 0) -> Analysis:
+    given = RunOptions(size="short", repeats=3, seed=1)
+    return explain(simulate_pool(host, pieces, active, given, connections=connections))
+
+
+def test_a_pool_that_is_slower_than_a_smaller_one_is_not_enough() -> None:
+    found = simulated(SimulatedHost("h", cores=4, threads=2, smt_yield=-0.2), 40, (2, 4, 8)).pool
+    assert found is not None
+    assert [each.enough for each in found.sizes] == [Answer.NO, Answer.YES, Answer.NO]
+
+
+def test_too_large_pools_are_said_where_the_rest_is_open() -> None:
+    analysis = explain(build.pool({1: 20.0, 4: 4.9, 5: 4.8, 20: 12.0}, noise=0.2))
+    assert analysis.verdict.startswith("Too few are N=1; too many are N=20; inconclusive how many")
+
+
+def test_of_a_hundred_sessions_that_are_enough_nobody_says_that_they_are_needed() -> None:
+    host = SimulatedHost("h", cores=8, threads=2)
+    analysis = simulated(host, 100, (10, 100))
+    assert analysis.experiment is not None
+    assert analysis.verdict.startswith("At most 100 active sessions are needed on 16 vCPUs: 100 jobs take ")
+    assert "10 are too few, and whether 16 are enough was not measured (`--active 10,16`)" in analysis.verdict
+    assert analysis.experiment.headline == "Enough: at most 100 active sessions"
+
+
+def test_the_headline_says_at_most_where_a_smaller_size_is_undecided() -> None:
+    analysis = simulated(SimulatedHost("h", cores=8, threads=2), 100, (10, 16, 100))
+    assert analysis.experiment is not None
+    assert analysis.verdict.startswith("Inconclusive how few active sessions are enough")
+    assert analysis.experiment.headline == "Enough: at most 100 active sessions"
+
+
+def test_a_quota_is_the_cause_of_a_pool_and_no_disturbance() -> None:
+    verdict = simulated(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.0), 30, (1, 2, 4, 8)).verdict
+    assert "quiet host" not in verdict
+    assert verdict.endswith(
+        "The CPU quota holds back pools of N=4,8; for a shorter total raise `cpu.max` (systemd: `CPUQuota=`, "
+        "containers: `--cpus`)."
+    )
+
+
+def test_an_undecided_size_says_why() -> None:
+    host = SimulatedHost("h", cores=4, threads=1, noisy_neighbour=0.8)
+    verdict = simulated(host, 40, (1, 2, 3, 4, 5, 8, 16)).verdict
+    assert re.search(r"whether 5 would be enough: with 5 the total is 1\.\d\dx of the shortest one, too near", verdict)

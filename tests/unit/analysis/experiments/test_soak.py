@@ -1,9 +1,12 @@
 """The course of a soak: who is slow, since when, and what was lost."""
 
+import re
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.experiments import MAX_KEPT, thinned
 from dbcpu.analysis.experiments.soak import _heat
 from dbcpu.analysis.explain import explain, explain_rounds
@@ -62,7 +65,7 @@ def test_sessions_that_stay_at_the_second_value_are_named() -> None:
     assert soak.second is not None
     assert soak.second.sessions == (1, 3)
     assert soak.second.ratio == pytest.approx(1.6, rel=0.03)
-    assert "sessions 1,3 stayed in it" in analysis.verdict
+    assert "sessions 1,3 took 3.20 s nearly all the time" in analysis.verdict
     assert "1.6" in analysis.verdict
 
 
@@ -116,7 +119,7 @@ def test_a_bad_time_is_told_by_its_segments() -> None:
     assert soak.second is not None
     assert soak.second.segments == (6, 7)
     assert soak.worst in (6, 7)
-    assert "all together, in 2 segments" in analysis.verdict
+    assert "all sessions took 3.00 s together, in 2 segments" in analysis.verdict
 
 
 def test_drift_is_told_with_its_size() -> None:
@@ -248,7 +251,7 @@ def test_every_form_shows_the_soak() -> None:
     analysis = explain(record)
     text = table.render(document(record, analysis))
     assert "Segments" in text
-    assert "stayed in it" in text
+    assert "nearly all the time" in text
     drawn = charts.drawn(document(record, analysis).charts, ["svg"])["svg"]
     assert next(iter(drawn)) == "soak"
 
@@ -297,3 +300,28 @@ def test_a_loss_to_other_processes_is_claimed_only_where_there_is_one() -> None:
         (found,) = [each for each in analysis.findings if each.code == "foreign-load"]
         assert ("part of the slowdown is caused by" in found.meaning) == lost
         assert ("the host lost CPU to other processes" in analysis.verdict) == lost
+
+
+def soaked(host: SimulatedHost, sessions: int, seed: int = 1) -> Analysis:
+    return explain(simulate_soak(host, sessions, 60.0, RunOptions(size="medium", repeats=3, seed=seed)))
+
+
+def test_a_quota_is_the_cause_of_a_slowdown_and_no_disturbance() -> None:
+    analysis = soaked(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.5), 4)
+    assert re.search(r"slowdown of the median session 1\.\d\dx, CPU quota\)", analysis.verdict)
+    assert "quiet host" not in analysis.verdict
+    assert headline(analysis).remedy.startswith("raise `cpu.max`")
+    assert headline(analysis).headline.endswith("; slower by CPU quota")
+
+
+def test_no_slowdown_is_told_that_no_session_has() -> None:
+    analysis = soaked(SimulatedHost("h", cores=4, threads=1, irq=0.5), 2)
+    assert "(slowdown of the sessions 1.00x to 2.00x)" in analysis.verdict
+    assert "take 2.05 s (2.00x as long); session 0 took 2.05 s nearly all the time" in analysis.verdict
+    assert headline(analysis).remedy.startswith("move interrupts")
+
+
+def test_what_all_lose_to_steal_is_said() -> None:
+    analysis = soaked(SimulatedHost("h", cores=4, threads=1, steal=0.3), 4)
+    assert re.search(r"\(\d\d % of it lost to CPU steal, one alone loses it as well\)", analysis.verdict)
+    assert headline(analysis).remedy.startswith("use a dedicated host")

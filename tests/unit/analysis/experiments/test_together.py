@@ -1,14 +1,17 @@
 """What targets lose beside each other, and what may be asked for."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
@@ -215,3 +218,46 @@ def test_sessions_that_dbcpu_held_on_fewer_cpus_are_no_unknown_pinning() -> None
     assert slow.level is Level.INFO
     assert "though there is a CPU for each" not in slow.seen
     assert "taskset" not in slow.remedy
+
+
+def beside(host: SimulatedHost, cpus: tuple[tuple[int, ...], ...] = ()) -> Analysis:
+    return explain(simulate_together(host, (2, 2), cpus, RunOptions(size="short", repeats=3, seed=1)))
+
+
+@pytest.mark.parametrize(
+    ("cpus", "place"),
+    [
+        ((), "free to share CPUs"),
+        (((0, 1), (0, 1)), "all held on CPUs 0-1"),
+        (((0,), (0,)), "all held on CPU 0"),
+        (((0, 1), (2, 3)), "each on CPUs of its own"),
+        (((0, 1), (1, 2)), "held by `--cpus` (database-1 on CPUs 0-1 and database-2 on CPUs 1-2)"),
+    ],
+)
+def test_targets_that_are_held_are_not_free(cpus: tuple[tuple[int, ...], ...], place: str) -> None:
+    assert beside(SimulatedHost("h", cores=4, threads=1), cpus).verdict.startswith(f"Together, {place}, database-1 ")
+
+
+def test_targets_that_are_held_on_the_same_cpus_are_told_to_have_more() -> None:
+    analysis = beside(SimulatedHost("h", cores=4, threads=1), ((0, 1), (0, 1)))
+    slow = next(each for each in analysis.findings if each.code == "slow-together")
+    assert "`--cpus` held the 4 sessions of database-1 and database-2 on 2 CPUs" in slow.seen
+    assert headline(analysis).remedy == slow.remedy
+    assert slow.remedy.startswith("give each target as many CPUs as it has sessions (`--cpus`)")
+
+
+def test_cpus_on_which_a_target_happened_to_run_look_like_no_pinning() -> None:
+    record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
+    text = table.render(document(record, explain(record)))
+    assert re.search(r"\n a +2 +any ", text)
+
+
+def test_a_target_that_is_faster_beside_the_others_has_no_slowdown() -> None:
+    verdict = explain(build.together([1.0, 2.0], [0.97, 2.0], apart=False)).verdict
+    assert "a takes 0.97x of its time separately and b has a slowdown of 1.00x" in verdict
+
+
+def test_a_quota_is_the_cause_and_no_disturbance() -> None:
+    analysis = beside(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.0))
+    assert analysis.verdict.endswith("significant for all (CPU quota).")
+    assert headline(analysis).remedy.startswith("raise `cpu.max`")

@@ -8,12 +8,14 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.quoted import cores_words, evenness_words, quoted_sentence
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import table
+from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.database import open_store
 from dbcpu.workflows.kept_figures import keep_run
 from support.builders.comparison import noisy_run
@@ -23,11 +25,15 @@ from support.builders.record import record, solos
 KNOWN = Quote(16, 10.72, 10.1, 11.2, 0.66, 0.64, 0.69, "no")
 
 
-@pytest.mark.parametrize("run", [three_on_two, nine_on_eight, lambda: record(solos(3))])
+def under_quota() -> RunRecord:
+    return simulate(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.5), (1, 2, 3, 4), 3, seed=1, size="short")
+
+
+@pytest.mark.parametrize("run", [three_on_two, nine_on_eight, lambda: record(solos(3)), under_quota])
 def test_kept_figures_quote_what_the_run_does(run: Callable[[], RunRecord]) -> None:
     given = run()
     analysis = explain(given)
-    assert kept_quote(run_figures(given, analysis)) == quote(analysis.vcpus, analysis.capacity)
+    assert kept_quote(run_figures(given, analysis)) == quote(analysis.vcpus, analysis.capacity, bounding_quota(given))
 
 
 @pytest.mark.parametrize(
@@ -36,6 +42,7 @@ def test_kept_figures_quote_what_the_run_does(run: Callable[[], RunRecord]) -> N
         (KNOWN, "10.7 (10.1 to 11.2) of 16", "0.66 (0.64 to 0.69), not even"),
         (Quote(2, 2.0, evenness=0.97, even="undecided"), "2.0 of 2", "0.97, undecided"),
         (Quote(evenness=0.99, evenness_low=0.9, evenness_high=1.0, even="yes"), "-", "0.99 (0.90 to 1.00), even"),
+        (Quote(6, 5.5, quota=5.5), "5.5 of 5.5", "-"),
         (Quote(), "-", "-"),
     ],
 )
@@ -48,7 +55,16 @@ def test_in_a_sentence() -> None:
         "To quote of the newest run: 10.7 usable cores (95 % CI 10.1 to 11.2) of 16 vCPUs, "
         "evenness 0.66 (95 % CI 0.64 to 0.69): not even."
     )
+    assert (
+        quoted_sentence(Quote(6, 5.5, quota=5.5))
+        == "To quote of the newest run: 5.5 usable cores of a CPU quota of 5.5."
+    )
     assert quoted_sentence(Quote(16)) == ""
+
+
+def test_of_a_quota_is_told_what_bounds_the_sessions() -> None:
+    given = under_quota()
+    assert cores_words(kept_quote(run_figures(given, explain(given)))).endswith(" of 2.5")
 
 
 def test_the_brief_answer_has_it() -> None:

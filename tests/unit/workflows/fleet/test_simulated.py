@@ -41,7 +41,7 @@ WRONG = {
     "simulated://this-vm?slow=abc": "slow=abc is no number from 0.01 to 100",
     "simulated://this-vm?slow=1000": "a host 1000 times slower is not between",
     "simulated://this-vm?noise": "noise has no value",
-    "simulated://this-vm?noise=7": "no host can be simulated so: noise",
+    "simulated://this-vm?noise=7": "such a host cannot be simulated: noise must be 0 to 0.2, and is 7.0",
     "simulated://this-vm?seed=-1": "seed=-1 is no whole number from 0",
     "simulated://this-vm?seed=1&seed=2": "has seed twice",
     "simulated://this-vm?run-effect=2": "run-effect=2 is no number from 0 to 0.5",

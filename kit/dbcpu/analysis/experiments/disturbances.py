@@ -1,0 +1,28 @@
+"""What else took CPU while an experiment was measured, in a sentence."""
+
+from dbcpu.analysis.levels.outcome import lost_nothing
+from dbcpu.analysis.results.experiments import DISTURBANCES
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import listed
+
+THROTTLED = "throttled"
+"""The finding of a quota."""
+
+
+def meanwhile(analysis: Analysis) -> str:
+    """A caveat where others took CPU, else '': then times differ for reasons that are not the sessions'.
+
+    A quota holds these sessions back themselves, also on a quiet host: that is a cause.
+    """
+    named = [each for each in disturbed_by(analysis) if each != DISTURBANCES[THROTTLED]]
+    return f"Meanwhile the host lost CPU to {listed(named)}: figures differ from a quiet host's." if named else ""
+
+
+def disturbed_by(analysis: Analysis) -> list[str]:
+    """What else took CPU, in words; other processes only where sessions may have lost something to them."""
+    codes = {each.code for each in analysis.findings}
+    soak = analysis.soak
+    steady = soak is None or (soak.trend is None and soak.second is None and not soak.sizes)
+    if steady and analysis.levels and all(map(lost_nothing, analysis.levels)):
+        codes -= {"foreign-load"}
+    return [words for code, words in DISTURBANCES.items() if code in codes]

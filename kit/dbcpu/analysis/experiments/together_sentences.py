@@ -1,0 +1,72 @@
+"""What several targets lose beside each other, in sentences."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.experiments.together import TOGETHER
+from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.outcome import BAD, UNKNOWN
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import listed, percent, plain, ranges, times
+
+
+def together_conclusion(both: Together) -> Conclusion:
+    slowed = [plain(each.name) for each in both.parties if each.told]
+    if slowed:
+        return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
+    return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
+
+
+def beside(both: Together, analysis: Analysis) -> str:
+    known = [each for each in both.parties if each.loss is not None]
+    if not known:
+        return "No round of all targets together was finished."
+    place = _place(both)
+    slowdowns = [_slowdown(each) for each in known]
+    slowed = [each for each in known if each.told]
+    highest = max((each.high or float("inf") for each in known), default=float("inf"))
+    if not slowed and highest <= EQUAL:
+        return (
+            f"Together, {place}, {listed(slowdowns)}: in no round was any of them slower by more than "
+            f"{percent(max(0.0, highest - 1))}."
+        )
+    if not slowed:
+        seen = listed([f"{plain(each.name)} {times(each.loss)}" for each in known])
+        return f"Together, {place}, no target has a significant slowdown (seen: {seen}); more rounds may decide."
+    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
+
+
+def _place(both: Together) -> str:
+    """Where the targets were: who was not held on CPUs could share those of all."""
+    held = [f"{plain(each.name)} on {_cpus(each)}" for each in both.parties if each.cpus]
+    if both.apart:
+        return "each on CPUs of its own"
+    if not held:
+        return "free to share CPUs"
+    if len({each.cpus for each in both.parties}) == 1:
+        return f"all held on {_cpus(both.parties[0])}"
+    free = [f"{plain(each.name)} on any CPU" for each in both.parties if not each.cpus]
+    return f"held by `--cpus` ({listed([*held, *free])})"
+
+
+def _cpus(party: PartyView) -> str:
+    return f"CPU{'s' if len(party.cpus) > 1 else ''} {ranges(party.cpus)}"
+
+
+def _slowdown(party: PartyView) -> str:
+    name, loss = plain(party.name), party.loss or 1.0
+    if round(loss, 2) < 1.0:
+        return f"{name} takes {times(loss)} of its time separately"
+    return f"{name} has a slowdown of {times(loss)}"
+
+
+def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:
+    if len(slowed) == len(known):
+        return "significant for all"
+    return f"significant for {listed([plain(each.name) for each in slowed])}, not for the rest"
+
+
+def _main(analysis: Analysis) -> str:
+    causes = [each.main_cause for each in analysis.levels if each.variant == TOGETHER and each.main_cause != Cause.NONE]
+    return f" ({Cause(causes[0]).words})" if causes else ""
