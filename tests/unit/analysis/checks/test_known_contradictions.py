@@ -93,10 +93,8 @@ CASES = {
         "shared from 3 on, and even up to 4",
         example("embedded-2-vcpus"),
         said=(
-            (
-                "verdict",
-                "bove the 2 vCPUs sessions take turns.*Inconclusive at N=2: at N=2 no session was slow, but",
-            ),
+            ("verdict", "Up to 2 sessions all get equal CPU.*above the 2 vCPUs sessions take turns"),
+            ("capacity", "equal shares at full speed up to 2 sessions"),
         ),
         unsaid=(("verdict", "share from"), ("capacity", "full speed up to [34]")),
     ),
@@ -177,7 +175,7 @@ CASES = {
     "4.13": Case(
         "no remedy on the first screen",
         example("embedded-2-vcpus"),
-        said=(("remedy", "more rounds"),),
+        said=(("remedy", "run no more than|vCPU"),),
         unsaid=(("remedy", SMT),),
     ),
     "4.14": Case(
