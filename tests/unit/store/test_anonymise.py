@@ -1,8 +1,8 @@
 """A run that is given away names nobody, and says the same."""
 
 import inspect
-import re
 import json
+import re
 from pathlib import Path
 from typing import Any
 
