@@ -359,10 +359,11 @@ def test_without_a_b2sum_the_tag_names_no_place(fanout: Fanout) -> None:
     deaf = Faults(endless=True, least_n=21)
     with OracleDouble(faults=deaf) as double, fanout.start(double, "-n", "1", "-r", "1", "-s", "short") as process:
         try:
-            while not [each for each in double.sessions() if each["index"] is not None]:
+            tags: set[str] = set()
+            while not tags:
                 assert process.poll() is None
                 time.sleep(LOOK_EVERY_S)
-            tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
+                tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
         finally:
             process.terminate()
     assert [tag.rpartition("/")[2] for tag in tags] == ["0"]

@@ -187,7 +187,7 @@ def test_a_url_is_no_place_to_write_to_and_its_password_is_not_repeated(
     [
         (["compare", "a", "b", "--size-for", "x"], "'x' is not a whole number from 1 to 100000"),
         (["run", "--repeats", "0"], "'0' is not a whole number from 1 to 1000"),
-        (["export", "--all", "--csv", "d", "--limit", "x"], "'x' is not a whole number from 0"),
+        (["list", "--limit", "x"], "'x' is not a whole number from 0"),
     ],
 )
 def test_a_number_out_of_range_is_refused_in_words(
