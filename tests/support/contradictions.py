@@ -118,7 +118,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
         if fact.name != "main cause" or found is None:
             continue
         at = int(found[1])
-        if "of the time" not in fact.beside and [fact.value] != named[at][:1]:
+        if "of the time" not in fact.beside and "as the kernel" not in fact.beside and [fact.value] != named[at][:1]:
             yield f"the main cause is {fact.value} at N={at}, the table says {named[at]}"
         lost = f"of its time ({fact.value})", f"x ({fact.value})", f"in the others none ({fact.value})"
         if at == 1 and not any(words in analysis.verdict for words in lost):

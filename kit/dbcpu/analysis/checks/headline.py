@@ -17,6 +17,7 @@ from dbcpu.analysis.levels.outcome import (
     PARTLY,
     UNKNOWN,
     Outcome,
+    all_lose_more,
     is_counted_only,
     is_loss,
     loss,
@@ -147,7 +148,10 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
     if worst is not None and cause is not Cause.NONE:
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         share = f"{whose(worst, cause)} at N = {worst.level}"
-        share = f"{percent(lost)} of the time at N = {worst.level}" if is_counted_only(worst) else share
+        if is_counted_only(worst):
+            share = f"{percent(lost)} of the time at N = {worst.level}"
+        elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
+            share = f"as the kernel counted, at N = {worst.level}"
         facts.append(Fact(MAIN_CAUSE, cause.words, share, cause.value))
     elif worst is not None and worst.likely_cause:
         facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
@@ -196,11 +200,11 @@ def _remedy(analysis: Analysis, found: Outcome) -> str:
     # A turbo frequency that falls with the number of busy cores is as it should be.
     if told is worst and cause not in (Cause.FREQUENCY, _main(worst, analysis.findings)):
         fewer = _remedy_of(analysis, earliest)
-        return first if first == fewer else f"{first}; against what {plural(earliest.level, 'session')} lose: {fewer}"
+        return first if fewer in first else f"{first}; against what {plural(earliest.level, 'session')} lose: {fewer}"
     if max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(told):
         return first
     second = _remedy_of(analysis, worst)
-    return first if first == second else f"{first}; against what sessions lose beside each other: {second}"
+    return first if second in first else f"{first}; against what sessions lose beside each other: {second}"
 
 
 def _remedy_of_experiment(analysis: Analysis, levels: list[LevelView]) -> str:
@@ -217,12 +221,15 @@ def _remedy_of_experiment(analysis: Analysis, levels: list[LevelView]) -> str:
 
 
 def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
-    """What helps against the main cause of a level, and against another that more of its sessions have."""
+    """What helps against the main cause of a level, and against what more sessions have, or makes them unequal."""
     first, counts, second = _remedy_of(analysis, told), dict(told.causes), Cause(told.second_cause)
-    if not second.is_known or is_counted_only(told) or counts.get(second, 0) <= counts.get(lost_to(told), 0):
+    commoner = counts.get(second, 0) > counts.get(lost_to(told), 0)
+    differ = told.even is Answer.NO and all_lose_more(told)
+    if not second.is_known or is_counted_only(told) or not (commoner or differ):
         return first
     more = _remedy_of(analysis, replace(told, main_cause=second, counted_cause=second))
-    return first if more == first else f"{first}; against {second.words}, which more sessions have: {more}"
+    why = "which more sessions have" if commoner else "which makes them unequal"
+    return first if more in first else f"{first}; against {second.words}, {why}: {more}"
 
 
 def _remedy_of(analysis: Analysis, worst: LevelView) -> str:

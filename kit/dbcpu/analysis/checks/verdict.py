@@ -235,8 +235,8 @@ class _Words:
                 return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
             if level.full_speed is Answer.NO:  # then half of them are slow at least
                 many = max(many, level.slower or 0.0)
-            if many < (level.slower or 0.0) < level.level - 0.5:  # others than the slow group lose something as well
-                many = level.slower or 0.0
+            others = many < (level.slower or 0.0) < level.level - 0.5  # than the slow group lose something as well
+            many = level.slower or 0.0 if others else many
             same = level.slower is not None and round(level.slower) == round(many)
             if 1 <= round(many) < level.level and (same or exceeds(level.slowdown_max or 1.0)):
                 has, most = "has" if round(many) == 1 else "have", times(level.slowdown_max)
@@ -244,7 +244,7 @@ class _Words:
                 if round(many) == 1:
                     return f"{slow} of {times(level.slower_factor) if same else most}{why}"
                 usual = level.slower_factor if same else None
-                if usual is not None and (level.slowdown_max or 1.0) <= EVEN_LIMIT * usual:
+                if usual is not None and not others and (level.slowdown_max or 1.0) <= EVEN_LIMIT * usual:
                     return f"{slow} of {times(usual)}{why}"
                 return f"{slow}, {f'{times(usual)} in the median and ' if usual else ''}{most} at most{why}"
             return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
