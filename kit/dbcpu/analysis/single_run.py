@@ -31,8 +31,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
-from dbcpu.analysis.scaling.curve import NEAR, scaling, with_seen_yield
+from dbcpu.analysis.scaling.curve import NEAR, scaling
 from dbcpu.analysis.scaling.licences import facts_of, licences
+from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
@@ -78,6 +79,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
     curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there)
+    curve = within_seen_yield(curve, first, ref, cores)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,

@@ -70,7 +70,12 @@ def others_told_apart(rounds: Sequence[Round]) -> tuple[Round, ...]:
         if not all(is_whole(session) for other in near for session in rounds[other].sessions):
             found.append(replace(each, timeline_s=(), cpu_timeline=()))
             continue
-        cut = _cut(each, spans[at], _by_cpu([(rounds[other], released_s[other] - released_s[at]) for other in near]))
+        used = _by_cpu([(rounds[other], released_s[other] - released_s[at]) for other in near])
+        if len(near) > 1 and any(stay.cpu_s is None for stays in used.values() for stay in stays):
+            # What a neighbouring round's sessions used of these readings is not known.
+            found.append(replace(each, timeline_s=(), cpu_timeline=()))
+            continue
+        cut = _cut(each, spans[at], used)
         found.append(replace(cut, foreign=foreign(cut.timeline_s, cut.cpu_timeline, cut.sessions)))
     return tuple(found)
 

@@ -1,6 +1,7 @@
 """Joins a file of sample-psr with that of the run: looks by process number and time, and the readings of its CPUs."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -21,8 +22,11 @@ def add(lines: Lines, samples: Lines, name: str) -> None:
     matched = 0
     for round_lines in lines.rounds.values():
         from_s, to_s = round_lines.span_s
+        reported = Counter(session.reported for session in round_lines.sessions.values())
         for session in round_lines.sessions.values():
-            looks = _looks_at(session, samples, lines.run.get("kind", "oracle"))
+            # Sessions that are threads of one process: what that did is no single one's.
+            single = session.pid is not None or reported[session.reported] == 1
+            looks = _looks_at(session, samples, lines.run.get("kind", "oracle")) if single else ()
             fitting = sorted(
                 (look for look in looks if from_s - NEAR_S <= look.at_s <= to_s + NEAR_S), key=lambda look: look.at_s
             )
@@ -48,7 +52,7 @@ def lack(rounds: Sequence[Round]) -> str:
         return ""
     dark = sum(any(not is_whole(session) for session in each.sessions) for each in rounds)
     return (
-        f"{len(missed)} of {plural(len(ran), 'session')} were not seen by sample-psr, or only in part, in {dark} of "
+        f"sample-psr did not see {len(missed)} of {plural(len(ran), 'session')}, or only in part, in {dark} of "
         f"{plural(len(rounds), 'round')}: what other processes used is not known there; start sample-psr before the "
         "run, and measure a larger size (-s)"
     )
@@ -80,7 +84,9 @@ def _why_none(lines: Lines, samples: Lines) -> str:
     """Rounds shorter than the time between two looks are missed by most of them, wherever these were made."""
     text = samples.samples.get("interval_s", "")
     apart_s = float(text) if re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) else 0.0
-    spans = [each.span_s for each in lines.rounds.values()]
+    spans = sorted(each.span_s for each in lines.rounds.values())
+    if not spans:
+        return "the run has no round"
     longest_s = max(to_s - from_s for from_s, to_s in spans)
     if longest_s < apart_s:
         return (

@@ -83,7 +83,7 @@ def test_of_a_session_that_was_not_seen_nothing_is_somebody_elses() -> None:
     assert all(sum(process.cpu_s for process in each.foreign) < 0.02 for each in record.rounds)
     assert not any(finding.code == "foreign-load" for finding in explain(record).findings)
     (lack,) = [note for note in record.header.notes if "sample-psr" in note]
-    assert lack.startswith("3 of 6 sessions were not seen by sample-psr, or only in part, in 3 of 6 rounds: ")
+    assert lack.startswith("sample-psr did not see 3 of 6 sessions, or only in part, in 3 of 6 rounds: ")
 
 
 def test_where_all_were_seen_nothing_is_lacking() -> None:
@@ -121,3 +121,23 @@ def test_a_number_that_the_server_told_means_a_process_of_its_kind() -> None:
 def test_samples_without_a_look_at_a_session_say_why(run: str, samples: str, sentence: str) -> None:
     with pytest.raises(RecordFormatError, match=sentence):
         joined(run, samples)
+
+
+def test_what_a_process_of_several_sessions_did_is_no_single_ones() -> None:
+    """As threads they report the same number."""
+    shared = run_of().replace("level=1", "level=2")
+    twice = "".join(
+        f"{line}\n{line.replace('ordinal=0', 'ordinal=1')}\n" if "ordinal=0" in line else f"{line}\n"
+        for line in shared.splitlines()
+    )
+    assert "ordinal=1" in twice
+    with pytest.raises(RecordFormatError, match="saw no process of this run"):
+        joined(twice, samples_of())
+
+
+def test_a_run_without_a_round_is_refused_in_words() -> None:
+    lines = [
+        line for line in run_of().splitlines() if not line.startswith(("round ", "session ", "seen ", "execution "))
+    ]
+    with pytest.raises(RecordFormatError, match="round"):
+        joined("\n".join(lines) + "\n", samples_of())

@@ -212,9 +212,7 @@ end status=complete
     )
     done = run("import", "lines", "--samples", "samples")
     assert done.exit_code == 0
-    assert done.stderr.startswith(
-        "warning: 1 of 2 sessions were not seen by sample-psr, or only in part, in 1 of 1 round"
-    )
+    assert done.stderr.startswith("warning: sample-psr did not see 1 of 2 sessions, or only in part, in 1 of 1 round")
     run("export", done.stdout.strip(), "run.json")
     assert record_file.read("run.json").header.notes[-1] == done.stderr.removeprefix("warning: ").strip()
 

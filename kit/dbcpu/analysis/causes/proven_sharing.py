@@ -114,10 +114,10 @@ def _answered(
     ratio = min(median(apart), level.max_over_min or 1.0)
     answered = level
     if level.full_speed is Answer.UNDECIDED and exceeds(slowdown):
-        answered = replace(answered, full_speed=Answer.NO)
+        answered = replace(answered, full_speed=Answer.NO, calm_rounds=None)
     if level.even is Answer.UNDECIDED and exceeds(ratio):
         many = median([sum(map(exceeds, each)) for each in factors])
-        answered = replace(answered, even=Answer.NO, even_bound=None, slow=many)
+        answered = replace(answered, even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
     return answered
 
 

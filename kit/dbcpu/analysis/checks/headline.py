@@ -66,7 +66,7 @@ def headline(analysis: Analysis) -> Headline:
         return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
     if not all(each.shares_known for each in levels):
         return Headline(UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
-    remedy = _noise_remedy(analysis) if found.kind == UNKNOWN else _remedy(analysis, found)
+    remedy = (_noise_remedy(analysis) if found.kind == UNKNOWN else "") or _remedy(analysis, found)
     return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
 
 
@@ -224,7 +224,8 @@ def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
     """What helps against the main cause of a level, and against what more sessions have, or makes them unequal."""
     first, counts, second = _remedy_of(analysis, told), dict(told.causes), Cause(told.second_cause)
     commoner = counts.get(second, 0) > counts.get(lost_to(told), 0)
-    differ = told.even is Answer.NO and all_lose_more(told)
+    beyond = analysis.vcpus is not None and told.level > analysis.vcpus
+    differ = told.even is Answer.NO and all_lose_more(told) and not beyond
     if not second.is_known or is_counted_only(told) or not (commoner or differ):
         return first
     more = _remedy_of(analysis, replace(told, main_cause=second, counted_cause=second))

@@ -51,12 +51,13 @@ def _longer(levels: Sequence[LevelView]) -> str:
     return "more rounds" if differ else "longer executions"
 
 
-def too_few_words(few: Sequence[LevelView]) -> str:
-    """Why levels of which no round has a slow session are undecided nevertheless."""
+def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView]) -> str:
+    """Why levels of which no round has a slow session are undecided nevertheless; ``among``: all that are."""
     rounds = min(each.calm_rounds or 0 for each in few)
+    where = f"at N={short_ranges(each.level for each in few)} " if len(few) < len(among) else ""
     return (
-        f"at N={short_ranges(each.level for each in few)} no session was slow, but in too few rounds: if every second "
-        f"round had a slow session, {plural(rounds, 'round')} would miss it in {percent(missed(rounds))} of runs"
+        f"{where}no session was slow, but in too few rounds: if every second round had a slow session, "
+        f"{plural(rounds, 'round')} would miss it in {percent(missed(rounds))} of runs"
     )
 
 

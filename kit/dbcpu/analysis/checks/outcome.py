@@ -323,7 +323,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
     why += [f"rounds at N={apart.level} differ: {apart_words(apart)}"] if apart else []
-    why += [too_few_words(few)] if few else []
+    why += [too_few_words(few, among=undecided)] if few else []
     limit = f": {'; '.join(why)}" if why else ""
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""
@@ -341,7 +341,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
     repeats = "more rounds" if more is None else f"more rounds (`--repeats {rounds}`)"
     remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
-    if hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
+    if not alone and hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)
 

@@ -190,7 +190,7 @@ class _Words:
         elif limits and not exceeds(max(limits)):
             why = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
         if few:
-            why = "; ".join(filter(None, (too_few_words(few), why)))
+            why = "; ".join(filter(None, (too_few_words(few, among=found.undecided), why)))
         if apart:
             differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart)})"
             why = f"{differ}, and {why}" if why else differ
@@ -286,7 +286,8 @@ class _Words:
         sentence, second = self._sentence(cause, level), Cause.RUN_QUEUE if turns else Cause(level.second_cause)
         said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
         second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
-        differ = level.even is Answer.NO and all_lose_more(level)
+        beyond = self.vcpus is not None and level.level > self.vcpus
+        differ = level.even is Answer.NO and all_lose_more(level) and not (beyond and cause is Cause.RUN_QUEUE)
         how = ", which makes them unequal" if differ else " as well"
         also = f", and {second.words}{how}" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""

@@ -1,6 +1,7 @@
 """What a remedy costs in throughput, where this very run has measured it as a variant."""
 
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import LESS, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
 
@@ -21,10 +22,11 @@ def remedy_price(remedy: str, found: Variants) -> str:
 
 
 def _advised(variant: VariantResult, first: VariantResult, remedy: str) -> bool:
-    """Not where a single session is slower: these are not the CPUs that the remedy means."""
+    """Not where a session is slower by its CPU, or one alone is: these are not the CPUs that the remedy means."""
     words = DONE_BY.get(variant.name.partition(":")[0])
     own, usual = variant.row(1), first.row(1)
     slower = own is not None and usual is not None and own.median_s > EQUAL * usual.median_s
+    slower = slower or any(row.cause == Cause.SLOWER_CPU for row in variant.rows)
     return words is not None and words in remedy and not slower
 
 

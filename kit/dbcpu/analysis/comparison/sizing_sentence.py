@@ -82,11 +82,13 @@ def _basis(need: Need) -> str:
     if kind.disturbed_by is not Cause.NONE:
         return (
             f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
-            f"({kind.disturbed_by.words}), and its size counts that; {IF_TOTAL}, {need.total_vcpus} vCPUs do this "
-            "work. Measure it without what disturbs it."
+            f"({kind.disturbed_by.words}), and its size counts that; {IF_TOTAL}, this work takes "
+            f"{plural(need.total_vcpus, 'vCPU')}. Measure it without what disturbs it."
         )
     if need.total_vcpus < MUCH_LESS * need.vcpus:
-        return f"{IF_TOTAL[0].upper()}{IF_TOTAL[1:]}, {need.total_vcpus} vCPUs of {kind.name} do this work."
+        return (
+            f"{IF_TOTAL[0].upper()}{IF_TOTAL[1:]}, this work takes {plural(need.total_vcpus, 'vCPU')} of {kind.name}."
+        )
     return ""
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import CONFIDENCE
-from dbcpu.analysis.levels.outcome import is_fine
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
 
@@ -36,7 +35,7 @@ def calm_rounds(levels: Sequence[tuple[int, int]], sessions: int) -> int:
 
 
 def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> tuple[LevelView, ...]:
-    """The levels of one variant; those that are equal at full speed in too few rounds are undecided."""
+    """The levels of one variant; those that are equal and not slow in too few rounds are undecided."""
     fine = [(each.level, each.rounds) for each in levels if _is_claimed(each, vcpus)]
     return tuple(
         _undecided(each, calm)
@@ -47,10 +46,13 @@ def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> t
 
 
 def _is_claimed(level: LevelView, vcpus: int | None) -> bool:
-    """Whether its sessions are said to get equal CPU at full speed; above the vCPUs nobody does."""
-    return level.level > 1 and is_fine(level) and (vcpus is None or level.level <= vcpus)
+    """Whether its sessions are said to be equal, and not shown to be slow; above the vCPUs all wait in turn."""
+    within = level.level > 1 and (vcpus is None or level.level <= vcpus)
+    return within and level.even is Answer.YES and level.full_speed is not Answer.NO
 
 
 def _undecided(level: LevelView, calm: int) -> LevelView:
     open_ = Answer.UNDECIDED
-    return replace(level, even=open_, full_speed=open_, even_bound=None, detectable=None, calm_rounds=calm)
+    was_fine = level.full_speed is Answer.YES
+    detectable = None if was_fine else level.detectable
+    return replace(level, even=open_, full_speed=open_, detectable=detectable, calm_rounds=calm if was_fine else None)

@@ -40,7 +40,7 @@ from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median, median_of_known
-from dbcpu.record import IMPORTED
+from dbcpu.record import AA, IMPORTED
 
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""
@@ -73,7 +73,9 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         else each
         for each in found
     )
-    of_variants = [[each for each in found if each.variant == variant] for variant in variants]
+    # Both halves of an A/A run are of the same host.
+    kinds = [variants] if context.record.header.plan.variants == AA else [[variant] for variant in variants]
+    of_variants = [[each for each in found if each.variant in kind] for kind in kinds]
     return tuple(each for some in of_variants for each in undecided_by_few_rounds(some, context.vcpus))
 
 

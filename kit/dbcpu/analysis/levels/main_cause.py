@@ -45,7 +45,22 @@ def causes_of_level(
     differ = main_cause([lost_by_session(*each, even) for each in rounds], is_lost)
     if even is not Answer.NO or not all_lose_more:
         return differ, differ
-    return main_cause([lost_by_session(*each, Answer.UNDECIDED) for each in rounds], is_lost), differ
+    common = main_cause([_lost_by_part(*each) for each in rounds], is_lost)
+    # What nothing explains does not come before what is known.
+    return (differ if common in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and differ != Cause.NONE else common), differ
+
+
+def _lost_by_part(views: Sequence[SessionView], causes: Sequence[str]) -> list[tuple[str, float]]:
+    """What the sessions of a round lost to each of their causes, part by part.
+
+    By its main cause alone a session that waited in turn would have lost nothing to the core that all share.
+    """
+    shown, lost = frozenset(causes), list[tuple[str, float]]()
+    for cause, view in zip(causes, views, strict=True):
+        if cause != Cause.NONE:
+            parts = [part for part in _shares(view) if part[0] in shown and part[1] > 0]
+            lost += parts or [(cause, (view.slowdown or 1.0) - 1.0)]
+    return lost
 
 
 def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:

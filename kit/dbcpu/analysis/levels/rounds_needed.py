@@ -87,10 +87,10 @@ def rounds_to_decide(level: LevelView, reference: Reference, scatter: Chance | N
     """
     answered = level.even, level.full_speed
     slowdown = level.slowdown_median or 1.0
-    calm = level.calm_rounds
-    wanted = (
-        each for each in ROUNDS if each > level.rounds and (calm is None or are_enough(calm + each - level.rounds))
-    )
+    # Both a yes takes rounds enough; those of larger levels count where these are calm as well.
+    calm = level.rounds if level.calm_rounds is None else level.calm_rounds
+    slow = Answer.NO in answered
+    wanted = (each for each in ROUNDS if each > level.rounds and (slow or are_enough(calm + each - level.rounds)))
     within = None if level.cv is None else Chance(level.cv, float(freedom(level.rounds, level.level)))
     return next(
         (

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.outcome import is_lasting, lasting_throughput
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.results.host import STEEP, Scaling, SharedCore
+from dbcpu.analysis.results.host import STEEP, Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.chance import Chance
@@ -28,8 +28,6 @@ from dbcpu.analysis.statistics.variance_model import median_errors
 
 MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
-TELLING = 0.5
-"""A yield that was seen is reported if its interval is no wider than that."""
 ALIKE = 1.3
 """Curves whose errors differ by no more than this are as good as each other, and intervals hold those of both."""
 PASSES = 3
@@ -137,20 +135,6 @@ def scaling(
         makespan_share=min(gap, default=None),
         curve=_points(fitted, measured, solo.mrows_per_s) if fitted else (),
     )
-
-
-def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
-    """The yield from where sessions were seen to run, if that gave the speed of a full core.
-
-    ``threads``: usable threads of each core. Where sharing stays, the curve counts a session whose partner ended early
-    at more than its speed beside it, for it does not know who was whose partner.
-    """
-    full = threads[0] if len(set(threads)) == 1 else 0
-    speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
-    low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
-    if speed is None or high - low > TELLING:
-        return scaling
-    return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
 
 def _curves(

@@ -97,7 +97,7 @@ RUNS = Table(
         column("full_speed_up_to", WHOLE, "the same, and the median session as fast as one alone",
                "analysis.capacity?.full_speed_up_to", "sessions"),
         column("most_throughput", NUMBER,
-               "largest of any level; where shares are not shown equal, until its last session has ended",
+               "largest that lasts: above the vCPUs, of uneven shares, without what early ends leave to others",
                "analysis.capacity?.most_throughput", "unit"),
         column("findings", TEXT, "codes, blanks between (findings.md)", _codes),
     ),

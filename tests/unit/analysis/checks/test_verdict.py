@@ -56,7 +56,7 @@ def test_one_round_of_a_level_shows_no_equality_and_more_would() -> None:
     said = explain(record([*solos(), *pairs(SOLO_S, 1.85, rounds=1)])).verdict
     assert said.startswith("Inconclusive at N=2: one round of a level proves no equality; ")
     assert "more rounds (about " in said
-    assert "; 3 of each level in all) would probably decide" in said
+    assert "; 5 of each level in all) would probably decide" in said
 
 
 def test_a_single_solo_round_has_no_spread() -> None:

@@ -54,7 +54,7 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
     assert found.sentence == (
         "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
         "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1. "
-        f"If only the total counts, and not how fast each session is, {smt.total_vcpus} vCPUs of smt do this work."
+        f"If only the total counts, and not how fast each session is, this work takes {smt.total_vcpus} vCPUs of smt."
     )
     assert 16 <= smt.total_vcpus <= 23
 

@@ -8,6 +8,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.calm_rounds import are_enough, calm_rounds, missed
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.record import AA
 from dbcpu.simulator import SimulatedHost, simulate
 
 
@@ -31,18 +32,31 @@ def test_the_largest_levels_of_few_rounds_are_undecided_and_five_decide() -> Non
     assert {each.level: each.even for each in few.levels if each.level > 1} == {
         2: Answer.YES, 3: Answer.UNDECIDED, 4: Answer.UNDECIDED,
     }  # fmt: skip
-    assert "at N=3-4 no session was slow, but in too few rounds" in few.verdict
+    assert "Inconclusive at N=3-4: no session was slow, but in too few rounds" in few.verdict
     assert "2 rounds would miss it in 25 % of runs" in few.verdict
     assert few.more_rounds is not None
     assert few.more_rounds.rounds == 5
     assert whole(5).verdict.startswith("All sessions get equal CPU at full speed, at every level up to 4 sessions")
 
 
-def test_hidden_siblings_are_not_missed_by_chance() -> None:
-    """Two of three sessions share a core in 43 % of rounds: with two rounds a third of all runs saw none."""
+def test_hidden_siblings_are_seldom_missed() -> None:
+    """Two of three sessions share a core in 43 % of rounds: five rounds without any are to be had in 6 % of runs."""
     host = SimulatedHost(cores=4, threads=2, hidden_smt=True)
     answers = Counter(
-        next(each.even for each in explain(simulate(host, (1, 2, 3), 2, seed=seed, size="short")).levels[2:])
-        for seed in range(1000, 1020)
+        next(each.even for each in explain(simulate(host, (1, 2, 3), 5, seed=seed, size="short")).levels[2:])
+        for seed in range(1000, 1030)
     )
-    assert answers[Answer.YES] == 0
+    assert answers[Answer.UNDECIDED] + answers[Answer.NO] > 0
+    assert answers[Answer.YES] <= 3
+
+
+def test_equal_shares_alone_are_held_to_it_too() -> None:
+    """Whether sessions are at full speed may be undecided by the noise of a single session."""
+    host = SimulatedHost(cores=4, threads=1, steal=0.03)
+    found = [explain(simulate(host, (1, 2, 3), 2, seed=seed, size="short")).levels for seed in range(8)]
+    assert not any(each.even is Answer.YES for levels in found for each in levels if each.level == 3)
+
+
+def test_both_halves_of_an_aa_run_count() -> None:
+    halves = simulate(SimulatedHost(cores=4, threads=1), (1, 4), 3, seed=2, size="short", variants=AA)
+    assert [each.even for each in explain(halves).levels if each.level == 4] == [Answer.YES] * 2

@@ -43,3 +43,10 @@ def test_peak_throughput_is_that_of_the_usable_cores() -> None:
     assert found.reference is not None
     peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
     assert peak == pytest.approx(found.capacity.usable_cores, rel=0.03)
+
+
+def test_where_second_threads_cost_throughput_no_level_beyond_the_cores_does_more() -> None:
+    """Four cores do 4.0; six sessions look like 4.5, for who ends early leaves a core to those who shared one."""
+    host = {"cores": 4, "threads": 2, "smt_yield": -0.1, "quota_cpus": 5.9, "scheduler": "smt_balancing"}
+    found = capacity((*range(1, 9), 12), 3, 1, **host)
+    assert found.usable_cores == pytest.approx(4.0, abs=0.1)

@@ -1,0 +1,50 @@
+"""The yield of second threads where sessions were seen to share cores, and what it leaves possible for the curve."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.host import Scaling, SharedCore
+from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.statistics.interval import Interval
+
+TELLING = 0.5
+"""A yield that was seen is reported if its interval is no wider than that."""
+TOO_MUCH = 1.03
+"""Noise of the rates makes them so many times as high."""
+
+
+def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
+    """The yield from where sessions were seen to run, if that gave the speed of a full core.
+
+    ``threads``: usable threads of each core. Where sharing stays, the curve counts a session whose partner ended early
+    at more than its speed beside it, for it does not know who was whose partner.
+    """
+    full = threads[0] if len(set(threads)) == 1 else 0
+    speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
+    low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
+    if speed is None or high - low > TELLING:
+        return scaling
+    return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
+
+
+def within_seen_yield(
+    scaling: Scaling, levels: Sequence[LevelView], reference: Reference | None, cores: int | None
+) -> Scaling:
+    """Effective cores no higher than the cores do with the yield that was seen, and without it where it is negative.
+
+    Between the cores and the vCPUs some sessions share a core and others do not: who ends early leaves a core to those
+    who shared one, and the sum of rates is too high, as it is where few levels were measured or a quota ends them.
+    """
+    seen, found = scaling.smt_yield_interval, scaling.effective_cores
+    full = next((each.throughput for each in levels if each.level == cores and each.even is not Answer.NO), None)
+    if seen is None or found is None or reference is None or not full:
+        return scaling
+    most = full / reference.mrows_per_s * (1 + max(0.0, seen.high))
+    within = scaling.effective_cores_interval
+    if found <= TOO_MUCH * most:
+        return scaling
+    if within is not None:
+        within = Interval(min(within.low, most), min(within.high, most))
+    return replace(scaling, effective_cores=most, effective_cores_interval=within)
