@@ -108,7 +108,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
     named = {each.level: [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"] for each in levels}
     counted = {each.level: CAUSE_WORDS[each.counted_cause] for each in levels if each.counted_cause != "none"}
     for at, every in re.findall(r"at (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
-        words, _, also = every.removesuffix(" as well").removesuffix(", which makes them unequal").partition(", and ")
+        words, _, also = every.removesuffix(" as well").replace(", and unequal through ", ", and ").partition(", and ")
         if also and also != second[int(at)]:
             yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
         if words in CAUSE_WORDS.values() and words not in (*named[int(at)][:1], counted.get(int(at))):

@@ -229,8 +229,8 @@ def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
     if not second.is_known or is_counted_only(told) or not (commoner or differ):
         return first
     more = _remedy_of(analysis, replace(told, main_cause=second, counted_cause=second))
-    why = "which more sessions have" if commoner else "which makes them unequal"
-    return first if more in first else f"{first}; against {second.words}, {why}: {more}"
+    what = f"{second.words}, which more sessions have" if commoner else f"unequal shares through {second.words}"
+    return first if more in first else f"{first}; against {what}: {more}"
 
 
 def _remedy_of(analysis: Analysis, worst: LevelView) -> str:

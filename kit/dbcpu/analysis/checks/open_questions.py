@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.checks.own_command import more as more_rounds
-from dbcpu.analysis.levels.calm_rounds import missed
+from dbcpu.analysis.levels.calm_rounds import MIN_ROUNDS
 from dbcpu.analysis.levels.outcome import Outcome, is_loss
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
@@ -11,7 +11,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
-from dbcpu.formatting import duration, percent, plural, short_ranges
+from dbcpu.formatting import duration, plural, short_ranges
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -55,10 +55,8 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView]) -> str:
     """Why levels of which no round has a slow session are undecided nevertheless; ``among``: all that are."""
     rounds = min(each.calm_rounds or 0 for each in few)
     where = f"at N={short_ranges(each.level for each in few)} " if len(few) < len(among) else ""
-    return (
-        f"{where}no session was slow, but in too few rounds: if every second round had a slow session, "
-        f"{plural(rounds, 'round')} would miss it in {percent(missed(rounds))} of runs"
-    )
+    too_few = f"{plural(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few to be sure"
+    return f"{where}no session was slow, but {too_few} ({MIN_ROUNDS} are needed)"
 
 
 def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:

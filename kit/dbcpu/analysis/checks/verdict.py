@@ -288,8 +288,8 @@ class _Words:
         second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
         beyond = self.vcpus is not None and level.level > self.vcpus
         differ = level.even is Answer.NO and all_lose_more(level) and not (beyond and cause is Cause.RUN_QUEUE)
-        how = ", which makes them unequal" if differ else " as well"
-        also = f", and {second.words}{how}" if second.is_known and not is_counted_only(level) else ""
+        more = f"unequal through {second.words}" if differ else f"{second.words} as well"
+        also = f", and {more}" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also
         return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"

@@ -7,6 +7,7 @@ whatever fewer would meet.
 Source: Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4 (sign test)
 """
 
+import math
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -15,18 +16,13 @@ from dbcpu.analysis.levels.answers import CONFIDENCE
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
 
-HALF = 0.5
-"""Of the rounds, with a slow session: these would be as usual as the others."""
-
-
-def missed(rounds: int) -> float:
-    """The chance that so many rounds show no slow session though every second round has one."""
-    return HALF**rounds
+MIN_ROUNDS = math.ceil(math.log2(1 / (1 - CONFIDENCE)))
+"""Without a slow session: 5."""
 
 
 def are_enough(rounds: int) -> bool:
     """Whether so many without a slow session speak for the usual round with 95 % confidence."""
-    return missed(rounds) <= 1 - CONFIDENCE
+    return rounds >= MIN_ROUNDS
 
 
 def calm_rounds(levels: Sequence[tuple[int, int]], sessions: int) -> int:

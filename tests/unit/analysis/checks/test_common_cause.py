@@ -21,7 +21,7 @@ def test_what_all_lose_most_to_comes_first_and_is_helped_first() -> None:
     said = re.search(r"at 32 sessions all have a slowdown, from [\d.]+x to [\d.]+x \(([^)]*)\)", found.verdict)
     assert said is not None
     assert said[1].startswith("shared core: ")
-    assert said[1].endswith(", and run-queue wait, which makes them unequal")
+    assert said[1].endswith(", and unequal through run-queue wait")
     assert headline(found).remedy.startswith("run one session per core")
 
 

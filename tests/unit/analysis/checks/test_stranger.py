@@ -115,7 +115,7 @@ def test_unequal_turns_are_put_down_to_what_makes_them_unequal(name: str, vcpus:
     said = result(name)[1].verdict
     above = said[said.index(f"above the {vcpus} vCPUs shares are unequal") :]
     turns = f"(run-queue wait: more sessions than the {vcpus} vCPUs"
-    assert turns in above or ", and run-queue wait, which makes them unequal)" in above
+    assert turns in above or ", and unequal through run-queue wait)" in above
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_above_the_vcpus_the_verdict_names_the_cause_of_the_table_first() -> Non
     found = made(preset("smt8"), (1, 8, 16, 64, 80))
     (level,) = [each for each in found.levels if each.level == 80]
     assert (level.even, lost_to(level), level.counted_cause) == (Answer.NO, Cause.SHARED_CORE, Cause.RUN_QUEUE)
-    assert "8 hardware threads of one core, and run-queue wait, which makes them unequal)" in found.verdict
+    assert "8 hardware threads of one core, and unequal through run-queue wait)" in found.verdict
 
 
 def test_equal_at_full_speed_in_most_rounds_is_not_said_of_all() -> None:
