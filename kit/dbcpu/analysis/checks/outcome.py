@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plain, plural, ranges, seconds, times
-from dbcpu.record import ANONYMOUS, IMPORTED
+from dbcpu.record import ANONYMOUS, IMPORTED, Party
 from dbcpu.steal import steal_unseen
 
 TAIL_S = 0.1
@@ -126,12 +126,22 @@ def _held(given: CheckInput, level: LevelView) -> str:
         f"the {plural(each.sessions, 'session')} of {plain(each.target)} on {plural(len(each.cpus), 'CPU')}"
         for each in short
     ]
-    held = [each for each in parties if each.cpus]
-    common = {cpu for each in held for cpu in each.cpus}
-    if not words and level.variant == TOGETHER and len(common) < (many := sum(each.sessions for each in held)):
-        words = [f"the {plural(many, 'session')} of {listed([plain(each.target) for each in held])} on "
-                 f"{plural(len(common), 'CPU')}"]  # fmt: skip
+    for group in _on_common_cpus(parties) if level.variant == TOGETHER and not words else ():
+        common, many = {cpu for each in group for cpu in each.cpus}, sum(each.sessions for each in group)
+        if len(common) < many:
+            names = listed([plain(each.target) for each in group])
+            words.append(f"the {plural(many, 'session')} of {names} on {plural(len(common), 'CPU')}")
     return f"`--cpus` held {listed(words)}" if words else ""
+
+
+def _on_common_cpus(parties: Sequence[Party]) -> list[list[Party]]:
+    """Those that were held on CPUs, in groups that have some in common."""
+    groups: list[list[Party]] = []
+    for each in parties:
+        near = [group for group in groups if any(set(each.cpus) & set(other.cpus) for other in group)]
+        joined = [*(other for group in near for other in group), each]
+        groups = [*(group for group in groups if group not in near), *([joined] if each.cpus else [])]
+    return groups
 
 
 def memory_remote(given: CheckInput) -> Finding | None:

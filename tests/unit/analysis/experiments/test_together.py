@@ -246,6 +246,14 @@ def test_targets_that_are_held_on_the_same_cpus_are_told_to_have_more() -> None:
     assert slow.remedy.startswith("give each target as many CPUs as it has sessions (`--cpus`)")
 
 
+def test_two_of_three_targets_on_one_cpu_are_told_whatever_the_third_has() -> None:
+    host = SimulatedHost("h", cores=4, threads=1)
+    record = simulate_together(host, (1, 1, 1), [(0,), (0,), (1, 2)], RunOptions(size="short", repeats=3, seed=1))
+    found = [each for each in explain(record).findings if each.remedy.startswith("give each target as many CPUs")]
+    assert found
+    assert all("the 2 sessions of database-1 and database-2 on 1 CPU" in each.seen for each in found)
+
+
 def test_cpus_on_which_a_target_happened_to_run_look_like_no_pinning() -> None:
     record = build.together([1.0, 2.0], [1.7, 2.04], apart=False)
     text = table.render(document(record, explain(record)))
