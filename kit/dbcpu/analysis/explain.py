@@ -7,8 +7,8 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.refusal import refused
+from dbcpu.analysis.checks.remedy_commands import as_typed
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.levels.per_round import real_variants

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.check_input import CheckInput, places
-from dbcpu.analysis.checks.own_command import command, more
+from dbcpu.analysis.checks.remedy_commands import command, more
 from dbcpu.analysis.host_usage.host_counters import covers
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more

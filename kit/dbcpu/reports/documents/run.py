@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbcpu.analysis.checks.headline import Headline, headline
-from dbcpu.analysis.checks.own_command import as_typed
 from dbcpu.analysis.checks.refusal import refusal
+from dbcpu.analysis.checks.remedy_commands import as_typed
 from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
 from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.own_command import as_typed
+from dbcpu.analysis.checks.remedy_commands import as_typed
 from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more

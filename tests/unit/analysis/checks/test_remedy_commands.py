@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.checks.outcome import ALL_LEVELS, QUIETER
-from dbcpu.analysis.checks.own_command import _SCRIPTS, _TIMES, as_typed, command
+from dbcpu.analysis.checks.remedy_commands import _SCRIPTS, _TIMES, as_typed, command
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES
 from dbcpu.record import ANONYMOUS, Driver, Header, RunRecord
@@ -53,7 +53,7 @@ def test_no_remedy_of_an_imported_run_has_an_option_of_dbcpu_run(code: str, driv
         return
     remedy = as_typed(ENTRIES[code].remedy, imported(driver).header)
     found = re.search(r"--(size|executions|seconds|for|repeats|sessions|workload|hz)\b|measure again: `dbcpu", remedy)
-    assert not found, f"{remedy}: say in own_command what stands for it where a script measured"
+    assert not found, f"{remedy}: say in remedy_commands what stands for it where a script measured"
 
 
 @pytest.mark.parametrize("text", [QUIETER, ALL_LEVELS])
