@@ -307,8 +307,7 @@ _AMOUNTS = (
 )  # fmt: skip
 repeats_option = click.option(
     "--repeats", "-r", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
-    help="Rounds per level (auto: more where they decide): 3 quick, 5 to call all levels equal, 6 for statistical "
-    "tests, 10 to compare hosts.",
+    help="Rounds per level (auto adds some): 3 quick, 5 to call all levels equal, 6 for tests, 10 to compare hosts.",
 )  # fmt: skip
 _aa_option = click.option(
     "--aa", is_flag=True, help="A/A test: measure the same configuration twice to estimate noise."
