@@ -225,7 +225,7 @@ def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
     first, counts, second = _remedy_of(analysis, told), dict(told.causes), Cause(told.second_cause)
     commoner = counts.get(second, 0) > counts.get(lost_to(told), 0)
     beyond = analysis.vcpus is not None and told.level > analysis.vcpus
-    differ = told.even is Answer.NO and all_lose_more(told) and not beyond
+    differ = told.even is Answer.NO and all_lose_more(told.slowdown_min, told.max_over_min) and not beyond
     if not second.is_known or is_counted_only(told) or not (commoner or differ):
         return first
     more = _remedy_of(analysis, replace(told, main_cause=second, counted_cause=second))

@@ -287,7 +287,11 @@ class _Words:
         said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
         second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
         beyond = self.vcpus is not None and level.level > self.vcpus
-        differ = level.even is Answer.NO and all_lose_more(level) and not (beyond and cause is Cause.RUN_QUEUE)
+        differ = (
+            level.even is Answer.NO
+            and all_lose_more(level.slowdown_min, level.max_over_min)
+            and not (beyond and cause is Cause.RUN_QUEUE)
+        )
         more = f"unequal through {second.words}" if differ else f"{second.words} as well"
         also = f", and {more}" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""

@@ -26,7 +26,7 @@ from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
-from dbcpu.analysis.levels.outcome import over_ideal, second_cause
+from dbcpu.analysis.levels.outcome import all_lose_more, over_ideal, second_cause
 from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
@@ -118,9 +118,7 @@ def _level(
     is_lost = Answer.NO in (answered.even, answered.full_speed)
     ratio_seen = median_of_known(figure["max_over_min"] for figure in figures)
     slowdown_min = fastest / reference.elapsed_s if reference and fastest is not None else None
-    cause, differs_by = causes_of_level(
-        viewed, causes, answered.even, (slowdown_min or 1.0) >= (ratio_seen or 1.0), is_lost
-    )
+    cause, differs_by = causes_of_level(viewed, causes, answered.even, all_lose_more(slowdown_min, ratio_seen), is_lost)
     shown = by_sessions(causes, cause) if reference and shares else ()
     return LevelView(
         level=level,

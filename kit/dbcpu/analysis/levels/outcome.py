@@ -126,9 +126,9 @@ def lost_to(level: LevelView) -> Cause:
     return Cause(level.counted_cause if is_known_by_count(level) else level.main_cause)
 
 
-def all_lose_more(level: LevelView) -> bool:
+def all_lose_more(slowdown_min: float | None, max_over_min: float | None) -> bool:
     """Whether what all sessions of a level lose is more than what they differ by."""
-    return (level.slowdown_min or 1.0) >= (level.max_over_min or 1.0)
+    return (slowdown_min or 1.0) >= (max_over_min or 1.0)
 
 
 def second_cause(views: Sequence[SessionView], main: str, causes: Sequence[tuple[str, int]]) -> str:

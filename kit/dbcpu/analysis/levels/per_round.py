@@ -32,7 +32,7 @@ class RoundFigures(Struct, frozen=True):
     makespan: float = 0.0
     """Throughput as all work over the time until the last session ended."""
     lasting: float = 0.0
-    """``throughput`` without what early ends leave to others (see ``round_figures``)."""
+    """``throughput`` without what early ends leave to others (see ``lasting_rate``)."""
 
 
 def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:

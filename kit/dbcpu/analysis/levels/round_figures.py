@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.measured_rounds import spans_of, usable
-from dbcpu.analysis.levels.throughput import RoundWork, fair_turns, rate_sum
+from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import split
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
@@ -65,4 +65,4 @@ def round_figures(
 
 def lasting_rate(members: Sequence[Timed], rows: int, vcpus: int, kept: Works) -> float:
     """The sum of rates of a round where run queues even out, so that whoever ends leaves its turns to all; Mrows/s."""
-    return rate_sum(_work_of(members, kept), rows, fair_turns(vcpus))
+    return rate_sum(_work_of(members, kept), rows, speed_in_turns(vcpus))

@@ -92,11 +92,11 @@ def while_all_ran(work: Work, rows: int) -> Rates:
 
 def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
     """Run queues even out and cores do not: up to ``vcpus`` a session gains nothing by the end of others."""
-    pace = fair_turns(vcpus)
+    pace = speed_in_turns(vcpus)
     return {level: [rate_sum(each, rows, pace) for each in rounds] for level, rounds in work.items()}
 
 
-def fair_turns(vcpus: int | None) -> Callable[[Floats], Floats]:
+def speed_in_turns(vcpus: int | None) -> Callable[[Floats], Floats]:
     """The speed of one of so many sessions where all take equal turns on the CPUs; 1 with a CPU for each."""
 
     def pace(sessions: Floats) -> Floats:

@@ -9,7 +9,7 @@ from dbcpu.analysis.results.host import Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.interval import Interval
 
-TELLING = 0.5
+MAX_WIDTH = 0.5
 """A yield that was seen is reported if its interval is no wider than that."""
 TOO_MUCH = 1.03
 """Noise of the rates makes them so many times as high."""
@@ -24,7 +24,7 @@ def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequen
     full = threads[0] if len(set(threads)) == 1 else 0
     speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
     low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
-    if speed is None or high - low > TELLING:
+    if speed is None or high - low > MAX_WIDTH:
         return scaling
     return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
 
