@@ -97,6 +97,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
     hypervisor: str | None = "kvm"
     nominal_mhz: float = 2600.0
     about: str = ""
+    hostname: str = ""
 
     def __post_init__(self) -> None:
         counts = self.sockets >= 1 and self.cores >= 1 and 1 <= self.threads <= 8  # else what follows is wrong as well
@@ -255,7 +256,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
         memory = 4 * 1024**3 * self.cpus
         shown = self.all_cores if self.hidden_smt else self.cores
         return HostInfo(
-            hostname=self.name,
+            hostname=self.hostname or self.name,
             kernel=f"{_KERNELS[self.scheduler]}-simulated",
             cpu_model=f"simulated: {self.sockets} x {shown} cores",
             topology=Topology(

@@ -21,6 +21,7 @@ _PRESETS = (
     SimulatedHost("c4.4xlarge", cores=8, rebalance_s=1.0, hypervisor="xen",
                   about="16 vCPUs on 8 cores, Linux 4.4: the instance of the 2017 articles"),
     SimulatedHost("c4.4xlarge-smt-off", cores=8, smt_off=True, rebalance_s=1.0, hypervisor="xen",
+                  hostname="c4.4xlarge",
                   about="the same with CPUs 8-15 offline: the articles' remedy"),
     SimulatedHost("c4.4xlarge-6.6", cores=8, scheduler="smt_balancing",
                   about="the same with a kernel that moves sessions off shared cores"),
@@ -78,8 +79,9 @@ def host_with(name: str | None, changes: Mapping[str, Any], words: str = "", *, 
         raise UsageError(f"a host {slow:g} times slower is not between 0.01 and 100 times; 1.15 is 15 % slower")
     changes.setdefault("mrows_per_s", base.mrows_per_s / slow)
     about = words if base is _PLAIN else f"{base.name} with {words}"
-    own = _named(base.name, words) if renamed else base.name
-    return replace(base, **{"name": own, "about": about, **changes})
+    if renamed:
+        changes = {"name": _named(base.name, words), "hostname": "", **changes}
+    return replace(base, **{"about": about, **changes})
 
 
 def _named(base: str, words: str) -> str:

@@ -21,9 +21,9 @@ SAME_SPEED = 0.05
 """Single sessions of one host are as fast with SMT as without, when nobody uses the other threads."""
 SMT_FACTS = frozenset(
     {"SMT", "SMT control", "vCPUs", "online CPUs", "allowed CPUs", "host: cpuset", "host: affinity"}
-    | {"host: boot_options", "parameter cpu_count"}
+    | {"host: boot_options", "host: simulated", "parameter cpu_count"}
 )
-"""What differs on one host with SMT on and off."""
+"""What differs on one host with SMT on and off. A simulated host is described in words, which name the setting."""
 MEASURING_FACTS = frozenset({"amount", "sampler", "tool version", "driver", "driver on the host", "variant"})
 
 

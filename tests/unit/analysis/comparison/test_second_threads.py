@@ -6,7 +6,7 @@ from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.second_threads import of_variants
 from dbcpu.analysis.comparison.variants import compare_variants
 from dbcpu.reports.documents.comparison import document
-from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator import SimulatedHost, preset, simulate
 
 SAID = "The article that switched second threads off"
 HOSTS = {
@@ -20,6 +20,8 @@ HOSTS = {
     "clocked": SimulatedHost("box", cores=2, smt_off=True, mrows_per_s=30.0, noise=0.002),
     "newer": SimulatedHost("box", cores=2, smt_off=True, scheduler="rotating", noise=0.002),
     "four": SimulatedHost("box", cores=2, threads=4, noise=0.002),
+    "article": preset("c4.4xlarge"),
+    "article-off": preset("c4.4xlarge-smt-off"),
 }
 LEVELS = (1, 2, 4)
 
@@ -37,6 +39,11 @@ def test_a_loss_by_smt_off_is_said_beside_the_article_whichever_is_the_baseline(
     assert "here off has 25 % less than on at N=2 and N=4, since second threads do 33 % more on full cores" in one
     (other,) = notes_of("off", "on")
     assert "here off has 25 % less than on at N=2 and N=4" in other
+
+
+def test_the_instance_of_the_article_is_one_host_with_second_threads_and_without() -> None:
+    (one,) = notes_of("article", "article-off", levels=(1, 8, 16))
+    assert "here article-off has 25 % less than article at N=8 and N=16" in one
 
 
 def test_where_second_threads_add_nothing_or_the_hosts_differ_nothing_is_said() -> None:
