@@ -17,7 +17,7 @@ from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
 from dbcpu.analysis.explain import explain as explained
 from dbcpu.analysis.explain import explain_rounds
-from dbcpu.analysis.levels import per_round
+from dbcpu.analysis.levels import variant_rounds
 from dbcpu.analysis.results.comparison import Comparison
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
@@ -185,7 +185,7 @@ def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
         UsageError: there is no such variant, or what is given is no run.
     """
     _check("variant", variant, str | None, "the name of a variant, such as 'smt_off'")
-    return per_round.one_variant(_run(record), variant)
+    return variant_rounds.one_variant(_run(record), variant)
 
 
 def compare(

@@ -1,6 +1,6 @@
 """The short form of the lab on verdicts; the long one is ``shell/lab verdicts``."""
 
-from dbcpu.analysis.levels.outcome import PARTLY, UNKNOWN
+from dbcpu.analysis.levels.level_losses import PARTLY, UNKNOWN
 from lab import verdicts
 
 

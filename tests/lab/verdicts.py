@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.outcome import UNKNOWN
+from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.plan import QUICK, auto_levels, fixed, rounds

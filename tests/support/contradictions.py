@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.limits import check
-from dbcpu.analysis.levels.outcome import lasting_throughput
+from dbcpu.analysis.levels.level_losses import lasting_throughput
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView

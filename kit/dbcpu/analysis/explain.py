@@ -11,8 +11,8 @@ from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.remedy_commands import as_typed
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
-from dbcpu.analysis.levels.per_round import real_variants
 from dbcpu.analysis.levels.unfinished_run import begin
+from dbcpu.analysis.levels.variant_rounds import real_variants
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants

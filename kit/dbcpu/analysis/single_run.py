@@ -11,20 +11,20 @@ from dbcpu.analysis.causes.shared_core_cost import recounted, shared_core
 from dbcpu.analysis.causes.without_host import likely
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.disturbance import main_disturbance
+from dbcpu.analysis.checks.host_findings import main_disturbance
 from dbcpu.analysis.checks.refusal import refused
 from dbcpu.analysis.checks.verdict import verdict
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_views import levels
 from dbcpu.analysis.levels.noise_floor import noise_floor
-from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
 from dbcpu.analysis.levels.round_figures import work
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import gate, groups
+from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.kept_answers import answers_kept
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer

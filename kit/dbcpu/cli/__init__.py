@@ -20,7 +20,7 @@ import click
 
 from dbcpu import __version__, registry
 from dbcpu.cli._command_groups import Commands
-from dbcpu.cli._text import word_refusals
+from dbcpu.cli._refused_values import word_refusals
 from dbcpu.errors import DbcpuError, without_password
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130

@@ -3,7 +3,7 @@
 import click
 
 from dbcpu.cli._options import together
-from dbcpu.cli._text import Label
+from dbcpu.cli._refused_values import Label
 
 _COUNT = click.IntRange(1, 65_536)
 

@@ -16,7 +16,7 @@ from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
 from dbcpu.cli._place import Place
-from dbcpu.cli._text import Label
+from dbcpu.cli._refused_values import Label
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean, without_password
 from dbcpu.formatting import as_whole_number

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import click
 
 from dbcpu.cli._options import Duration, Function, Number, together
-from dbcpu.cli._text import Label
+from dbcpu.cli._refused_values import Label
 from dbcpu.config.simulated_hosts import HOST_OPTIONS, Fields, HostOption
 from dbcpu.errors import did_you_mean
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._limit_option import limit_option
+from dbcpu.cli._newest_option import limit_option
 from dbcpu.cli._options import json_flag, out_option, store_option
 
 

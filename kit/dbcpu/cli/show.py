@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._limit_option import limit_option
+from dbcpu.cli._newest_option import limit_option
 from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
 
 

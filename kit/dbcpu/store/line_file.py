@@ -31,7 +31,7 @@ from dbcpu.record import (
     Topology,
     WorkloadInfo,
 )
-from dbcpu.store import line_counters, line_looks, line_samples
+from dbcpu.store import line_counters, line_residency, line_samples
 from dbcpu.store.line_reader import (
     DEFAULT_TICKS_PER_S,
     Lines,
@@ -306,7 +306,7 @@ def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected:
         cpu_source=None if session.cpu_s is None else "schedstat",
         run_delay_s=session.delay_s,
         db=session.db,
-        residency=line_looks.residency(session, released_s),
+        residency=line_residency.residency(session, released_s),
     )
 
 

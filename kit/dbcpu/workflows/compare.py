@@ -19,11 +19,11 @@ from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
-from dbcpu.analysis.experiments.disturbances import meanwhile
+from dbcpu.analysis.experiments.disturbance_caveat import meanwhile
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.per_round import one_variant, real_variants
 from dbcpu.analysis.levels.unfinished_run import unfinished_sentence
+from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.given_file import is_file, is_there, read_given
 from dbcpu.config.rulebook import choose

@@ -7,11 +7,11 @@ what would fix it?
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.outcome import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
+from dbcpu.analysis.checks.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, like_one_core, unreliable
 from dbcpu.analysis.experiments.together import TOGETHER
-from dbcpu.analysis.levels.outcome import (
+from dbcpu.analysis.levels.level_losses import (
     BAD,
     GOOD,
     PARTLY,

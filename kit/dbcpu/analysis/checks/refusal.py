@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.outcome import UNKNOWN
+from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Conclusion
 from dbcpu.analysis.results.run import Analysis

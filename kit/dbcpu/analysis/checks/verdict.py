@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
+from dbcpu.analysis.checks.host_findings import FOREIGN_SHARE
 from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, would_decide
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
-from dbcpu.analysis.levels.outcome import (
+from dbcpu.analysis.levels.level_losses import (
     Outcome,
     all_lose_more,
     is_counted_only,

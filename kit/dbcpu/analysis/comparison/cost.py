@@ -5,7 +5,7 @@ An hour is 1/8760 of a year, a month 1/12 of one.
 
 from msgspec import Struct
 
-from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.config.rules import PERIODS
 
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
-from dbcpu.analysis.levels.outcome import is_lasting, lasting_throughput
-from dbcpu.analysis.levels.per_round import RoundFigures, at_level, figures_by_round, figures_of, one_variant
+from dbcpu.analysis.levels.level_losses import is_lasting, lasting_throughput
 from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.levels.variant_rounds import RoundFigures, at_level, figures_by_round, figures_of, one_variant
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, lasting, that_last
-from dbcpu.analysis.levels.outcome import is_counted_only, lost_to
-from dbcpu.analysis.levels.per_round import figures_by_round, one_variant
+from dbcpu.analysis.levels.level_losses import is_counted_only, lost_to
 from dbcpu.analysis.levels.representative_round import level_to_show
+from dbcpu.analysis.levels.variant_rounds import figures_by_round, one_variant
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView

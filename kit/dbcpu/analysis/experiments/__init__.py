@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.experiments.disturbances import meanwhile
+from dbcpu.analysis.experiments.disturbance_caveat import meanwhile
 from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
 from dbcpu.analysis.experiments.pool_sentences import by_own_answer, fewer_may_do, in_turn, pool_conclusion, pooled
 from dbcpu.analysis.experiments.soak import Course

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.experiments.disturbances import disturbed_by
-from dbcpu.analysis.levels.outcome import BAD, PARTLY, UNKNOWN, is_counted_only, is_loss, lost_to
+from dbcpu.analysis.experiments.disturbance_caveat import disturbed_by
+from dbcpu.analysis.levels.level_losses import BAD, PARTLY, UNKNOWN, is_counted_only, is_loss, lost_to
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, SecondValue, Soak

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.measured_kind import FAIR, facts_of_run, kind_of
-from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing import size, unmeasured
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, Member

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbcpu.analysis.levels.level_losses import is_fine
 from dbcpu.analysis.levels.measured_rounds import usable
-from dbcpu.analysis.levels.outcome import is_fine
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer

@@ -24,9 +24,9 @@ from dbcpu.analysis.levels.answers import (
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
+from dbcpu.analysis.levels.level_losses import all_lose_more, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
-from dbcpu.analysis.levels.outcome import all_lose_more, over_ideal, second_cause
 from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext

@@ -10,9 +10,9 @@ import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.calm_rounds import are_enough
+from dbcpu.analysis.levels.level_losses import outcome
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds
 from dbcpu.analysis.levels.noise import slowdown_error
-from dbcpu.analysis.levels.outcome import outcome
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, MoreRounds, Reference

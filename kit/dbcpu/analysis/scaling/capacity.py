@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.levels.evenness import evenness, leaves_sharing_open
-from dbcpu.analysis.levels.outcome import is_fine, lasting_throughput
+from dbcpu.analysis.levels.level_losses import is_fine, lasting_throughput
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer

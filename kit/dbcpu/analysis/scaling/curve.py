@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.analysis.levels.level_losses import is_lasting, lasting_throughput
 from dbcpu.analysis.levels.noise import solo_error
-from dbcpu.analysis.levels.outcome import is_lasting, lasting_throughput
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
 from dbcpu.analysis.results.host import STEEP, Scaling
 from dbcpu.analysis.results.run import LevelView, Reference

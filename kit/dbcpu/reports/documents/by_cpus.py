@@ -3,7 +3,7 @@
 from functools import partial
 
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
-from dbcpu.analysis.levels.outcome import GOOD, PARTLY, UNKNOWN
+from dbcpu.analysis.levels.level_losses import GOOD, PARTLY, UNKNOWN
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
 from dbcpu.plan import NORMAL

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     LEFT_OUT,
@@ -15,7 +15,7 @@ from dbcpu.analysis.comparison.sentences import (
     unshown_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
-from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
+from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.comparison import (
     HOST_STATE,
     LESS,

@@ -11,7 +11,7 @@ from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.scatter import LOTTERY, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, Compared, Kind
-from dbcpu.analysis.levels.outcome import BAD, PARTLY
+from dbcpu.analysis.levels.level_losses import BAD, PARTLY
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import listed, percent, plain, plural

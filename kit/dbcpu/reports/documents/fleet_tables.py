@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from dbcpu.analysis.comparison.needs import between
+from dbcpu.analysis.comparison.needed_host import between
 from dbcpu.analysis.fleet.hosts import ALONE, Host
 from dbcpu.analysis.fleet.ranking import Group, Ranked
 from dbcpu.analysis.fleet.report import FleetReport

@@ -8,7 +8,7 @@ from typing import Any
 
 from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
-from dbcpu.analysis.levels.outcome import BAD, GOOD
+from dbcpu.analysis.levels.level_losses import BAD, GOOD
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries

@@ -7,7 +7,7 @@ from dbcpu.analysis.checks.headline import Headline, headline
 from dbcpu.analysis.checks.refusal import refusal
 from dbcpu.analysis.checks.remedy_commands import as_typed
 from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
-from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY
+from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
 from dbcpu.record import Header, RunRecord
@@ -99,7 +99,7 @@ def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
     remedy = as_typed(summary.remedy, header)
     if analysis.variants is None or not remedy:
         return remedy
-    from dbcpu.analysis.comparison.remedy_price import remedy_price  # few runs have variants
+    from dbcpu.analysis.comparison.throughput_lost_by_remedy import remedy_price  # few runs have variants
 
     price = remedy_price(remedy, analysis.variants)
     return f"{remedy}; {price}" if price else remedy

@@ -1,7 +1,7 @@
 """The curve in words: where it bends, what second threads add, and whether that is like the cores shown."""
 
 from dbcpu.analysis.checks.open_questions import STEADY
-from dbcpu.analysis.levels.outcome import is_loss
+from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 
 from dbcpu.analysis.comparison.cost import break_even, cost
-from dbcpu.analysis.comparison.needs import Need
+from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing import RANKS, Ranked, Sizing
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges

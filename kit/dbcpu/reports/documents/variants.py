@@ -5,7 +5,7 @@ from typing import Any
 
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
-from dbcpu.analysis.levels.outcome import GOOD, PARTLY
+from dbcpu.analysis.levels.level_losses import GOOD, PARTLY
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (
     LESS,

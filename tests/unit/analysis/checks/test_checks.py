@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks import database_counters, disturbance, outcome, validity
+from dbcpu.analysis.checks import database_counters, host_findings, session_findings, validity
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.remedy_commands import as_typed
 from dbcpu.analysis.checks.validity import unfinished
@@ -403,7 +403,7 @@ def test_a_servers_clock_that_was_set_makes_no_times(of: Sequence[tuple[float, f
     assert (why in seen["failed-session"].seen) if why else ("failed-session" not in seen)
 
 
-@pytest.mark.parametrize("module", [validity, database_counters, disturbance, outcome])
+@pytest.mark.parametrize("module", [validity, database_counters, host_findings, session_findings])
 def test_every_check_that_is_written_is_run(module: ModuleType) -> None:
     """One that nobody calls finds nothing, and no other test would miss it."""
     written = {

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import Headline, headline, one_word, whose
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN
+from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.record import Foreign, Round, RunRecord
 from support.builders.comparison import noisy_run

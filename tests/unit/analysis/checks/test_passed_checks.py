@@ -5,7 +5,7 @@ import inspect
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks import database_counters, disturbance, passed_checks, validity
+from dbcpu.analysis.checks import database_counters, host_findings, passed_checks, validity
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.record import Database, Party, RunRecord
@@ -34,7 +34,7 @@ def test_a_failed_check_bears_its_findings() -> None:
 
 def test_every_finding_on_trust_belongs_to_a_check() -> None:
     codes = {code for _, codes, _ in passed_checks._CHECKS for code in codes}
-    for module in (validity, database_counters, disturbance):
+    for module in (validity, database_counters, host_findings):
         made = {
             first.value
             for node in ast.walk(ast.parse(inspect.getsource(module)))

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.outcome import ALL_LEVELS, QUIETER
 from dbcpu.analysis.checks.remedy_commands import _SCRIPTS, _TIMES, as_typed, command
+from dbcpu.analysis.checks.session_findings import ALL_LEVELS, QUIETER
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES
 from dbcpu.record import ANONYMOUS, Driver, Header, RunRecord

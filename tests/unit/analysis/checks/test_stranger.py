@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.outcome import lost_to
+from dbcpu.analysis.levels.level_losses import lost_to
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.fact import MAIN_CAUSE

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.outcome import UNKNOWN
+from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.sessions.undone_sessions import undone
 from dbcpu.analysis.sessions.work_done import PLANS, other_plan, too_fast

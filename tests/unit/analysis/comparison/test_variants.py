@@ -11,7 +11,7 @@ from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.per_round import one_variant
+from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers, may_stand_apart
-from dbcpu.analysis.levels.outcome import BAD, GOOD, PARTLY, UNKNOWN, outcome
+from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN, outcome
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.chance import Chance

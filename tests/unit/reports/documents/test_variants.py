@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.per_round import one_variant
 from dbcpu.analysis.levels.representative_round import representative_rounds
+from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import count, number, percent
 from dbcpu.record import RunRecord

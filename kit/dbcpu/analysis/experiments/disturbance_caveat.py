@@ -1,6 +1,6 @@
 """What else took CPU while an experiment was measured, in a sentence."""
 
-from dbcpu.analysis.levels.outcome import lost_nothing
+from dbcpu.analysis.levels.level_losses import lost_nothing
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed

@@ -11,7 +11,7 @@ from dbcpu.analysis.checks.open_questions import too_few_words
 from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
-from dbcpu.analysis.levels.outcome import is_loss, lost_to, outcome, over_ideal
+from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words

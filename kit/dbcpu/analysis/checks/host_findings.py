@@ -16,7 +16,7 @@ from dbcpu.analysis.host_usage.host_time import (
 )
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.levels.outcome import is_loss
+from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import percent, plain, plural, seconds, times
