@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.solo_reference import solo
+from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.plan import RoundSpec
@@ -142,7 +142,7 @@ def losses(drawn: Drawn, record: RunRecord) -> Losses:
         each.order: {cause: played[each.order].get(cause, np.zeros(each.level)) for cause in causes}
         for each in record.rounds
     }
-    solos = [each.round.order for each in solo(record, timed(record))]
+    solos = [each.round.order for each in solo_sessions(record, timed(record))]
     alone = {cause: float(np.median([truths[order][cause][0] for order in solos])) for cause in causes}
     work_s = drawn.executions * ROWS_M / drawn.host.mrows_per_s
     return Losses(

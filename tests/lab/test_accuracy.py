@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dbcpu.analysis.causes.sessions import watch
+from dbcpu.analysis.causes.sessions import watched_run
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.store import record_file
 from lab import bars, between_runs, document, emulated, labelled
@@ -120,7 +120,7 @@ def test_in_the_emulated_guest_who_shared_a_core_is_named(file: str) -> None:
 @pytest.mark.parametrize("file", emulated.FILES)
 def test_others_ran_no_longer_on_a_sibling_than_they_ran_at_all(file: str) -> None:
     context = run_context(record_file.read(emulated.FILES[file]))
-    seen = watch(context)
+    seen = watched_run(context)
     assert seen is not None
     for each in context.record.rounds:
         busy_s = sum(sum(row.busy_s) for row in each.cpu_timeline)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.host_usage.host_counters import covers
+from dbcpu.analysis.host_usage.host_counters import covers_all
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import HostCounters, RunRecord
 from plugins.call import Call
@@ -61,7 +61,7 @@ def test_each_round_has_the_hosts_counters(measured: Measured, comma: bool) -> N
     assert len(counters(record)) == len(record.rounds)
     for each in counters(record):
         assert each.cpus == os.cpu_count()
-        assert covers(each)
+        assert covers_all(each)
         assert each.load is not None
         assert each.queue_s is None, "not counted on Linux"
         assert 0 < (each.user_s or 0) + (each.system_s or 0) + (each.nice_s or 0) <= (each.busy_s or 0) + 0.1
@@ -95,7 +95,7 @@ def test_without_the_view_or_its_rows_nothing_is_made_up(measured: Measured, fau
 def test_a_view_that_is_not_refreshed_is_not_believed(measured: Measured) -> None:
     with OracleDouble(faults=Faults(frozen_statistics=True)) as double:
         record, found = measured(double, "--host", "none")
-    assert not any(covers(each) for each in counters(record))
+    assert not any(covers_all(each) for each in counters(record))
     assert f"by V$OSSTAT (usable in 0 of {len(record.rounds)} round" in not_sampled(found)
     assert "foreign-load" not in {each.code for each in found.findings}
 
@@ -108,7 +108,7 @@ def test_segments_of_a_soak_have_the_hosts_counters(call: Call) -> None:
     assert code in (0, 1), err
     record = call.last()
     assert len(counters(record)) == len(record.rounds) > 3
-    assert all(covers(each) for each in counters(record))
+    assert all(covers_all(each) for each in counters(record))
     segments = [each for each in record.rounds if not each.anchor]
     assert all(each.host_counters and each.host_counters.unsettled_s >= 0 for each in segments)
     assert any("host's CPU counters: by V$OSSTAT" in each.seen for each in explain(record).findings)

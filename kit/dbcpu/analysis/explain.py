@@ -8,10 +8,10 @@ from itertools import count
 from msgspec.structs import replace
 
 from dbcpu.analysis.checks.refusal import refused
-from dbcpu.analysis.checks.remedy_commands import as_typed
+from dbcpu.analysis.checks.remedy_commands import with_own_options
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
-from dbcpu.analysis.levels.unfinished_run import begin
+from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
@@ -74,9 +74,9 @@ def _explained(
 def _of_run(analysis: Analysis, header: Header, done: int) -> Analysis:
     """How far the run came begins the verdict, and remedies have the options of the command that measured it."""
     nothing = header.plan.experiment == "sweep" and not any(each.sessions for each in analysis.levels)
-    begun = "" if nothing else begin(header, done)
-    findings = tuple(replace(each, remedy=as_typed(each.remedy, header)) for each in analysis.findings)
-    return replace(analysis, verdict=begun + as_typed(analysis.verdict, header), findings=findings)
+    begun = "" if nothing else unfinished_prefix(header, done)
+    findings = tuple(replace(each, remedy=with_own_options(each.remedy, header)) for each in analysis.findings)
+    return replace(analysis, verdict=begun + with_own_options(analysis.verdict, header), findings=findings)
 
 
 def _of_experiment(

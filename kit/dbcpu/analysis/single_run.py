@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import attribute
 from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, with_proven_sharing
-from dbcpu.analysis.causes.sessions import watch
-from dbcpu.analysis.causes.shared_core_cost import recounted, shared_core
-from dbcpu.analysis.causes.without_host import likely
+from dbcpu.analysis.causes.sessions import watched_run
+from dbcpu.analysis.causes.shared_core_cost import shared_core, with_cross_table
+from dbcpu.analysis.causes.without_host import with_likely_causes
 from dbcpu.analysis.checks import checks
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.host_findings import main_disturbance
@@ -23,7 +23,7 @@ from dbcpu.analysis.levels.round_figures import work
 from dbcpu.analysis.levels.rounds_needed import more_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
-from dbcpu.analysis.levels.two_groups import gate, groups
+from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.kept_answers import answers_kept
 from dbcpu.analysis.placement.regimes import bounding_quota
@@ -54,19 +54,19 @@ def explain_variant(
 def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:
     context = run_context(record, known)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
-    seen = watch(context)
-    views: Mapping[Key, SessionView] = attribute(context, groups(context), seen)
+    seen = watched_run(context)
+    views: Mapping[Key, SessionView] = attribute(context, session_groups(context), seen)
     shared = shared_core(context, seen, views)
     told = sessions_with_proven_sharing(views, context, seen, shared)
     if told is not views and any(told[key] is not view for key, view in views.items()):
-        views, shared = told, recounted(shared, context, seen, told)
+        views, shared = told, with_cross_table(shared, context, seen, told)
     level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(
         [view for view in level_views if view.variant == variant],
         # Of cores of two kinds sessions differ by the kind, whether they move or not.
         () if has_two_kinds(record) else context.threads,
-        gate(ref),
+        noise_limit(ref),
     )
     curve = scaling(
         first,
@@ -90,7 +90,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
             curve = replace(curve, knees=(), knee_intervals=())
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, first, curve))
-    first = likely(context, first, curve)
+    first = with_likely_causes(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
     room = capacity(context, first, curve, topology)
@@ -101,7 +101,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
         speeds, more,
     )  # fmt: skip
-    shown = level_to_show(first, gate(ref))
+    shown = level_to_show(first, noise_limit(ref))
     found = Analysis(
         run_id=record.header.run_id,
         verdict=verdict(context, first, topology, curve, more),

@@ -8,6 +8,6 @@ import click
 MOST = 1_000_000_000
 
 
-def limit_option(text: str) -> Callable[[Any], Any]:
+def newest_option(text: str) -> Callable[[Any], Any]:
     """``limit``: None where it was not given, 0 for all."""
     return click.option("--limit", type=click.IntRange(0, MOST), metavar="N", help=text)

@@ -236,7 +236,7 @@ def talking_options(function: Function) -> Function:
     return together(*_TALKING)(function)
 
 
-def limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
+def check_limit_option(name: str, help_text: str) -> Callable[[Function], Function]:
     """A limit of ``dbcpu check``: a number, 0 for none; None when it is not given."""
     return click.option(name, type=Number(0.0, 1e6), metavar="LIMIT", help=help_text)
 

@@ -3,18 +3,18 @@
 import click
 
 from dbcpu.cli._completion import offering, runs, targets
-from dbcpu.cli._options import json_flag, limit_option, store_option
+from dbcpu.cli._options import check_limit_option, json_flag, store_option
 
 
 @click.command
 @click.argument("run", metavar="[RUN]", required=False, shell_complete=offering(runs))
 @click.option("--last", is_flag=True, help="Check the newest run; with --target the newest of that target.")
 @click.option("--target", metavar="NAME", help="Only with --last.", shell_complete=offering(targets))
-@limit_option("--slowdown", "Slowdown of the slowest session, up to one session per core.  [default: 1.25]")
-@limit_option("--max-over-min", "Slowest / fastest session, up to one session per core.  [default: 1.25]")
-@limit_option("--throughput-drop", "Throughput below the target's history, as a share.  [default: 0.10]")
-@limit_option("--connect-s", "Seconds to connect, median per level.  [default: 1]")
-@limit_option("--steal", "CPU steal as a share of CPU time, median of rounds.  [default: 0.05]")
+@check_limit_option("--slowdown", "Slowdown of the slowest session, up to one session per core.  [default: 1.25]")
+@check_limit_option("--max-over-min", "Slowest / fastest session, up to one session per core.  [default: 1.25]")
+@check_limit_option("--throughput-drop", "Throughput below the target's history, as a share.  [default: 0.10]")
+@check_limit_option("--connect-s", "Seconds to connect, median per level.  [default: 1]")
+@check_limit_option("--steal", "CPU steal as a share of CPU time, median of rounds.  [default: 0.05]")
 @click.option("--fail-on", type=click.Choice(["violation", "inconclusive"]), default="violation",
               help="Exit code 1 for violations, or for inconclusive figures too.  [default: violation]")  # fmt: skip
 @json_flag

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dbcpu.cli._completion import offering, runs
-from dbcpu.cli._newest_option import limit_option
+from dbcpu.cli._newest_option import newest_option
 from dbcpu.cli._options import folder_option, store_option
 
 
@@ -17,7 +17,7 @@ from dbcpu.cli._options import folder_option, store_option
 @click.option("--all", "every", is_flag=True, help="Tables of all runs in the store instead of RUNs.")
 @click.option("--target", metavar="NAME", help="Tables of all runs of this target.")
 @click.option("--host", metavar="NAME", help="Tables of all runs on this host.")
-@limit_option("Of these the newest N; 0 for all.  [default: all]")
+@newest_option("Of these the newest N; 0 for all.  [default: all]")
 @click.option("--round", "wanted_round", metavar="N[:ROUND]", help="Of a trace: only rounds of N sessions, or one.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
 @click.option("--anonymise", "anonymised", is_flag=True, help="Replace names of hosts, users, databases, groups ...")

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._newest_option import limit_option
+from dbcpu.cli._newest_option import newest_option
 from dbcpu.cli._options import json_flag, out_option, store_option
 
 
 @click.command
-@limit_option("At most N runs, with --history of each target; 0 for all.  [default: 20, with --history 60]")
+@newest_option("At most N runs, with --history of each target; 0 for all.  [default: 20, with --history 60]")
 @click.option("--target", metavar="NAME", help="Only runs of this target.")
 @click.option("--host", metavar="NAME", help="Only runs on this host.")
 @click.option("--history", is_flag=True, help="Show the history of each target instead of the runs.")

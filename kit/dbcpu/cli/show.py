@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._newest_option import limit_option
+from dbcpu.cli._newest_option import newest_option
 from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
 
 
@@ -15,7 +15,7 @@ from dbcpu.cli._options import brief_option, format_option, licence_option, out_
 @licence_option("Licence rule to use instead of all that apply. Can be repeated.")
 @brief_option
 @click.option("--history", is_flag=True, help="Show the history of its target up to this run instead.")
-@limit_option("With --history: of its newest N runs; 0 for all.  [default: 60]")
+@newest_option("With --history: of its newest N runs; 0 for all.  [default: 60]")
 @out_option("With --history: also write history.html, the other formats and the chart there.")
 @store_option
 def command(run: str, form: str, as_json: bool, licences: tuple[str, ...], brief: bool, history: bool,

@@ -19,7 +19,7 @@ from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
-from dbcpu.analysis.experiments.disturbance_caveat import meanwhile
+from dbcpu.analysis.experiments.disturbance_caveat import disturbance_caveat
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.unfinished_run import unfinished_sentence
@@ -151,7 +151,7 @@ def variants_document(record: RunRecord, analysis: Analysis) -> Document:
         made = of_variants.document(
             analysis.variants or compare_variants(record, runs), analysis, not_varied(record.header.notes)
         )
-    made = with_findings(made, analysis.findings, meanwhile(analysis))
+    made = with_findings(made, analysis.findings, disturbance_caveat(analysis))
     return said_first(made, unfinished_sentence(record.header, len(record.rounds)))
 
 

@@ -136,7 +136,7 @@ class _Explained(Struct, frozen=True):
         # That it waited for a CPU is counted, also where who was there is not known.
         others_s = evidence_rules.behind_others_s(queued_s, of.elapsed_s, met)
         for row in np.flatnonzero(of.traced).tolist():
-            others_s[row] = ran_instead.behind_others_s(queued_s[row], of.timed[row].session)
+            others_s[row] = ran_instead.traced_behind_others_s(queued_s[row], of.timed[row].session)
         stolen, still = stolen_s + met.irq_s >= asleep_s, met.stopped_s >= off_s / 2
         parts = {
             Cause.THROTTLED: throttled_s,
@@ -172,10 +172,10 @@ class _Explained(Struct, frozen=True):
         slowdown = times(float(of.elapsed_s[row] / of.alone.elapsed_s[row]))
         if self.pace_only[row]:
             by_clock = self.causes.first[row] == AT[Cause.FREQUENCY]
-            return f"{slowdown}: {evidence_rules.clocks(of.counted, row) if by_clock else self._pace_words(row)}"
+            return f"{slowdown}: {evidence_rules.clock_words(of.counted, row) if by_clock else self._pace_words(row)}"
         if self.quiet[row]:
             quiet = f"{slowdown}: within noise (tolerance {percent(float(of.alone.tolerance[row]))})"
-            who = ran_instead.meanwhile(each.session) if others else ""
+            who = ran_instead.processes_in_its_place(each.session) if others else ""
             return f"{quiet}; {who}" if who else quiet
         return f"{slowdown}: {'; '.join(self._worth_words(row)) or 'many small parts'}"
 
@@ -261,11 +261,11 @@ def _shares(of: Sessions, on: Mask, split: Loss) -> Shares:
     if queued.any():
         shares.add(evidence_rules.queueing(queued & ~of.traced, split.queue_s, of))
     for row in np.flatnonzero(queued & of.traced).tolist():
-        shares.of_row[row] = ran_instead.queueing(row, float(split.queue_s[row]), of)
+        shares.of_row[row] = ran_instead.traced_queueing(row, float(split.queue_s[row]), of)
     if throttled.any():
         shares.add(evidence_rules.throttling(throttled, split.throttled_s, of))
     if off.any():
-        shares.add(evidence_rules.gap(off, split.gap_s, of))
+        shares.add(evidence_rules.off_cpu(off, split.gap_s, of))
     return shares
 
 
@@ -279,7 +279,7 @@ def _without_host(of: Sessions, row: int, total_s: float) -> list[RowShare]:
     each, reference = of.timed[row], of.reference_of(row)
     why_not = _why_not(each)
     if reference is not None:
-        found = without_host.shares(each.session, int(of.executions[row]), total_s, reference, why_not)
+        found = without_host.shares_by_database(each.session, int(of.executions[row]), total_s, reference, why_not)
         if found is not None:
             return found
     return [RowShare(Cause.UNEXPLAINED, total_s, partial(str, f"no evidence from the host: {why_not}"))]

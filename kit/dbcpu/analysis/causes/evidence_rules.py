@@ -171,7 +171,7 @@ def inflation(on: Mask, inflation_s: Floats, left: Counted, of: Sessions) -> lis
         return f"used {seconds(of.cpu_s[row])} of CPU, {seconds(inflation_s[row])} more than a single session{doubt}"
 
     def by_clock(row: int) -> str:
-        return f"{more(row)}: {clocks(left, row)}"
+        return f"{more(row)}: {clock_words(left, row)}"
 
     steal_s, irq_s = left.steal_s, left.irq_s
     slow_s = np.where(left.slow_clock_s > 0, inflation_s * _clock_share(of.cpu_s, inflation_s, left), 0.0)
@@ -218,7 +218,7 @@ def _clock_share(cpu_s: Floats, inflation_s: Floats, left: Counted) -> Floats:
     return np.where(~(left.mhz > 0) | (alone_s <= 0), 1.0, share)
 
 
-def clocks(counted: Counted, row: int) -> str:
+def clock_words(counted: Counted, row: int) -> str:
     """Both frequencies."""
     mhz, alone_mhz = np.nan_to_num(counted.mhz[row]), counted.alone_mhz or 0.0
     return f"its CPUs ran at {mhz:.0f} MHz instead of {alone_mhz:.0f} MHz"
@@ -267,7 +267,7 @@ def _placed(on: Mask, rest_s: Floats, more: Words, of: Sessions) -> list[Share]:
     ]
 
 
-def gap(on: Mask, gap_s: Floats, of: Sessions) -> list[Share]:
+def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[Share]:
     """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
     met, steal_s, irq_s = of.evidence, of.counted.steal_s, of.counted.irq_s
     waited_s, by_manager = _waits(on, of)

@@ -18,16 +18,16 @@ WORTH_NAMING = 0.05
 """A process is named if it ran for this share of the wait."""
 
 
-def behind_others_s(queue_s: float, session: Session) -> float:
+def traced_behind_others_s(queue_s: float, session: Session) -> float:
     """How much of the wait of a session with a trace was behind other processes."""
     others_s = sum(each.ran_s for each in session.ran_instead if each.ordinal is None)
     return queue_s * others_s / (sum(each.ran_s for each in session.ran_instead) or 1.0)
 
 
-def queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
+def traced_queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
     """As ``evidence_rules.queueing``, for a session that has a trace. The larger part is first."""
     session, cpus = of.timed[row].session, of.evidence.cpus[row] if of.evidence.known[row] else ()
-    by_others_s = behind_others_s(queue_s, session)
+    by_others_s = traced_behind_others_s(queue_s, session)
     on = f" on {'CPU' if len(cpus) == 1 else 'CPUs'} {ranges(cpus)}" if cpus else ""
     waited = f"run-queue wait {of_elapsed(queue_s, of.alone.queue_s[row], of.elapsed_s[row])}{on}"
     parts = [
@@ -41,7 +41,7 @@ def queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
     ]
 
 
-def meanwhile(session: Session) -> str:
+def processes_in_its_place(session: Session) -> str:
     """Other processes that ran where a session waited, whatever that cost it beside one alone; '' for none."""
     who = _worth_naming([session])
     return f"in its place {_ran(who)}, by the kernel's trace" if who else ""
@@ -60,7 +60,7 @@ def _worth_naming(sessions: Iterable[Session]) -> list[RanInstead]:
     return _worth(sorted(ran.values(), key=lambda each: -each.ran_s))
 
 
-def in_place_of(sessions: Iterable[Session]) -> str:
+def processes_in_place_of(sessions: Iterable[Session]) -> str:
     """``burnerx (pid 77) ran 1.53 s``, of several sessions together; '' where none was worth naming."""
     return _ran(_worth_naming(sessions))
 

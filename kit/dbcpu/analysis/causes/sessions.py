@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.loss import Alone
 from dbcpu.analysis.host_usage.host_time import throttled_shares
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.solo_reference import solo
+from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.joined_rounds import batches
 from dbcpu.analysis.placement.neighbours import Neighbours
@@ -42,7 +42,7 @@ class WatchedRun(Struct, frozen=True):
     row: Mapping[Key, int]
 
 
-def watch(context: RunContext) -> WatchedRun | None:
+def watched_run(context: RunContext) -> WatchedRun | None:
     """What the sessions of the run met on their CPUs; None of a run without a session."""
     cores = cores_of(context.record)
     rounds = context.watched
@@ -124,7 +124,7 @@ class Sessions:
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
         self.alone = self._alone()
-        self._single = _Single.of(solo(context.record, context.delivered), seen)
+        self._single = _Single.of(solo_sessions(context.record, context.delivered), seen)
         self._unseen = steal_unseen(context.record)
 
     def __len__(self) -> int:

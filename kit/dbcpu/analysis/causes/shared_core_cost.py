@@ -76,7 +76,7 @@ def shared_core(
     return SharedCore(len(table.speed), int(distinct(table.rounds).size), speeds, _cross_table(table))
 
 
-def recounted(
+def with_cross_table(
     shared: SharedCore | None, context: RunContext, seen: WatchedRun | None, views: Mapping[Key, SessionView]
 ) -> SharedCore | None:
     """The same with the cross table of these sessions."""

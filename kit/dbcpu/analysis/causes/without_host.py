@@ -24,7 +24,7 @@ from dbcpu.analysis.causes.evidence_rules import wait_cause
 from dbcpu.analysis.causes.shares import RowShare
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.two_groups import gate
+from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
@@ -61,7 +61,7 @@ class _Counted(Struct, frozen=True):
         return 0.0 if self.cpu is None else 1 - self.cpu - self.waits
 
 
-def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -> tuple[LevelView, ...]:
+def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -> tuple[LevelView, ...]:
     """The levels of one variant; those of which nothing was seen with their likely cause, if anything points to one."""
     reference = context.reference
     if reference is None:
@@ -75,7 +75,7 @@ def likely(context: RunContext, levels: Sequence[LevelView], scaling: Scaling) -
     for level in levels:
         members = by_level.get((level.level, level.variant), [])
         blind = bool(members) and all(each.session.cpu_s is None for each in members)
-        if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= gate(reference):
+        if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= noise_limit(reference):
             explained.append(level)
             continue
         counted = _counted(members, reference, solo_cpu)
@@ -190,7 +190,7 @@ def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
     return median(used) if used else None
 
 
-def shares(
+def shares_by_database(
     session: Session, executions: int, loss_s: float, reference: Reference, why_not: str
 ) -> list[RowShare] | None:
     """The loss divided by the database's counters, or None where it has none.

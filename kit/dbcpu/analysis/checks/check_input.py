@@ -59,6 +59,6 @@ class CheckInput(Struct, frozen=True, dict=True):
         return max(span.end_s for span in spans) - min(span.start_s for span in spans) if spans else 0.0
 
 
-def places(rounds: Iterable[Round]) -> str:
+def level_words(rounds: Iterable[Round]) -> str:
     """The levels at which something was seen: ``N=2,4-8``."""
     return f"N={short_ranges(each.level for each in rounds)}"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
-from dbcpu.analysis.checks.check_input import CheckInput, places
+from dbcpu.analysis.checks.check_input import CheckInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.sessions.valid_sessions import Timed
@@ -76,7 +76,7 @@ def _held_by_the_host(given: CheckInput) -> Finding | None:
     return _managed(
         given,
         f"sessions of the instance, of this run or others, waited up to {seconds(most_s or 0.0)} for the resource "
-        f"manager by {plain(source)}, at {places(each for _, _, each in held)}",
+        f"manager by {plain(source)}, at {level_words(each for _, _, each in held)}",
     )
 
 
@@ -183,7 +183,7 @@ def _worth(member: Timed) -> float:
 
 
 def _where(sessions: Iterable[Timed]) -> str:
-    return places(each.round for each in sessions)
+    return level_words(each.round for each in sessions)
 
 
 CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (

@@ -147,7 +147,7 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
     cause = Cause.NONE if worst is None else lost_to(worst)
     if worst is not None and cause is not Cause.NONE:
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
-        share = f"{whose(worst, cause)} at N = {worst.level}"
+        share = f"{who_has_cause(worst, cause)} at N = {worst.level}"
         if is_counted_only(worst):
             share = f"{percent(lost)} of the time at N = {worst.level}"
         elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
@@ -170,7 +170,7 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple
     return (*facts, *_alone(analysis))
 
 
-def whose(level: LevelView, main: Cause) -> str:
+def who_has_cause(level: LevelView, main: Cause) -> str:
     """How many sessions have the main cause; with the commonest one where that is another, which cost less time."""
     counts = dict(level.causes)
     most = max((each for each in counts if Cause(each).is_known), key=lambda each: counts[each], default=main)

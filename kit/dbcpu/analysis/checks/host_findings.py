@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.causes.ran_instead import in_place_of
+from dbcpu.analysis.causes.ran_instead import processes_in_place_of
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
@@ -87,7 +87,7 @@ def foreign_load(given: CheckInput) -> Finding | None:
 
 def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
     """Whom sessions waited for: who used most of the host need not have been on their CPUs."""
-    who = in_place_of(session for each in rounds for session in each.sessions)
+    who = processes_in_place_of(session for each in rounds for session in each.sessions)
     return f"; where sessions waited for a CPU, {who}, by the kernel's trace" if who else ""
 
 

@@ -92,7 +92,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 """By experiment: options of ``dbcpu run`` in remedies, and what its own command has in their place."""
 
 
-def command(header: Header) -> str:
+def measuring_command(header: Header) -> str:
     """What measures such a run of its target: ``dbcpu soak db1 --sessions 4 --for 600s``, ``dbcpu vary db1 ...``."""
     variants, plan = header.plan.variants, header.plan
     # A target of several as a run of its own is called by its name, alone and beside the others.
@@ -153,19 +153,19 @@ def _time(value_s: float | None) -> str:
     return f"{value_s or 0:.10g}s"
 
 
-def more(header: Header, options: str = "") -> str:
+def adding_rounds(header: Header, options: str = "") -> str:
     """How rounds are added to a run, wherever this is read: another host, or another store, cannot."""
     if header.run_id.endswith(ANONYMOUS):
         return "on that host"
     return f"on its host: `{' '.join(filter(None, ('dbcpu more', header.run_id, options)))}`"
 
 
-def as_typed(text: str, header: Header) -> str:
+def with_own_options(text: str, header: Header) -> str:
     """A remedy or verdict of ``dbcpu run``, with the options of the command, or of the script, that measured it."""
     if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
         for ours, theirs in _OPTIONS.get(header.plan.experiment, {}).items():
             text = text.replace(ours, theirs)
-        return text.replace("measure again: `dbcpu run`", f"measure again: `{command(header)}`")
+        return text.replace("measure again: `dbcpu run`", f"measure again: `{measuring_command(header)}`")
     origin = _SCRIPTS.get(header.database.driver, _TIMES)
     for ours, theirs in origin.words.items():
         text = text.replace(ours, theirs)

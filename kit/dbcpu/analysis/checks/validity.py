@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.checks.check_input import CheckInput, places
-from dbcpu.analysis.checks.remedy_commands import command, more
-from dbcpu.analysis.host_usage.host_counters import covers
+from dbcpu.analysis.checks.check_input import CheckInput, level_words
+from dbcpu.analysis.checks.remedy_commands import adding_rounds, measuring_command
+from dbcpu.analysis.host_usage.host_counters import covers_all
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
 from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
@@ -44,7 +44,8 @@ def wrong_answers(given: CheckInput) -> Finding | None:
     if not wrong:
         return None
     return noted(
-        "wrong-answer", f"{plural(len(wrong), 'session')} gave a wrong answer at {places(each.round for each in wrong)}"
+        "wrong-answer",
+        f"{plural(len(wrong), 'session')} gave a wrong answer at {level_words(each.round for each in wrong)}",
     )
 
 
@@ -53,7 +54,7 @@ def work_not_done(given: CheckInput) -> Finding | None:
     if not idle:
         return None
     reasons = dict.fromkeys(plain(each.why) for each in idle)
-    many = f"{len(idle)} of {plural(len(given.sessions), 'session')} at {places(each.round for each in idle)}"
+    many = f"{len(idle)} of {plural(len(given.sessions), 'session')} at {level_words(each.round for each in idle)}"
     return noted("work-not-done", f"{many}: {next(iter(reasons))}")
 
 
@@ -66,9 +67,10 @@ def failed_sessions(given: CheckInput) -> Finding | None:
     lost = {each.round.order for each in given.sessions if each.why and each.why != ONLY_WAITED}
     whole = {(each.level, each.variant) for each in given.rounds if each.order not in lost and not each.error}
     invalid = any((each.round.level, each.round.variant) not in whole for each in failed)
+    where, why = level_words(e.round for e in failed), "; ".join(list(reasons)[:3])
     return noted(
         "failed-session",
-        f"{plural(len(failed), 'session')} failed at {places(e.round for e in failed)}: {'; '.join(list(reasons)[:3])}",
+        f"{plural(len(failed), 'session')} failed at {where}: {why}",
         level=Level.PROBLEM if invalid else Level.WARNING,
     )
 
@@ -78,7 +80,8 @@ def failed_rounds(given: CheckInput) -> Finding | None:
     if not failed:
         return None
     return noted(
-        "failed-round", f"{plural(len(failed), 'round')} failed at {places(failed)}: {plain(failed[0].error or '')}"
+        "failed-round",
+        f"{plural(len(failed), 'round')} failed at {level_words(failed)}: {plain(failed[0].error or '')}",
     )
 
 
@@ -95,14 +98,14 @@ def unfinished(header: Header, done: int) -> Finding | None:
     words = f"{plural(done, 'round')} of this part" if is_part else rounds_words(header, done)
     found = noted("incomplete-run", f"the run is {header.status} with {words}", level=level)
     why = why_no_more(header) or ("it is a part of a run" if is_part else "")
-    again = f"measure again: `{command(header)}`"
+    again = f"measure again: `{measuring_command(header)}`"
     if not header.driver.python:
         return found
     if header.status == "running":
         return replace(found, remedy=f"wait until it has ended; if it was killed, {again}")
     if why:
         return replace(found, remedy=f"no rounds can be added to it ({why}); {again}")
-    return replace(found, remedy=f"go on with it {more(header)}, or {again}")
+    return replace(found, remedy=f"go on with it {adding_rounds(header)}, or {again}")
 
 
 def of_whole_run(analysis: Analysis, header: Header, done: int) -> Analysis:
@@ -138,7 +141,7 @@ def noisy_reference(given: CheckInput) -> Finding | None:
 
 def unsteady_cpu(given: CheckInput) -> Finding | None:
     """The CPU time for the same work differed between sessions that do not share a core."""
-    ref, alone = given.reference, solo(given.record, given.sessions)
+    ref, alone = given.reference, solo_sessions(given.record, given.sessions)
     if ref is None or ref.tolerance <= MIN_TOLERANCE or len(alone) < FEWEST_SOLOS:
         return None
     # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
@@ -170,7 +173,7 @@ def _counted_host(rounds: Sequence[Round]) -> str:
     counted = [each.host_counters for each in rounds if each.host_counters]
     if not counted:
         return ""
-    usable = sum(covers(each) for each in counted)
+    usable = sum(covers_all(each) for each in counted)
     of_them = "" if usable == len(rounds) else f" (usable in {usable} of {plural(len(rounds), 'round')})"
     return f"; host's CPU counters: by {plain(counted[0].source)}{of_them}"
 
@@ -209,7 +212,7 @@ def trace_incomplete(given: CheckInput) -> Finding | None:
         return None
     why = plain(next(each.trace.why for each in found if each.trace))
     many = f"{len(found)} of {plural(len(given.rounds), 'round')}"
-    return noted("trace-incomplete", f"the kernel's trace of {many} was not used ({places(found)}): {why}")
+    return noted("trace-incomplete", f"the kernel's trace of {many} was not used ({level_words(found)}): {why}")
 
 
 def few_polls(given: CheckInput) -> Finding | None:
@@ -224,7 +227,7 @@ def few_polls(given: CheckInput) -> Finding | None:
     return noted(
         "few-polls",
         f"rounds as short as {seconds(given.window_s(shortest))} were sampled fewer than {FEW_POLLS} times "
-        f"({places(short)})",
+        f"({level_words(short)})",
     )
 
 
@@ -246,7 +249,8 @@ def not_settled(given: CheckInput) -> Finding | None:
         return None
     return noted(
         "not-settled",
-        f"other processes were active before {len(noisy)} of {plural(len(given.rounds), 'round')} ({places(noisy)})",
+        f"other processes were active before {len(noisy)} of {plural(len(given.rounds), 'round')} "
+        f"({level_words(noisy)})",
     )
 
 

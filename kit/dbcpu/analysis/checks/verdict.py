@@ -23,7 +23,7 @@ from dbcpu.analysis.levels.level_losses import (
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.regimes import bounding_quota, usable_cores, vcpu_words
+from dbcpu.analysis.placement.regimes import bounding_quota, core_by_cpu, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -123,7 +123,7 @@ class _Words:
 
     def _fewer_counted(self) -> str:
         """Where the run counts on fewer vCPUs than its sessions may use, and what helps then; '' otherwise."""
-        counted, usable = self.record.header.plan.vcpus, len(usable_cores(self.record))
+        counted, usable = self.record.header.plan.vcpus, len(core_by_cpu(self.record))
         if not counted or counted >= usable or bounding_quota(self.record) is not None:
             return ""
         count_on = f"This run counts on {plural(counted, 'vCPU')}, and its sessions may use {plural(usable, 'CPU')}"

@@ -12,7 +12,7 @@ from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.licences import LicenceFacts, choice, facts_of
+from dbcpu.analysis.scaling.licences import LicenceFacts, chosen_rule, facts_of
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural, short_ranges
@@ -199,7 +199,7 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         raise UsageError(f"{name}: its vCPUs are not known, so sizing is not possible; give --vcpus {name}=N")
     if fair is None or not fair.throughput:
         raise UsageError(f"{name}: no level has a throughput; sizing needs a complete run, with one session alone too")
-    licence, price = choice(rules.licences, facts), choice(rules.prices, facts)
+    licence, price = chosen_rule(rules.licences, facts), chosen_rule(rules.prices, facts)
     within = [each for each in levels if each.level <= analysis.vcpus]
     # What somebody accepts as fair beyond equal shares goes by what was measured, and so do totals.
     open_ = [each.level for each in within if each.level > 1 and each.shares_known and each.even is Answer.UNDECIDED]

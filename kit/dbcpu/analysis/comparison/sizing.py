@@ -82,7 +82,7 @@ def size(
     needs: tuple[Need, ...] = ()
     not_sized: dict[str, str] = {}
     if busy is not None:
-        not_sized = unmeasured(kinds[1:])
+        not_sized = unmeasured_words(kinds[1:])
         demand = _throughput_of(busy, kinds[0], runs[0][2])
         needs = tuple(
             _with_interval(_need(kind, each, demand), each, demand, decisions.get(kind.name))
@@ -106,7 +106,7 @@ def size(
     )
 
 
-def unmeasured(kinds: Sequence[Kind]) -> dict[str, str]:
+def unmeasured_words(kinds: Sequence[Kind]) -> dict[str, str]:
     """By name, a sentence for each whose levels do not say what its CPUs can do.
 
     Raises UsageError where they say it of none.

@@ -4,13 +4,19 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.experiments.disturbance_caveat import meanwhile
+from dbcpu.analysis.experiments.disturbance_caveat import disturbance_caveat
 from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
-from dbcpu.analysis.experiments.pool_sentences import by_own_answer, fewer_may_do, in_turn, pool_conclusion, pooled
+from dbcpu.analysis.experiments.pool_sentences import (
+    fewer_may_do,
+    in_turn_words,
+    pool_conclusion,
+    pool_sentence,
+    without_smaller_pool,
+)
 from dbcpu.analysis.experiments.soak import Course
-from dbcpu.analysis.experiments.soak_sentences import soak_conclusion, soaked
+from dbcpu.analysis.experiments.soak_sentences import soak_conclusion, soak_sentence
 from dbcpu.analysis.experiments.together import together
-from dbcpu.analysis.experiments.together_sentences import beside, together_conclusion
+from dbcpu.analysis.experiments.together_sentences import together_conclusion, together_sentence
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
@@ -39,7 +45,7 @@ def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
 def with_soak(analysis: Analysis, soak: Soak) -> Analysis:
     """The soak's course, and its verdict."""
     analysis = replace(analysis, soak=soak)
-    verdict = f"{soaked(soak, analysis)} {meanwhile(analysis)}".rstrip()
+    verdict = f"{soak_sentence(soak, analysis)} {disturbance_caveat(analysis)}".rstrip()
     return replace(analysis, verdict=verdict, experiment=soak_conclusion(soak, analysis), capacity=None)
 
 
@@ -50,16 +56,20 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
         sessions = timed(record)
         found = pool(record, sessions, analysis.vcpus, analysis.busy)
         analysis = by_whole_rounds(analysis, record, sessions)
-        said = pooled(found, record, analysis) + in_turn(found) if found else "No pool finished all of its jobs."
+        said = (
+            pool_sentence(found, record, analysis) + in_turn_words(found)
+            if found
+            else "No pool finished all of its jobs."
+        )
         verdict, conclusion = (
-            f"{said} {meanwhile(analysis)}".rstrip(),
+            f"{said} {disturbance_caveat(analysis)}".rstrip(),
             pool_conclusion(found, fewer_may_do(found, record, analysis)),
         )
-        findings = by_own_answer(analysis.findings, found)
+        findings = without_smaller_pool(analysis.findings, found)
         return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, findings=findings, capacity=None)
     if kind == "together":
         both = together(record, timed(record))
-        said, conclusion = beside(both, analysis), together_conclusion(both)
-        verdict = f"{said} {meanwhile(analysis)}".rstrip()
+        said, conclusion = together_sentence(both, analysis), together_conclusion(both)
+        verdict = f"{said} {disturbance_caveat(analysis)}".rstrip()
         return replace(analysis, together=both, verdict=verdict, experiment=conclusion, capacity=None)
     return analysis

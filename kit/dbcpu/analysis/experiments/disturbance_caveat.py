@@ -9,7 +9,7 @@ THROTTLED = "throttled"
 """The finding of a quota."""
 
 
-def meanwhile(analysis: Analysis) -> str:
+def disturbance_caveat(analysis: Analysis) -> str:
     """A caveat where others took CPU, else '': then times differ for reasons that are not the sessions'.
 
     A quota holds these sessions back themselves, also on a quiet host: that is a cause.

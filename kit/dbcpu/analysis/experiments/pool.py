@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
-from dbcpu.analysis.levels.solo_reference import solo
+from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
 from dbcpu.analysis.results.host import Scaling
@@ -45,7 +45,7 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
     if not rounds:
         return None
     # The single sessions of the run's baseline, by their executions alone, as the jobs are.
-    alone = [_mean_s([each]) for each in solo(record, sessions) if each.span]
+    alone = [_mean_s([each]) for each in solo_sessions(record, sessions) if each.span]
     alone_s = median(alone) if alone else None
     totals = {level: [_total_s(members) for members in rounds[level]] for level in sorted(rounds)}
     noise = pooled([np.log(each) for each in totals.values()])

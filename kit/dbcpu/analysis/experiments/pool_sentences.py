@@ -44,7 +44,8 @@ def fewer_may_do(found: Pool | None, record: RunRecord, analysis: Analysis) -> i
     return fit if is_open else None
 
 
-def pooled(found: Pool, record: RunRecord, analysis: Analysis) -> str:
+def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
+    """How many active sessions are enough, or why that is inconclusive, with how long the jobs took."""
     if len(found.sizes) == 1:
         only = found.sizes[0]
         many = plural(only.active, "active session")
@@ -115,7 +116,7 @@ def _waiting(found: Pool) -> str:
     )
 
 
-def in_turn(found: Pool) -> str:
+def in_turn_words(found: Pool) -> str:
     """For whom this holds, where callers waited for each answer: no more jobs than callers are under way."""
     if not found.one_at_a_time or not found.connections:
         return ""
@@ -178,7 +179,7 @@ def _times(ratio: float) -> str:
     return times(ratio) if ratio < 10 else f"{ratio:.0f}x"
 
 
-def by_own_answer(findings: Sequence[Finding], found: Pool | None) -> tuple[Finding, ...]:
+def without_smaller_pool(findings: Sequence[Finding], found: Pool | None) -> tuple[Finding, ...]:
     """The findings, with a remedy for shared cores that is no smaller pool than the answer: its jobs would wait."""
     enough = found.enough if found else None
     return tuple(_with_pool(each, enough) if each.code == "shared-cores" else each for each in findings)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
-from dbcpu.analysis.sessions.work_done import undone_in
+from dbcpu.analysis.sessions.work_done import undone_in_round
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
@@ -46,7 +46,7 @@ class Course:
 
     def add(self, done: Round) -> None:
         """One more round."""
-        not_done = undone_in(self._header, done)
+        not_done = undone_in_round(self._header, done)
         executions = [
             (session.ordinal, *taken)
             for session in done.sessions

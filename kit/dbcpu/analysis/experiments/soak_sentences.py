@@ -12,6 +12,7 @@ from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, s
 
 
 def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
+    """The headline of a soak, and its tone."""
     if soak.median_s is None:
         return Conclusion("Nothing was measured", UNKNOWN)
     if soak.second is not None:
@@ -28,7 +29,8 @@ def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     return Conclusion(f"Neither drift nor a second speed is shown{slower}", "")
 
 
-def soaked(soak: Soak, analysis: Analysis) -> str:
+def soak_sentence(soak: Soak, analysis: Analysis) -> str:
+    """What a soak found: how long an execution took, drift, a second speed, unequal shares, gaps."""
     if soak.median_s is None:
         return "No execution ended."
     many = plural(soak.sessions, "session")

@@ -12,13 +12,15 @@ from dbcpu.formatting import listed, percent, plain, ranges, times
 
 
 def together_conclusion(both: Together) -> Conclusion:
+    """The headline of targets beside each other, and its tone."""
     slowed = [plain(each.name) for each in both.parties if each.told]
     if slowed:
         return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
     return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
 
 
-def beside(both: Together, analysis: Analysis) -> str:
+def together_sentence(both: Together, analysis: Analysis) -> str:
+    """What each target loses beside the others, where it ran, and to what most is lost."""
     known = [each for each in both.parties if each.loss is not None]
     if not known:
         return "No round of all targets together was finished."

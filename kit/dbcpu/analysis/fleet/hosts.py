@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from msgspec import Struct, field
 
-from dbcpu.analysis.placement.regimes import usable_cores
+from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.robust import median_factor
@@ -156,7 +156,7 @@ def host_of(member: Member) -> Host | None:
         tags=member.tags,
         settings=_settings(header, cores),
         sees_host=host is not None,
-        shown=len(usable_cores(bare)) or None,
+        shown=len(core_by_cpu(bare)) or None,
     )
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.fleet.hosts import ALONE, BUSY, LOADED, Host
 from dbcpu.analysis.fleet.scatter import Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.scaling.licences import choice, licence_count, price_of, rule_words
+from dbcpu.analysis.scaling.licences import chosen_rule, licence_count, price_of, rule_words
 from dbcpu.analysis.statistics.run_effect import BetweenRuns
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.formatting import plural
@@ -62,7 +62,7 @@ def ranking(hosts: Sequence[Host], rules: SizingRules) -> Ranking:
     return Ranking(tuple(rows), tuple(used), _unknown(rows, rules))
 
 
-def groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
+def host_groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
     """By instance type, and by each tag that several hosts share, but for what sizing reads; of one work each."""
     effects = {metric: effect_of(hosts, metric) for metric in (ALONE, LOADED)}
     keys = sorted({key for each in hosts for key in each.tags if key != BUSY})
@@ -104,7 +104,7 @@ def _spread(members: Sequence[Host], metric: str, effect: BetweenRuns | None, *,
 def _ranked(host: Host, rules: SizingRules, used: dict[str, None]) -> Ranked:
     alone, loaded = host.rate(ALONE) or 0.0, host.rate(LOADED)
     level = host.speeds(LOADED)[-1].level if loaded else None
-    licence, price = choice(rules.licences, host.counted), choice(rules.prices, host.counted)
+    licence, price = chosen_rule(rules.licences, host.counted), chosen_rule(rules.prices, host.counted)
     licences = licence_count(licence, host.counted) if isinstance(licence, Licence) else None
     money = price_of(price, host.counted) if isinstance(price, Price) else None
     for rule in (licence, price):

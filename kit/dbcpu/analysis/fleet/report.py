@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.fleet.hosts import Failure, Host, Member, host_of
-from dbcpu.analysis.fleet.ranking import Group, Ranking, groups, ranking
+from dbcpu.analysis.fleet.ranking import Group, Ranking, host_groups, ranking
 from dbcpu.analysis.fleet.sizing import FleetSizing, Measured, fleet_sizing
 from dbcpu.analysis.fleet.twins import Twins, twins
 from dbcpu.config.rules import SizingRules
@@ -49,6 +49,6 @@ def fleet_report(
         failures=(*failures, *without),
         twins=twins(hosts),
         ranking=ranking(hosts, rules),
-        groups=groups(hosts),
+        groups=host_groups(hosts),
         sizing=fleet_sizing(members, shapes, rules) if shapes else None,
     )

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.measured_kind import FAIR, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needed_host import Need
-from dbcpu.analysis.comparison.sizing import size, unmeasured
+from dbcpu.analysis.comparison.sizing import size, unmeasured_words
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, Member
 from dbcpu.analysis.results.answer import Answer
@@ -73,7 +73,7 @@ def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: S
     Raises UsageError where the levels of no shape say what it can do; where some do not, ``unknown`` names these.
     """
     wide = [_as_run(*each) for each in shapes]
-    not_sized = unmeasured([kind_of(each, facts_of_run(each), rules, FAIR) for each in wide])
+    not_sized = unmeasured_words([kind_of(each, facts_of_run(each), rules, FAIR) for each in wide])
     wide = [each for each in wide if each[0] not in not_sized]
     rows: list[Sized] = []
     left_out: list[tuple[str, str]] = []

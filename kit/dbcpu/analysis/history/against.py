@@ -13,13 +13,13 @@ from dbcpu.analysis.history.limits import (
     Compared,
     Point,
     Violation,
-    amount,
     compared,
+    compared_runs,
     figure_words,
     in_maintenance,
     point,
     unusual,
-    window,
+    with_unit,
 )
 from dbcpu.analysis.history.strangers import explained, stranger_words, strangers
 from dbcpu.config.rules import CheckLimits
@@ -59,7 +59,7 @@ def against_history(
 ) -> AgainstHistory | None:
     """None where no figure has a history; ``earlier`` as for ``check``."""
     now = point(header.run_id, header.started_at, figures, in_maintenance(header))
-    before = window(now, earlier, limits)
+    before = compared_runs(now, earlier, limits)
     shown = [each for each in now.values if each.shown]
     found = [each for value in shown if (each := compared(value, before, limits)) is not None]
     if not found:
@@ -103,7 +103,7 @@ def _unseen(found: Sequence[Compared]) -> str:
     rates = [each for each in found if each.value.metric in RATES and each.usual.median > 0]
     if not rates:
         first = found[0]
-        return f"{figure_words(first.value)} below {amount(first.value.metric, first.limit)}"
+        return f"{figure_words(first.value)} below {with_unit(first.value.metric, first.limit)}"
     lost = {each.value.level: min(1.0, 1 - each.limit / each.usual.median) for each in rates}
     most = max(lost, key=lambda level: lost[level])
     least_words, most_words = percent(min(lost.values())), percent(lost[most])

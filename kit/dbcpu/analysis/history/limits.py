@@ -211,7 +211,7 @@ def check(header: Header, figures: RunFigures, earlier: Sequence[Point], limits:
     """
     now = point(header.run_id, header.started_at, figures, in_maintenance(header))
     found = [*_status(header, figures), *_fixed(now, limits)]
-    before = window(now, earlier, limits)
+    before = compared_runs(now, earlier, limits)
     already = {(each.metric, each.level) for each in found}
     for value in now.values:
         if value.shown and (value.metric, value.level) not in already:
@@ -219,7 +219,7 @@ def check(header: Header, figures: RunFigures, earlier: Sequence[Point], limits:
     return tuple(found)
 
 
-def window(now: Point, earlier: Sequence[Point], limits: CheckLimits) -> Sequence[Point]:
+def compared_runs(now: Point, earlier: Sequence[Point], limits: CheckLimits) -> Sequence[Point]:
     """The runs that ``now`` is compared with, the oldest first."""
     usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
     return sorted(usual, key=lambda each: each.started_at)[-limits.runs :]
@@ -286,7 +286,8 @@ def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
         over = [each for each in now.values if each.metric == metric and limit is not None and each.value > limit]
         if over and limit is not None:
             worst = max(over, key=lambda each: (each.shown, each.value))
-            text = f"{figure_words(worst)} is {amount(metric, worst.value)}, above the limit of {amount(metric, limit)}"
+            seen = with_unit(metric, worst.value)
+            text = f"{figure_words(worst)} is {seen}, above the limit of {with_unit(metric, limit)}"
             if not worst.shown:
                 text += ", but inconclusive: within the noise of this run"
             found.append(Violation(metric, worst.level, worst.value, limit, text, not worst.shown))
@@ -318,8 +319,8 @@ class Compared(Struct, frozen=True):
         # Of a figure that is a ratio itself a second one only confuses.
         beside = "beside" if METRICS[metric][1] == "x" else ratio
         return (
-            f"{figure_words(self.value)} is {amount(metric, seen)}, {beside} the usual {amount(metric, usual.median)} "
-            f"of {plural(usual.runs, 'run')}"
+            f"{figure_words(self.value)} is {with_unit(metric, seen)}, {beside} the usual "
+            f"{with_unit(metric, usual.median)} of {plural(usual.runs, 'run')}"
         )
 
 
@@ -347,7 +348,7 @@ def unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLim
     series = [(started_at, seen) for started_at, seen in known if seen is not None]
     changes = sustained_changes([*series, (now.started_at, value.value)])
     since = changes[-1].since if changes else ""
-    text = f"{found.text} (limit {amount(value.metric, found.limit)})"
+    text = f"{found.text} (limit {with_unit(value.metric, found.limit)})"
     text += f", sustained change since {since}" if since else ""
     return [Violation(value.metric, value.level, value.value, found.limit, text, lasting=bool(changes), since=since)]
 
@@ -364,7 +365,7 @@ def figure_words(value: Value) -> str:
     return f"{words} at N={value.level}" if value.level else words
 
 
-def amount(metric: str, value: float) -> str:
+def with_unit(metric: str, value: float) -> str:
     """With its unit."""
     unit = METRICS[metric][1]
     if unit == "s":

@@ -37,7 +37,7 @@ class HostUse(Struct, frozen=True):
 
 def host_use(rounds: Sequence[Round]) -> HostUse | None:
     """What the counters of these rounds say; None where there are none that can be used."""
-    usable = [(each, each.host_counters) for each in rounds if each.host_counters and covers(each.host_counters)]
+    usable = [(each, each.host_counters) for each in rounds if each.host_counters and covers_all(each.host_counters)]
     busy = [share for each, _ in usable if (share := busy_share(each)) is not None]
     if not busy:
         return None
@@ -48,7 +48,7 @@ def host_use(rounds: Sequence[Round]) -> HostUse | None:
     )
 
 
-def covers(counters: HostCounters) -> bool:
+def covers_all(counters: HostCounters) -> bool:
     """Whether busy and idle time add up to the time of all CPUs; waiting for I/O is part of idle time, or beside it."""
     if counters.busy_s is None or counters.idle_s is None or not counters.cpus or counters.window_s <= 0:
         return False
@@ -60,7 +60,7 @@ def covers(counters: HostCounters) -> bool:
 def busy_share(round_: Round) -> float | None:
     """Of all CPU time of the host; None where the counters cannot be used."""
     counters = round_.host_counters
-    if counters is None or counters.busy_s is None or not counters.cpus or not covers(counters):
+    if counters is None or counters.busy_s is None or not counters.cpus or not covers_all(counters):
         return None
     return min(1.0, counters.busy_s / (counters.window_s * counters.cpus))
 
@@ -68,7 +68,7 @@ def busy_share(round_: Round) -> float | None:
 def others_share(round_: Round) -> float | None:
     """What neither sessions nor dbcpu used; None where the counters, or the CPU time of a session, are not known."""
     counters, used_s = round_.host_counters, [database_cpu_s(session) for session in round_.sessions]
-    if counters is None or counters.busy_s is None or not counters.cpus or not covers(counters):
+    if counters is None or counters.busy_s is None or not counters.cpus or not covers_all(counters):
         return None
     own_s = [each for each in used_s if each is not None]
     if len(own_s) < len(used_s):

@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
+from dbcpu.analysis.levels.noise import slowdown_error, uneven_limit
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
@@ -143,7 +143,7 @@ def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = Non
     shift = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions, seen.scatter)
     half = shift.passed_by((1 - CONFIDENCE) / 2)
     below, above = half, half
-    gate = uneven_gate(reference.noise, seen.sessions, len(seen.ratios), 1.0 + reference.tolerance)
+    gate = uneven_limit(reference.noise, seen.sessions, len(seen.ratios), 1.0 + reference.tolerance)
     # Of shares that are shown to be unequal nobody asks how unequal they may be, unless a stranger's may be the cause.
     delivered = pace is not None and pace.limit is None
     bound = _even_bound(seen, reference) if delivered or _even(seen, None, gate) is not Answer.NO else None

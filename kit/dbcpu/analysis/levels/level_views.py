@@ -30,7 +30,7 @@ from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.two_groups import gate
+from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
@@ -92,7 +92,7 @@ def _level(
     same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
     used = usable(rounds)
     spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
-    figures = [round_figures(members, gate(reference), context.rows, context.works) for members in used]
+    figures = [round_figures(members, noise_limit(reference), context.rows, context.works) for members in used]
     elapsed = median_of_known(figure["median_s"] for figure in figures)
     slowest = median_of_known(figure["slowest_s"] for figure in figures)
     fastest = median_of_known(figure["fastest_s"] for figure in figures)

@@ -155,7 +155,7 @@ def _largest_deviation(times: Floats) -> float:
     return float(relative * np.sqrt(free / chdtri(free, (1 + INTERVAL) / 2)))
 
 
-def uneven_gate(noise: Chance, sessions: int, rounds: int, least: float = 1.0) -> float:
+def uneven_limit(noise: Chance, sessions: int, rounds: int, least: float = 1.0) -> float:
     """What the median over ``rounds`` of slowest over fastest of ``sessions`` passes only by a real difference.
 
     ``least``: where it is below this, this.
@@ -189,6 +189,6 @@ def solo_error(noise: Chance, alone: int) -> Chance:
     return noise.times(median_factor(alone) / max(1, alone) ** 0.5)
 
 
-def gap_gate(noise: float) -> float:
+def gap_limit(noise: float) -> float:
     """The same for the largest gap between neighbours."""
     return float(np.exp(PAIR * noise))

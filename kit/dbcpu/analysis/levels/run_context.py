@@ -7,13 +7,13 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.solo_reference import reference, scatter, solo, stolen_alone
+from dbcpu.analysis.levels.solo_reference import reference, solo_scatter, solo_sessions, stolen_alone
 from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.pace.exponent import Exponent
 from dbcpu.analysis.pace.split import Scale, Split, at_one_pace, split
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
-from dbcpu.analysis.placement.regimes import core_count, usable_cores, vcpu_count
+from dbcpu.analysis.placement.regimes import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed
@@ -121,11 +121,11 @@ def run_context(record: RunRecord, known: Reference | None = None) -> RunContext
     delivered = reference(record, sessions)
     scale = _scale(known.pace) if known and known.pace else None
     usual = known is None or scale is not None
-    single = solo(record, sessions)
+    single = solo_sessions(record, sessions)
     found = split(record, sessions, single, cores or vcpus, scale) if usual else None
-    alone = scatter(single)
+    alone = solo_scatter(single)
     plain = RunContext(
-        record, sessions, known or delivered, vcpus, cores, usable_cores(record), sessions, delivered,
+        record, sessions, known or delivered, vcpus, cores, core_by_cpu(record), sessions, delivered,
         alone=alone, delivered_alone=alone,
     )  # fmt: skip
     return plain if found is None else _with_witness(plain, found, known)
@@ -163,7 +163,7 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
         paces={level: ratio for level in levels if level > 1 and (ratio := found.ratio(level)) is not None},
         levels_at_one_pace=frozenset(same),
         at_one_pace=evened,
-        alone=scatter(solo(record, paced)),
+        alone=solo_scatter(solo_sessions(record, paced)),
     )
 
 

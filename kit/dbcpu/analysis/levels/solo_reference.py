@@ -34,7 +34,7 @@ MIN_WHOLE = 2
 """So many single sessions the pace is compared with; one alone may have been on a slow CPU."""
 
 
-def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
+def solo_sessions(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     """The valid solo sessions that make the reference, in the order they ran; with their memory on their own node."""
     alone = [each for each in sessions if each.round.level == 1 and not each.why]
     first = [each for each in alone if each.round.variant == record.header.plan.variants[0]] or alone
@@ -45,7 +45,7 @@ def solo(record: RunRecord, sessions: Sequence[Timed]) -> tuple[Timed, ...]:
     return tuple(sorted(near or kept, key=lambda each: each.round.order))
 
 
-def scatter(alone: Sequence[Timed]) -> Chance | None:
+def solo_scatter(alone: Sequence[Timed]) -> Chance | None:
     """Of the logarithms of the times of single sessions; None of fewer than two."""
     logs = np.log(times_of(alone))
     return pooled([logs]) if logs.size > 1 else None
@@ -59,7 +59,7 @@ def reference(
     ``stolen``: given where these are at one pace, the steal that each single session met, in seconds. It is a part of
     its own then: what is left of a session without both is compared with what single sessions differ by without both.
     """
-    alone = solo(record, sessions)
+    alone = solo_sessions(record, sessions)
     calm = alone if stolen is None else _at_usual_steal(alone, stolen)
     least = MIN_TOLERANCE if stolen is None else MIN_COUNTED
     elapsed = np.array(times_of(calm))

@@ -26,7 +26,7 @@ Throughput = Mapping[int, float]
 """Rate sum by level, in any unit."""
 
 
-def frozen(level: int, threads: Sequence[int], throughput: Throughput) -> Floats | None:
+def frozen_times(level: int, threads: Sequence[int], throughput: Throughput) -> Floats | None:
     """Elapsed time of each of ``level`` sessions in a frozen placement, as a multiple of the fastest possible.
 
     ``threads``: usable threads of each core. None where the throughput of that many sessions per core was not
@@ -84,7 +84,7 @@ def with_stickiness(
 
 
 def _predicted(level: LevelView, threads: Sequence[int], throughput: Throughput, min_gap: float) -> LevelView:
-    elapsed = frozen(level.level, threads, throughput)
+    elapsed = frozen_times(level.level, threads, throughput)
     slow = expected_slow(level.level, threads, elapsed, min_gap)
     if elapsed is None or level.level < 2:
         return replace(level, slow_expected=slow)

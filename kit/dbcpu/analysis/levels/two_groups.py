@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.noise import gap_gate
+from dbcpu.analysis.levels.noise import gap_limit
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.run import Reference
@@ -33,18 +33,18 @@ def split(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | Non
     return ratio, float(ordered[widest]) if ratio > gate else None
 
 
-def gate(reference: Reference | None) -> float:
+def noise_limit(reference: Reference | None) -> float:
     """The ratio above which two times differ by more than noise."""
-    return max(1.0 + reference.tolerance, gap_gate(reference.spread)) if reference else 1.0 + MIN_TOLERANCE
+    return max(1.0 + reference.tolerance, gap_limit(reference.spread)) if reference else 1.0 + MIN_TOLERANCE
 
 
-def groups(context: RunContext) -> dict[tuple[int, int], str]:
+def session_groups(context: RunContext) -> dict[tuple[int, int], str]:
     """'fast' or 'slow' by session key, for sessions of rounds that show two groups."""
     named: dict[tuple[int, int], str] = {}
     for round_, members in context.rounds:
         counted = [each for each in members if each.span and not each.why]
         times = times_of(counted)
-        _, slowest_of_fast = split(times, gate(context.reference_at(round_.level)))
+        _, slowest_of_fast = split(times, noise_limit(context.reference_at(round_.level)))
         if slowest_of_fast is not None:
             both = zip(counted, times, strict=True)
             named |= {each.key: "slow" if value > slowest_of_fast else "fast" for each, value in both}

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.round_figures import Works, lasting_rate, round_figures
 from dbcpu.analysis.levels.solo_reference import reference
-from dbcpu.analysis.levels.two_groups import gate
+from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.levels.variant_host import host_of_variant
 from dbcpu.analysis.placement.regimes import vcpu_count
 from dbcpu.analysis.results.run import Reference
@@ -66,7 +66,7 @@ def figures_of(
     sessions: Sequence[Timed], known: Reference | None, rows: int, vcpus: int | None
 ) -> tuple[RoundFigures, ...]:
     """The same of sessions, against a reference; ``rows``: the work in one execution."""
-    min_gap = gate(known)
+    min_gap = noise_limit(known)
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         rounds.setdefault(each.level, []).append(members)

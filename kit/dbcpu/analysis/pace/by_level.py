@@ -68,7 +68,7 @@ class Speeds(Struct, frozen=True, dict=True):
         return few_values.sum_of(self.weights * (self.values / self.mean - 1) ** 2)
 
 
-def with_few(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
+def speeds_with_few(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
     """By CPU, with at most one session: what those of every level are compared with."""
     return _by_cpu([each for each in stretches if each.sessions <= 1], exponent)
 
@@ -79,9 +79,9 @@ def pace_ratio(
     """Of the CPUs beside sessions at ``levels``; None where too little was seen with at most one session.
 
     Of several levels it is an upper limit for the lowest: with more sessions no more of a core is left to each.
-    ``few``: ``with_few``, if it is known already.
+    ``few``: ``speeds_with_few``, if it is known already.
     """
-    few = with_few(stretches, exponent) if few is None else few
+    few = speeds_with_few(stretches, exponent) if few is None else few
     many = _by_cpu([each for each in stretches if each.sessions in levels and each.sessions > 1], exponent)
     cpus = [cpu for cpu in many if cpu in few]
     groups = [group[cpu] for cpu in cpus for group in (few, many)]
@@ -107,7 +107,7 @@ def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
     }
 
 
-def full_ns(stretches: Sequence[Stretch]) -> dict[int, float]:
+def full_speed_ns(stretches: Sequence[Stretch]) -> dict[int, float]:
     """A piece at full speed, by CPU."""
     cpus: dict[int, list[Stretch]] = {}
     for each in stretches:
@@ -115,6 +115,6 @@ def full_ns(stretches: Sequence[Stretch]) -> dict[int, float]:
     return {cpu: float(quantile(np.concatenate([each.ns for each in own]), FAST)) for cpu, own in cpus.items()}
 
 
-def alike(full: Mapping[int, float], exponent: float) -> bool:
+def are_cpus_alike(full: Mapping[int, float], exponent: float) -> bool:
     """Whether no CPU is always slower than another: that would be no matter of turns."""
     return bool(full) and (max(full.values()) / min(full.values())) ** exponent <= ALIKE

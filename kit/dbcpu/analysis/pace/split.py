@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.pace.by_level import PaceRatio, Speeds, alike, full_ns, pace_ratio, with_few
+from dbcpu.analysis.pace.by_level import PaceRatio, Speeds, are_cpus_alike, full_speed_ns, pace_ratio, speeds_with_few
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
 from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
@@ -60,7 +60,7 @@ class Split(Struct, frozen=True, dict=True):
 
     @cached_property
     def _with_few(self) -> dict[int, Speeds]:
-        return with_few(self.stretches, self.scale.exponent.value)
+        return speeds_with_few(self.stretches, self.scale.exponent.value)
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, ...], PaceRatio | None]:
@@ -104,7 +104,7 @@ def split(
         if (ns := pieces[member.round.order].beside.get(index)) is not None and ns.size >= FEWEST
     }
     seen = tuple(each for members in rounds for each in _stretches(members, pieces))
-    full = full_ns(seen)
+    full = full_speed_ns(seen)
     scale = known or _scale(sessions, alone, beside, cores, min(full.values(), default=0.0))
     if scale is None:
         return None
@@ -114,7 +114,7 @@ def split(
         scale,
         {key: _session_pace(scale, pace, beside[key].size) for key, pace in paces.items()},
         seen,
-        alike(full, b),
+        are_cpus_alike(full, b),
         two_speeds(seen),
         watched,
     )

@@ -248,7 +248,7 @@ def _by_thread(core_of: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     return threads
 
 
-def by_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
+def cpus_of_same_core(cores: Mapping[int, int]) -> dict[int, tuple[int, ...]]:
     """All CPUs of a CPU's core, by CPU; ``cores`` is the core by CPU."""
     together: dict[int, list[int]] = {}
     for cpu, core in cores.items():

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, of_each, values_of
-from dbcpu.analysis.placement.occupancy import Occupancy, by_core
+from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
 from dbcpu.analysis.sessions.bounds import Bounds
 from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
 from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
@@ -32,7 +32,7 @@ def vcpu_count(record: RunRecord) -> int | None:
     """vCPUs that the sessions may use: as the plan found, else those of the host; None when unknown."""
     if record.header.plan.vcpus is not None:
         return record.header.plan.vcpus
-    return len(usable_cores(record)) or None
+    return len(core_by_cpu(record)) or None
 
 
 def vcpu_words(record: RunRecord) -> str:
@@ -45,19 +45,19 @@ def bounding_quota(record: RunRecord) -> float | None:
     """The CPU quota where sessions may use less than the CPUs that there are because of it, in CPUs; else None."""
     vcpus, host = vcpu_count(record) or 0, record.header.host
     quota = host.limits.quota_cpus if host else None
-    return quota if quota is not None and quota <= vcpus and quota < len(usable_cores(record)) else None
+    return quota if quota is not None and quota <= vcpus and quota < len(core_by_cpu(record)) else None
 
 
 def core_count(record: RunRecord) -> int | None:
     """Cores behind these vCPUs as the topology shows them, or as the plan has them; None where neither does."""
-    cores = set(usable_cores(record).values())
+    cores = set(core_by_cpu(record).values())
     vcpus = vcpu_count(record)
     if not cores or vcpus is None:
         return record.header.plan.cores
     return min(len(cores), vcpus)
 
 
-def usable_cores(record: RunRecord) -> dict[int, int]:
+def core_by_cpu(record: RunRecord) -> dict[int, int]:
     """Core of every online CPU that the database may use."""
     host = record.header.host
     if host is None:
@@ -127,7 +127,7 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
     places = np.array(sorted(cores), dtype=np.int64)
     is_place = places[np.minimum(places.searchsorted(runnable.cpu), places.size - 1)] == runnable.cpu
     runnable = runnable.where(runnable.runnable & is_place)
-    occupancy = Occupancy(runnable, by_core(cores), _foreign(joined, cores))
+    occupancy = Occupancy(runnable, cpus_of_same_core(cores), _foreign(joined, cores))
     from_s, to_s, last_s = _windows([each.bounds for each in joined.rounds]) + np.array(joined.starts)
     every_cpu = frozenset(cores)
     kinds, kind = joined.allowed

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.occupancy import Occupancy, by_core
-from dbcpu.analysis.placement.regimes import usable_cores
+from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
+from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
 from dbcpu.analysis.sessions.valid_sessions import bounds_of, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -146,7 +146,7 @@ def _cpus(record: RunRecord, round_: Round) -> tuple[Cpu, ...]:
     known = {each.cpu: each for each in record.header.host.topology.cpus} if record.header.host else {}
     seen = {stretch.cpu for session in round_.sessions for stretch in session.residency}
     allowed = {cpu for session in round_.sessions for cpu in session.allowed_cpus}
-    usable = set(usable_cores(record))
+    usable = set(core_by_cpu(record))
     # A variant may leave fewer than the host has; what contradicts the places seen is not believed.
     wanted = {*(usable & allowed if seen <= allowed else usable), *seen}
     beyond = max((each.core for each in known.values()), default=-1) + 1
@@ -161,7 +161,7 @@ def _together(
 ) -> tuple[States, npt.NDArray[np.int64]]:
     """Refine ``doing`` in place by who is near; the use of each CPU, and the number of wasted cores per moment."""
     core = {each.cpu: each.core for each in cpus}
-    occupancy = Occupancy(rows.where(rows.runnable), by_core(core), {})
+    occupancy = Occupancy(rows.where(rows.runnable), cpus_of_same_core(core), {})
     index = [occupancy.cpus.index(each.cpu) for each in cpus]
     queue, threads = (counts[index] for counts in occupancy.at(middles))
     row = {each.cpu: at for at, each in enumerate(cpus)}
@@ -178,7 +178,7 @@ def _together(
     double = (use >= DOUBLED).any(axis=0)
     free = (threads == 0) & double
     use[free] = WASTED
-    first_of_core = [row[group[0]] for group in dict.fromkeys(by_core(core).values())]
+    first_of_core = [row[group[0]] for group in dict.fromkeys(cpus_of_same_core(core).values())]
     return use, free[first_of_core].sum(axis=0)
 
 

@@ -184,7 +184,7 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
     if vcpus is not None and cores is not None and vcpus > 2 * cores:
         measured, vcpus = _up_to(measured, 2 * cores), cores
     expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
-    fitted, bad = outlier_level.robust(measured.levels, measured.medians, measured.noise, expected)
+    fitted, bad = outlier_level.robust_hinge(measured.levels, measured.medians, measured.noise, expected)
     measured = measured if bad is None else _without(measured, bad)
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dbcpu.analysis.placement.regimes import bounding_quota, usable_cores
+from dbcpu.analysis.placement.regimes import bounding_quota, core_by_cpu
 from dbcpu.analysis.results.host import LicenceNeed
 from dbcpu.config.rules import OCPU_ACCOUNTS, OCPU_SIZES, Licence, OcpuSize, Price, Rule
 from dbcpu.formatting import number, percent, plural
@@ -71,7 +71,7 @@ def facts_of(record: RunRecord, vcpus: int | None, cores: int | None, name: str 
     usable = [each for each in host.topology.cpus if each.online and each.cpu in host.limits.allowed_cpus]
     quota = bounding_quota(record) is not None
     if quota:
-        whole = usable_cores(record)
+        whole = core_by_cpu(record)
         vcpus, cores = len(whole) or vcpus, len(set(whole.values())) or cores
     return LicenceFacts(
         vcpus=vcpus,
@@ -106,7 +106,7 @@ def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[LicenceNeed
     return tuple(_asked(rule, count, facts) for rule, count in chosen or found)
 
 
-def fits(rule: Rule, facts: LicenceFacts) -> bool:
+def rule_fits(rule: Rule, facts: LicenceFacts) -> bool:
     """Whether a rule is meant for such a host and run, and what it counts is known."""
     counted = _counted(rule, facts)
     if counted is None or (rule.when != "always" and facts.threads_per_core is None):
@@ -126,7 +126,7 @@ def fits(rule: Rule, facts: LicenceFacts) -> bool:
 def licence_count(rule: Licence, facts: LicenceFacts) -> int | None:
     """Whole licences; None where the rule does not fit or the count is not known."""
     factor, counted = _factor(rule, facts), _counted(rule, facts)
-    if factor is None or counted is None or not fits(rule, facts):
+    if factor is None or counted is None or not rule_fits(rule, facts):
         return None
     return max(rule.least, math.ceil(counted * factor - 1e-9))
 
@@ -134,7 +134,7 @@ def licence_count(rule: Licence, facts: LicenceFacts) -> int | None:
 def price_of(rule: Price, facts: LicenceFacts) -> float | None:
     """Money; None where the rule does not fit."""
     counted = _counted(rule, facts)
-    return None if counted is None or not fits(rule, facts) else counted * rule.amount
+    return None if counted is None or not rule_fits(rule, facts) else counted * rule.amount
 
 
 def rule_words(rule: Rule) -> str:
@@ -154,9 +154,9 @@ def rule_words(rule: Rule) -> str:
     return f"{rule.name}: {what} per {rule.per}{when}{most} ({rule.source}, {rule.dated.isoformat()})"
 
 
-def choice(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
+def chosen_rule(rules: Sequence[Rule], facts: LicenceFacts) -> Rule | None:
     """Of the rules that somebody chose the first one that fits."""
-    return next((rule for rule in rules if rule.chosen and fits(rule, facts)), None)
+    return next((rule for rule in rules if rule.chosen and rule_fits(rule, facts)), None)
 
 
 def _asked(rule: Licence, count: int, facts: LicenceFacts) -> LicenceNeed:

@@ -16,25 +16,25 @@ from dbcpu.analysis.sessions.work_done import (
     alone_cpu_s,
     other_plan,
     session_cpu_s,
-    undone_in,
+    undone_in_round,
     work_of,
 )
 from dbcpu.record import ROWS_UNIT, Header, Round, RunRecord
 
 
-def undone(record: RunRecord) -> dict[tuple[int, int], str]:
+def undone_sessions(record: RunRecord) -> dict[tuple[int, int], str]:
     """Why the work of a session was not done, by order and ordinal; sessions that show nothing are left out."""
-    return undone_of(record, record.rounds, ExecutionTimes.of(record.rounds))
+    return undone_in_rounds(record, record.rounds, ExecutionTimes.of(record.rounds))
 
 
-def undone_of(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes) -> dict[tuple[int, int], str]:
+def undone_in_rounds(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes) -> dict[tuple[int, int], str]:
     """The same of some rounds of the record; ``times``: of these."""
     alone = alone_cpu_s(record)
     suspected = rounds if record.header.plan.parties else _suspected(record.header, rounds, times, alone)
     return {
         (each.order, ordinal): why
         for each in suspected
-        for ordinal, why in undone_in(record.header, each, alone).items()
+        for ordinal, why in undone_in_round(record.header, each, alone).items()
     }
 
 

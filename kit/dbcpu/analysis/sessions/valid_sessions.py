@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.sessions.bounds import Bounds
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
-from dbcpu.analysis.sessions.undone_sessions import undone_of
+from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 from dbcpu.record import HostInfo, Round, RunRecord, Session
@@ -145,7 +145,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
         for each, session in zip(of_round, sessions, strict=True)
     ]  # fmt: skip
     is_undone = [False] * len(sessions)
-    if not_done := undone_of(record, rounds, times):
+    if not_done := undone_in_rounds(record, rounds, times):
         for at, key in enumerate(keys):
             if not whys[at] and key in not_done:
                 whys[at], is_undone[at] = f"the work was not done: {not_done[key]}", True

@@ -59,7 +59,7 @@ MIN_READS_PER_ROW = 0.05
 READS_BLOCKS = "logical_io"
 
 
-def undone_in(header: Header, round_: Round, alone: Mapping[str, float] | None = None) -> dict[int, str]:
+def undone_in_round(header: Header, round_: Round, alone: Mapping[str, float] | None = None) -> dict[int, str]:
     """Why the work of a session was not done, by ordinal; sessions that show nothing are left out.
 
     ``alone``: CPU seconds of an execution alone, by variant.

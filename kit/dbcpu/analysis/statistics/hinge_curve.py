@@ -70,7 +70,7 @@ class Hinge(Struct, frozen=True):
 
     def along(self, levels: Sequence[float]) -> Floats:
         """The same at each of ``levels``, (levels,)."""
-        rows = columns(np.asarray(levels, dtype=np.float64), self.form, edges(self.form, self.places), self.most)
+        rows = design_matrix(np.asarray(levels, dtype=np.float64), self.form, edges(self.form, self.places), self.most)
         return np.asarray(rows[0] @ np.array(self.coefficients))
 
     @property
@@ -112,16 +112,16 @@ def _never(count: int) -> Floats:
     return np.full(count, np.inf)
 
 
-def columns(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
+def design_matrix(n: Floats, form: CurveForm, at: Edges, most: int) -> Floats:
     """(G, levels, coefficients); ``n`` is (levels,), or (G, levels) where each row has its own.
 
     ``most``: the highest level that was fitted; without a bend and a knee the turbo slope ends there.
     """
-    found = parts(n, form, at, most)
+    found = design_columns(n, form, at, most)
     return found[0][..., None] if len(found) == 1 else np.stack(found, axis=-1)
 
 
-def parts(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
+def design_columns(n: Floats, form: CurveForm, at: Edges, most: int) -> list[Floats]:
     """The columns one by one, each (G, levels)."""
     n = np.array(n, ndmin=2, copy=None)
     within = np.minimum(n, at.first[:, None])

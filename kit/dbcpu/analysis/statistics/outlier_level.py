@@ -17,19 +17,19 @@ MIN_ROBUST, CLOSE = 7, 1.6
 """That takes so many levels, of which the ones before and after it are within this factor."""
 
 
-def robust(
+def robust_hinge(
     levels: Sequence[int], rates: Sequence[float], noise: Sequence[float], expected: tuple[float, ...] = ()
 ) -> tuple[Hinge | None, int | None]:
-    """``piecewise_linear.best``, and the index of the one level that it leaves out because all others agree without it.
+    """``best_hinge``, and the index of the one level that it leaves out because all others agree without it.
 
     One bad round at one level would otherwise move a knee or leave no form that fits. The level has one close below
     and one close above it, for what a level says that has none cannot be checked.
     """
-    whole = piecewise_linear.best(levels, rates, noise, expected)
+    whole = piecewise_linear.best_hinge(levels, rates, noise, expected)
     found: list[tuple[Hinge, int]] = []
     for index in _suspects(levels, rates, whole) if len(levels) >= MIN_ROBUST else ():
         rest = [[value for i, value in enumerate(each) if i != index] for each in (levels, rates, noise)]
-        made = piecewise_linear.best([int(each) for each in rest[0]], rest[1], rest[2], expected)
+        made = piecewise_linear.best_hinge([int(each) for each in rest[0]], rest[1], rest[2], expected)
         errors = OUTLIER_ERRORS * max(piecewise_linear.MIN_NOISE, noise[index], made.error if made else 0.0)
         if made and abs(rates[index] / made.at(levels[index]) - 1) > max(OUTLIER, errors):
             found.append((made, index))

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.few_values import sum_of
-from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge, columns, edges, parts
+from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge, design_columns, design_matrix, edges
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.analysis.statistics.variance_model import added_noise
 
@@ -69,7 +69,7 @@ class _Found(Struct, frozen=True):
     chi2: float
 
 
-def best(
+def best_hinge(
     levels: Sequence[int], rates: Sequence[float], noise: Sequence[float], expected: tuple[float, ...] = ()
 ) -> Hinge | None:
     """The simplest form that fits about as well as any; None with fewer than four levels.
@@ -191,7 +191,7 @@ def _near(places: Sequence[float], n: Floats, form: CurveForm, spread: float) ->
         return _shown(n, form, np.zeros((1, 0)))
     factors = _factors(spread, FINE[len(places)])
     low, high = float(n[0]), float(n[-1])
-    return _shown(n, form, ordered([np.minimum(np.maximum(place * factors, low), high) for place in places]))
+    return _shown(n, form, rising_grid([np.minimum(np.maximum(place * factors, low), high) for place in places]))
 
 
 @lru_cache(maxsize=16)
@@ -200,10 +200,10 @@ def _factors(spread: float, count: int) -> Floats:
 
 
 def _shown(n: Floats, form: CurveForm, grid: Floats) -> Floats:
-    return np.asarray(grid[shown(n, form, grid)])
+    return np.asarray(grid[has_enough_levels(n, form, grid)])
 
 
-def ordered(axes: Sequence[Floats]) -> Floats:
+def rising_grid(axes: Sequence[Floats]) -> Floats:
     """All combinations of ``axes`` that rise, (G, axes)."""
     grid = axes[0][:, None]
     for axis in axes[1:]:
@@ -217,7 +217,7 @@ def _at_best(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats)
     if not len(grid):
         return None
     solved = solve(n, y, sigma, form, grid)
-    total = np.where(sensible(form, solved.coefficients, grid, float(n[-1])), solved.chi2, np.inf)
+    total = np.where(is_possible(form, solved.coefficients, grid, float(n[-1])), solved.chi2, np.inf)
     index = int(total.argmin())
     chi2 = float(total[index])
     return _Found(tuple(grid[index].tolist()), chi2) if math.isfinite(chi2) else None
@@ -231,7 +231,7 @@ def _hinge(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) 
 def _fitted(n: Floats, y: Floats, sigma: Floats, form: CurveForm, found: _Found) -> tuple[Hinge, Floats]:
     """The same, and by how much it is beyond each rate, relative."""
     most = int(n[-1])
-    own, weight = columns(n, form, edges(form, found.places), most)[0], 1.0 / (sigma * y)
+    own, weight = design_matrix(n, form, edges(form, found.places), most)[0], 1.0 / (sigma * y)
     exact, *_ = np.linalg.lstsq(own * weight[:, None], y * weight, rcond=None)
     residual = own @ exact / y - 1
     hinge = Hinge(
@@ -253,7 +253,7 @@ def solve(n: Floats, y: Floats, sigma: Floats, form: CurveForm, grid: Floats) ->
         return Solved(*(np.concatenate([getattr(each, name) for each in solved]) for name in Solved.__struct_fields__))
     weight = (sigma * y) ** -2
     weighted = weight * y
-    terms = parts(n, form, edges(form, grid), int(n[-1]))
+    terms = design_columns(n, form, edges(form, grid), int(n[-1]))
     if len(terms) == 1:
         return _solved_single(terms[0], weight, weighted, y)
     normal, right = np.empty((len(grid), len(terms), len(terms))), np.empty((len(grid), len(terms)))
@@ -279,7 +279,7 @@ def _solved_single(part: Floats, weight: Floats, weighted: Floats, y: Floats) ->
     return Solved(residual**2 @ weight, found[:, None], inverse[:, None, None])
 
 
-def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
+def has_enough_levels(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     """Whether enough of the rising levels ``n`` lie on each part of each row of ``grid`` (G, places).
 
     Two on the first (three with turbo), two on the next, one on the flat. A bend of its own lies at two sessions or
@@ -307,7 +307,7 @@ def shown(n: Floats, form: CurveForm, grid: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(enough)
 
 
-def sensible(form: CurveForm, coefficients: Floats, grid: Floats, most: float) -> npt.NDArray[np.bool_]:
+def is_possible(form: CurveForm, coefficients: Floats, grid: Floats, most: float) -> npt.NDArray[np.bool_]:
     """Whether hardware can do so: ``coefficients`` (G, p) at the rows of ``grid`` (G, places), up to level ``most``."""
     start = coefficients[:, 0]
     fine, speed = start > 0, start

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.statistics import piecewise_linear
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.hinge_curve import Hinge, columns, edges
+from dbcpu.analysis.statistics.hinge_curve import Hinge, design_matrix, edges
 from dbcpu.analysis.statistics.interval import Interval
 
 CONFIDENCE = 0.95
@@ -83,12 +83,12 @@ def _solved(
     """
     grid = np.array([best.places], dtype=np.float64).reshape(1, -1)
     if axes:
-        grid = np.concatenate([grid, piecewise_linear.ordered(axes)])
-    usable = piecewise_linear.shown(n, best.form, grid)
+        grid = np.concatenate([grid, piecewise_linear.rising_grid(axes)])
+    usable = piecewise_linear.has_enough_levels(n, best.form, grid)
     usable[0] = True
     grid = grid[usable]
     solved = piecewise_linear.solve(n, y, sigma, best.form, grid)
-    usable = piecewise_linear.sensible(best.form, solved.coefficients, grid, float(n[-1]))
+    usable = piecewise_linear.is_possible(best.form, solved.coefficients, grid, float(n[-1]))
     usable[0] = True
     return grid[usable], solved.kept(usable)
 
@@ -130,7 +130,7 @@ def _between(axis: Floats, profile: Floats, inside: int, step: int, most: float)
 
 def _gain(best: Hinge, grid: Floats, solved: piecewise_linear.Solved, most: float, ends: Floats) -> Interval:
     """The curve at the second end over that at the first, minus 1, of all curves that are good enough."""
-    both = columns(ends, best.form, edges(best.form, grid), best.most)
+    both = design_matrix(ends, best.form, edges(best.form, grid), best.most)
     before, after = both[:, 0], both[:, 1]
     low, high = fieller(after, before, solved.coefficients, solved.inverse, most - solved.chi2)
     return Interval(float(low.min()) - 1, float(high.max()) - 1)

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbcpu.analysis.checks.headline import Headline, headline
 from dbcpu.analysis.checks.refusal import refusal
-from dbcpu.analysis.checks.remedy_commands import as_typed
+from dbcpu.analysis.checks.remedy_commands import with_own_options
 from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
@@ -96,12 +96,12 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
 
 def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
     """What helps, with what the variants of this run show that it costs."""
-    remedy = as_typed(summary.remedy, header)
+    remedy = with_own_options(summary.remedy, header)
     if analysis.variants is None or not remedy:
         return remedy
-    from dbcpu.analysis.comparison.throughput_lost_by_remedy import remedy_price  # few runs have variants
+    from dbcpu.analysis.comparison.throughput_lost_by_remedy import throughput_lost_words  # few runs have variants
 
-    price = remedy_price(remedy, analysis.variants)
+    price = throughput_lost_words(remedy, analysis.variants)
     return f"{remedy}; {price}" if price else remedy
 
 

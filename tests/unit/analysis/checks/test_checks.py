@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks import database_counters, host_findings, session_findings, validity
 from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.remedy_commands import as_typed
+from dbcpu.analysis.checks.remedy_commands import with_own_options
 from dbcpu.analysis.checks.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
@@ -316,9 +316,9 @@ def test_the_fewest_repeats_of_a_level_are_told_not_those_of_each() -> None:
 def test_a_remedy_has_options_that_the_command_of_this_run_has(experiment: str, remedy: str, few: str) -> None:
     made = record([*solos(), pair()])
     header = replace(made.header, plan=replace(made.header.plan, experiment=experiment))
-    assert as_typed(noted("quick-run", "seen").remedy, header) == remedy
-    assert as_typed(noted("few-polls", "seen").remedy, header) == f"make rounds longer: {few}"
-    typed = [as_typed(each.remedy, header) for each in ENTRIES.values()]
+    assert with_own_options(noted("quick-run", "seen").remedy, header) == remedy
+    assert with_own_options(noted("few-polls", "seen").remedy, header) == f"make rounds longer: {few}"
+    typed = [with_own_options(each.remedy, header) for each in ENTRIES.values()]
     assert any("--executions" in each for each in typed) is (experiment == "sweep")
 
 

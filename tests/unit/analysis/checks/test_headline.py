@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import Headline, headline, one_word, whose
+from dbcpu.analysis.checks.headline import Headline, headline, one_word, who_has_cause
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN
 from dbcpu.analysis.results.causes import Cause
@@ -177,5 +177,7 @@ def test_without_an_explanation_a_sampled_host_is_not_sent_to_be_sampled() -> No
 
 def test_a_main_cause_of_few_sessions_is_shown_beside_that_of_most() -> None:
     level = replace(explain(nine_on_eight()).levels[-1], causes=(("shared_core", 2), ("run_queue", 5)), sessions=9)
-    assert whose(level, Cause.SHARED_CORE) == "2 of 9 sessions, the most time lost (run-queue wait: 5)"
-    assert whose(replace(level, causes=(("shared_core", 5), ("none", 7))), Cause.SHARED_CORE) == "5 of 9 sessions"
+    assert who_has_cause(level, Cause.SHARED_CORE) == "2 of 9 sessions, the most time lost (run-queue wait: 5)"
+    assert (
+        who_has_cause(replace(level, causes=(("shared_core", 5), ("none", 7))), Cause.SHARED_CORE) == "5 of 9 sessions"
+    )

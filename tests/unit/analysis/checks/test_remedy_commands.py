@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.remedy_commands import _SCRIPTS, _TIMES, as_typed, command
+from dbcpu.analysis.checks.remedy_commands import _SCRIPTS, _TIMES, measuring_command, with_own_options
 from dbcpu.analysis.checks.session_findings import ALL_LEVELS, QUIETER
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES
@@ -38,12 +38,12 @@ def imported(driver: str, run: RunRecord | None = None) -> RunRecord:
 )
 def test_a_remedy_has_the_options_of_what_measured(driver: str, longer: str) -> None:
     text = "longer executions: `--size long`; more: `--repeats 6`, or `--repeats 10` to compare"
-    assert as_typed(text, imported(driver).header) == longer
+    assert with_own_options(text, imported(driver).header) == longer
     own = record(solos()).header
-    assert as_typed(text, own) == text
+    assert with_own_options(text, own) == text
     # dbcpu had the script measure: --from shell-kit.
     by_script = replace(imported(driver).header, driver=replace(own.driver, python=""))
-    assert as_typed(text, by_script) == text
+    assert with_own_options(text, by_script) == text
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_remedy_has_the_options_of_what_measured(driver: str, longer: str) -> 
     ],
 )
 def test_no_remedy_of_an_imported_run_has_an_option_of_dbcpu_run(code: str, driver: str) -> None:
-    remedy = as_typed(ENTRIES[code].remedy, imported(driver).header)
+    remedy = with_own_options(ENTRIES[code].remedy, imported(driver).header)
     found = re.search(r"--(size|executions|seconds|for|repeats|sessions|workload|hz)\b|measure again: `dbcpu", remedy)
     assert not found, f"{remedy}: say in remedy_commands what stands for it where a script measured"
 
@@ -64,7 +64,7 @@ def test_no_remedy_of_an_imported_run_has_an_option_of_dbcpu_run(code: str, driv
 @pytest.mark.parametrize("text", [QUIETER, ALL_LEVELS])
 @pytest.mark.parametrize("driver", [*SCRIPTS, ""])
 def test_no_other_sentence_of_one_has_either(text: str, driver: str) -> None:
-    assert "--" not in as_typed(text, imported(driver).header)
+    assert "--" not in with_own_options(text, imported(driver).header)
 
 
 def test_a_remedy_that_was_reworded_is_noticed_here() -> None:
@@ -110,13 +110,13 @@ def measured(target: str, **plan: Any) -> Header:
 )  # fmt: skip
 def test_a_run_is_measured_again_with_its_target_and_options(header: Header, typed: str) -> None:
     header = replace(header, plan=replace(header.plan, workload=replace(header.plan.workload, size="short")))
-    assert command(header) == typed
+    assert measuring_command(header) == typed
     nobody = replace(header, run_id=f"x{ANONYMOUS}")
-    assert header.plan.target not in command(nobody) or header.plan.target == "embedded"
+    assert header.plan.target not in measuring_command(nobody) or header.plan.target == "embedded"
 
 
 def test_the_sizes_of_a_soak_are_named() -> None:
     header = measured("db1", experiment="soak", for_s=12.0)
     work = header.plan.workload
     plan = replace(header.plan, workload=replace(work, size="tiny"), sizes=(replace(work, size="medium"),))
-    assert command(replace(header, plan=plan)) == "dbcpu soak db1 --sessions 3 --for 12s --sizes tiny,medium"
+    assert measuring_command(replace(header, plan=plan)) == "dbcpu soak db1 --sessions 3 --for 12s --sizes tiny,medium"

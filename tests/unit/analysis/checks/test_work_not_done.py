@@ -10,7 +10,7 @@ from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.sessions.undone_sessions import undone
+from dbcpu.analysis.sessions.undone_sessions import undone_sessions
 from dbcpu.analysis.sessions.work_done import PLANS, other_plan, too_fast
 from dbcpu.measure import workloads
 from dbcpu.record import IMPORTED, Execution, Round, RunRecord, Session
@@ -67,31 +67,31 @@ def test_one_session_that_did_not_work_takes_the_all_clear_away() -> None:
 def test_cpu_time_has_to_rise_with_the_work() -> None:
     """Slow, right, and computed by another process or by none: the time passed without CPU."""
     elsewhere = timed_as(session(0), [SOLO_S] * 4, 0.001)
-    assert "of CPU time" in undone(run_of(elsewhere, session(1)))[0, 0]
+    assert "of CPU time" in undone_sessions(run_of(elsewhere, session(1)))[0, 0]
     by_the_database = replace(elsewhere, cpu_s=None, db={"db_cpu_s": 0.001})
-    assert "of CPU time" in undone(run_of(by_the_database, session(1)))[0, 0]
-    assert undone(run_of(replace(elsewhere, cpu_s=None), session(1))) == {}, "no counter, no claim"
+    assert "of CPU time" in undone_sessions(run_of(by_the_database, session(1)))[0, 0]
+    assert undone_sessions(run_of(replace(elsewhere, cpu_s=None), session(1))) == {}, "no counter, no claim"
 
 
 def test_one_execution_that_needed_more_cpu_time_than_all_others() -> None:
     small = workload(rows=160_000)
     cached = timed_as(session(0), [0.8] + [0.002] * 9, 0.82)
     run = record([*solos(run_s=0.8), round_of([cached, session(1)])], work=small)
-    assert undone(run)[3, 0] == "of 10 executions one needed 800 ms of CPU time and most 2.0 ms"
+    assert undone_sessions(run)[3, 0] == "of 10 executions one needed 800 ms of CPU time and most 2.0 ms"
 
 
 def test_an_execution_that_waited_is_not_one_that_worked_more() -> None:
     """A busy host keeps single executions waiting for many times their length."""
     small = workload(rows=160_000)
     waited = timed_as(session(0), [0.8] + [0.004] * 9, 0.04)
-    assert undone(record([round_of([waited, session(1)])], work=small)) == {}
+    assert undone_sessions(record([round_of([waited, session(1)])], work=small)) == {}
 
 
 def test_far_less_cpu_time_than_alone() -> None:
     small = workload(rows=160_000)
     lazy = timed_as(session(0), [0.01] * 20, 0.02)
     run = record([*solos(run_s=0.8), round_of([lazy, session(1)])], work=small)
-    assert undone(run)[3, 0] == "it took 1.0 ms of CPU time for each execution, a session alone 800 ms"
+    assert undone_sessions(run)[3, 0] == "it took 1.0 ms of CPU time for each execution, a session alone 800 ms"
 
 
 @pytest.mark.parametrize(("kind", "name"), PLANS)
@@ -120,7 +120,7 @@ def test_work_that_reads_blocks_has_read_them(blocks: float | None, done: bool) 
     db = {} if blocks is None else {"logical_reads": blocks}
     reads = replace(session(0), db=db)
     work = replace(workload(rows=3_000_000, plan_shape=None), name="logical_io")
-    found = undone(record([*solos(), round_of([reads])], work=work))
+    found = undone_sessions(record([*solos(), round_of([reads])], work=work))
     assert found.get((3, 0), "") == ("" if done else "100 blocks were read for 3.00 Mrows")
 
 
@@ -138,13 +138,13 @@ def test_answers_that_came_together_were_not_computed_together() -> None:
         executions=(Execution(0.0, 2 * SOLO_S), Execution(2 * SOLO_S, 0.000_01)),
         cpu_s=2 * SOLO_S,
     )
-    assert undone(record([*solos(), round_of([late, session(1)])])) == {}
+    assert undone_sessions(record([*solos(), round_of([late, session(1)])])) == {}
 
 
 def test_what_others_measured_is_not_judged() -> None:
     run = run_of(unsampled(instant(0)), unsampled(instant(1)))
     plan = replace(run.header.plan, sampler=IMPORTED)
-    assert undone(replace(run, header=replace(run.header, plan=plan))) == {}
+    assert undone_sessions(replace(run, header=replace(run.header, plan=plan))) == {}
 
 
 def test_the_bound_is_for_rows_and_engines_that_take_one_by_one() -> None:
@@ -156,12 +156,12 @@ def test_the_bound_is_for_rows_and_engines_that_take_one_by_one() -> None:
 
 @pytest.mark.parametrize("name", sorted(presets()))
 def test_simulated_hosts_do_their_work(name: str) -> None:
-    assert undone(simulate(presets()[name], (1, 2), repeats=1, size="short", seconds=0.5)) == {}
+    assert undone_sessions(simulate(presets()[name], (1, 2), repeats=1, size="short", seconds=0.5)) == {}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 def test_the_committed_examples_did_their_work(path: Path) -> None:
-    assert undone(read(path)) == {}
+    assert undone_sessions(read(path)) == {}
 
 
 @pytest.mark.parametrize("kind", ["oracle", "postgresql", "sqlite"])
@@ -187,7 +187,7 @@ def test_each_party_is_held_against_its_own_work() -> None:
     plan = replace(
         run.header.plan, parties=(first, replace(second, workload=workload(plan_shape="Aggregate > Nested Loop")))
     )
-    found = undone(replace(run, header=replace(run.header, plan=plan)))
+    found = undone_sessions(replace(run, header=replace(run.header, plan=plan)))
     rounds = {each.order: each for each in run.rounds}
     assert {rounds[order].variant for order, _ in found} == {second.target, "together"}
     beside = {ordinal for order, ordinal in found if rounds[order].variant == "together"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE
-from dbcpu.analysis.fleet.ranking import groups
+from dbcpu.analysis.fleet.ranking import host_groups
 from dbcpu.analysis.fleet.scatter import MIN_HOSTS, Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
 from support.builders.fleets import RATE, fleet, host
@@ -65,4 +65,4 @@ def test_tags_group_hosts_but_the_one_that_sizing_reads() -> None:
     hosts = [
         host(f"h{at}", [RATE], tags={"zone": "ab"[at % 2], "busy": "48"[at // 4]}) for at in range(8)
     ]  # fmt: skip
-    assert {each.key for each in groups(hosts)} == {"zone"}
+    assert {each.key for each in host_groups(hosts)} == {"zone"}

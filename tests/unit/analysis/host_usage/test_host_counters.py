@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.host_usage.host_counters import covers, host_use
+from dbcpu.analysis.host_usage.host_counters import covers_all, host_use
 from dbcpu.record import HostCounters, Round
 from support.builders.record import round_of, session
 
@@ -28,7 +28,7 @@ def counters(busy_s: float, idle_s: float, iowait_s: float | None = None) -> Hos
 def test_times_that_do_not_cover_all_cpus_are_not_used(
     busy_s: float, idle_s: float, iowait_s: float | None, used: bool
 ) -> None:
-    assert covers(counters(busy_s, idle_s, iowait_s)) is used
+    assert covers_all(counters(busy_s, idle_s, iowait_s)) is used
 
 
 def test_medians_are_of_the_rounds_that_can_be_used() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.noise import slowdown_error, uneven_gate
+from dbcpu.analysis.levels.noise import slowdown_error, uneven_limit
 from dbcpu.analysis.levels.solo_reference import reference as reference_of
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import timed
@@ -51,15 +51,15 @@ def test_few_sessions_know_the_noise_with_few_degrees_of_freedom() -> None:
 @pytest.mark.parametrize("sessions", [2, 16, 17, 64, 300])
 def test_a_gate_is_what_it_is_wherever_that_is_above_the_least(sessions: int) -> None:
     noise = Chance(0.01, 30.0)
-    alone = uneven_gate(noise, sessions, 3)
-    assert uneven_gate(noise, sessions, 3, alone - 0.001) == alone
-    assert uneven_gate(noise, sessions, 3, alone + 0.001) == alone + 0.001
-    assert uneven_gate(noise, sessions, 3, 2.0) == 2.0
+    alone = uneven_limit(noise, sessions, 3)
+    assert uneven_limit(noise, sessions, 3, alone - 0.001) == alone
+    assert uneven_limit(noise, sessions, 3, alone + 0.001) == alone + 0.001
+    assert uneven_limit(noise, sessions, 3, 2.0) == 2.0
 
 
 def test_the_less_is_known_of_the_noise_the_further_out_are_the_limits() -> None:
     few, many = Chance(0.05, 5.0), Chance(0.05, 500.0)
-    assert uneven_gate(few, 4, 5) > uneven_gate(many, 4, 5) > uneven_gate(many, 2, 5) > 1.05
+    assert uneven_limit(few, 4, 5) > uneven_limit(many, 4, 5) > uneven_limit(many, 2, 5) > 1.05
     few_rounds, many_rounds = slowdown_error(many, 4, 5, 5), slowdown_error(many, 4, 5, 50)
     assert slowdown_error(few, 4, 5, 5).passed_by(0.001) > few_rounds.passed_by(0.001) > many_rounds.passed_by(0.001)
 
@@ -72,7 +72,7 @@ def test_the_limits_are_passed_about_as_seldom_as_they_say() -> None:
         times = np.exp(0.05 * luck.standard_normal((5, 8)))
         alone = float(np.median(np.exp(0.05 * luck.standard_normal(5))))
         slowed += np.log(np.median(np.median(times, axis=1)) / alone) > slowdown_error(noise, 8, 5, 5).passed_by(0.001)
-        uneven += float(np.median(times.max(axis=1) / times.min(axis=1))) > uneven_gate(noise, 8, 5)
+        uneven += float(np.median(times.max(axis=1) / times.min(axis=1))) > uneven_limit(noise, 8, 5)
     assert slowed <= 12
     assert uneven <= 3
 

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.stickiness import core_speeds, expected_slow, frozen
+from dbcpu.analysis.levels.stickiness import core_speeds, expected_slow, frozen_times
 from dbcpu.simulator import SimulatedHost, simulate
 
 EIGHT_BY_TWO = {8: 8.0, 16: 8 * 1.33}
@@ -12,7 +12,7 @@ EIGHT_BY_TWO = {8: 8.0, 16: 8 * 1.33}
 
 def test_with_two_threads_two_sessions_are_slow_for_each_beyond_the_cores() -> None:
     for level in range(9, 17):
-        elapsed = frozen(level, (2,) * 8, EIGHT_BY_TWO)
+        elapsed = frozen_times(level, (2,) * 8, EIGHT_BY_TWO)
         assert elapsed is not None
         slow = [each for each in elapsed if each > 1.1]
         assert len(slow) == 2 * (level - 8) == expected_slow(level, (2,) * 8, elapsed, 1.1)
@@ -21,15 +21,15 @@ def test_with_two_threads_two_sessions_are_slow_for_each_beyond_the_cores() -> N
 
 def test_beyond_the_formula_the_placement_is_played_through() -> None:
     throughput = {4: 4.0, 8: 6.0, 12: 7.2, 16: 8.0}
-    elapsed = frozen(9, (4,) * 4, throughput)
+    elapsed = frozen_times(9, (4,) * 4, throughput)
     assert elapsed is not None
     assert sorted(elapsed) == pytest.approx([2 / 1.5] * 6 + [3 / 1.8] * 3)
     assert expected_slow(9, (4,) * 4, elapsed, 1.1) == 3
-    assert expected_slow(8, (4,) * 4, frozen(8, (4,) * 4, throughput), 1.1) == 0
+    assert expected_slow(8, (4,) * 4, frozen_times(8, (4,) * 4, throughput), 1.1) == 0
 
 
 def test_more_sessions_than_threads_queue_evenly() -> None:
-    elapsed = frozen(17, (2,) * 8, EIGHT_BY_TWO)
+    elapsed = frozen_times(17, (2,) * 8, EIGHT_BY_TWO)
     assert elapsed is not None
     assert sum(each > 2.5 for each in elapsed) == 2 == expected_slow(17, (2,) * 8, elapsed, 1.1)
 
@@ -37,7 +37,7 @@ def test_more_sessions_than_threads_queue_evenly() -> None:
 def test_cores_of_two_shapes_are_told_apart_by_what_all_threads_get_done() -> None:
     threads = (2, 2, 1, 1)
     assert core_speeds(threads, {4: 4.0, 6: 5.0}, 2) == pytest.approx([0.0, 1.0, 1.5])
-    elapsed = frozen(5, threads, {4: 4.0, 6: 5.0})
+    elapsed = frozen_times(5, threads, {4: 4.0, 6: 5.0})
     assert elapsed is not None
     assert sorted(elapsed) == pytest.approx([1, 1, 1, 4 / 3, 4 / 3])
 
@@ -48,7 +48,7 @@ def test_cores_of_two_shapes_are_told_apart_by_what_all_threads_get_done() -> No
     ids=["nothing", "no second thread", "three shapes", "two shapes, not all threads"],
 )
 def test_what_was_not_measured_is_not_made_up(threads: tuple[int, ...], throughput: dict[int, float]) -> None:
-    assert frozen(len(threads) + 1, threads, throughput) is None
+    assert frozen_times(len(threads) + 1, threads, throughput) is None
 
 
 def index(scheduler: str, rebalance_s: float, **changes: object) -> float | None:

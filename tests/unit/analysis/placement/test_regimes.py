@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.placement.occupancy import Occupancy, by_core
-from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds, usable_cores
+from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
+from dbcpu.analysis.placement.regimes import RegimeSeconds, core_by_cpu, regime, regime_seconds
 from dbcpu.analysis.placement.residency import Stretches
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import timed
@@ -31,7 +31,7 @@ def beside_idle(each: Round) -> Round:
 
 def seconds_of(each: Round, measured_host: HostInfo) -> RegimeSeconds:
     run = record([each if each.cpu_timeline else beside_idle(each)], measured_host)
-    (found,) = regime_seconds([timed(run)], usable_cores(run))
+    (found,) = regime_seconds([timed(run)], core_by_cpu(run))
     assert found is not None
     return found
 
@@ -68,7 +68,7 @@ def test_two_on_a_core_beside_an_idle_core_are_misplaced() -> None:
 
 def test_where_it_is_not_recorded_what_the_cpus_did_no_core_is_called_idle() -> None:
     pair = record([round_of([anywhere(session(0, 2.0, cpu=0)), anywhere(session(1, 2.0, cpu=2))])], host(2, 2))
-    (found,) = regime_seconds([timed(pair)], usable_cores(pair))
+    (found,) = regime_seconds([timed(pair)], core_by_cpu(pair))
     assert found is not None
     assert (found.misplaced_s, found.tail_misplaced_s, found.sharing_s) == (None, None, 0.0)
 
@@ -185,7 +185,7 @@ def test_the_occupancy_agrees_with_looking_at_every_moment(
         np.arange(len(stays)), np.array([cpu for cpu, _, _ in stays]), np.zeros(len(stays), np.int64),
         np.array([a for _, a, _ in stays]), np.array([a + lasts for _, a, lasts in stays]), np.zeros(len(stays)),
     )  # fmt: skip
-    at = Occupancy(rows, by_core(cores), {})
+    at = Occupancy(rows, cpus_of_same_core(cores), {})
     for group in {tuple(sorted(allowed)) for allowed in may_use}:
         members = [index for index, allowed in enumerate(may_use) if tuple(sorted(allowed)) == group]
         found = at.sessions(rows.where(np.isin(rows.session, members)), group)

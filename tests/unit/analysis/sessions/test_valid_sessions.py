@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.causes.sessions import watch
+from dbcpu.analysis.causes.sessions import watched_run
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.sessions.valid_sessions import Span, timed, timed_round
 from dbcpu.record import RunRecord
@@ -56,7 +56,7 @@ def test_memory_nodes_have_the_kernels_numbers_whatever_those_are() -> None:
     other = RunRecord(replace(run.header, host=eight), rounds)
     assert {each.remote for each in timed(run)} == {False, True}
     assert [each.remote for each in timed(other)] == [each.remote for each in timed(run)]
-    seen, expected = watch(run_context(other)), watch(run_context(run))
+    seen, expected = watched_run(run_context(other)), watched_run(run_context(run))
     assert seen is not None
     assert expected is not None
     assert seen.evidence.remote_s.tolist() == pytest.approx(expected.evidence.remote_s.tolist())

@@ -26,7 +26,7 @@ def noisy(values: np.ndarray, cv: float, seed: int, rounds: int = 3) -> np.ndarr
 
 
 def fit(levels: tuple[int, ...], values: np.ndarray, cv: float, expected: tuple[float, ...] = ()) -> Hinge:
-    found = piecewise_linear.best(levels, list(values), [cv * 1.25 / 3**0.5] * len(levels), expected)
+    found = piecewise_linear.best_hinge(levels, list(values), [cv * 1.25 / 3**0.5] * len(levels), expected)
     assert found is not None
     return found
 
@@ -81,7 +81,7 @@ def test_a_curve_that_never_becomes_flat_is_not_called_saturated() -> None:
 
 @pytest.mark.parametrize("levels", [(1,), (1, 2), (1, 2, 4)])
 def test_too_few_levels_claim_nothing(levels: tuple[int, ...]) -> None:
-    assert piecewise_linear.best(levels, [float(level) for level in levels], [0.01] * len(levels)) is None
+    assert piecewise_linear.best_hinge(levels, [float(level) for level in levels], [0.01] * len(levels)) is None
 
 
 def test_knees_that_are_expected_are_not_seen_where_they_are_not() -> None:
@@ -103,8 +103,8 @@ def test_a_line_settles_too_and_what_no_form_describes_is_added_to_the_noise() -
     levels = (1, 2, 3, 4, 5, 6, 7, 8)
     wavy = np.array(levels) * (1 + 0.03 * np.sin(np.array(levels) * 2.0))
     straight, bent = (
-        piecewise_linear.best(levels, list(map(float, levels)), [0.01] * 8),
-        piecewise_linear.best(levels, list(wavy), [0.01] * 8),
+        piecewise_linear.best_hinge(levels, list(map(float, levels)), [0.01] * 8),
+        piecewise_linear.best_hinge(levels, list(wavy), [0.01] * 8),
     )
     assert straight is not None
     assert bent is not None

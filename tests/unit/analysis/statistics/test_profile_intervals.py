@@ -21,7 +21,7 @@ def told(seed: int, cv: float = CV, ends: tuple[float, float] | None = (CORES, T
     chance = np.random.default_rng([seed, 7])
     rates = (truth()[:, None] * (1 + cv * chance.standard_normal((len(LEVELS), ROUNDS)))).mean(axis=1)
     noise = [cv / ROUNDS**0.5] * len(LEVELS)
-    best = piecewise_linear.best(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
+    best = piecewise_linear.best_hinge(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
     assert best is not None
     best, errors = piecewise_linear.settled(best, LEVELS, list(rates), noise)
     return best, intervals(best, LEVELS, list(rates), errors, len(LEVELS) * (ROUNDS - 1), ends)
@@ -62,7 +62,7 @@ def test_a_curve_that_does_not_fit_is_less_certain_than_its_noise() -> None:
     noise = [0.002] * len(LEVELS)
     widths = []
     for rates in (truth(), bent):
-        best = piecewise_linear.best(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
+        best = piecewise_linear.best_hinge(LEVELS, list(rates), noise, (float(CORES), float(THREADS)))
         assert best is not None
         best, errors = piecewise_linear.settled(best, LEVELS, list(rates), noise)
         found = intervals(best, LEVELS, list(rates), errors, 80, None)
