@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.variant_rounds import RoundFigures, figures_by_round
+from dbcpu.analysis.levels.round_figures import RoundFigures, figures_by_round
 from dbcpu.simulator import SimulatedHost
 from lab.chance import PAIR_REPEATS
 from support.builders.luck import lucky_runs, slower

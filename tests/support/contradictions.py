@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.figures.of_run import run_figures
 from dbcpu.analysis.history.limits import check
-from dbcpu.analysis.levels.level_losses import lasting_throughput
+from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -135,7 +135,7 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
         yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
     busy = analysis.reference.busy if analysis.reference else 1.0
     wanted = analysis.vcpus / busy if analysis.vcpus and analysis.reference else None
-    whole = lasting_throughput(levels, analysis.vcpus, wanted).values()
+    whole = lasting_by_level(levels, analysis.vcpus, wanted).values()
     if room.most_throughput != (max(whole) or None):
         yield f"the most throughput is {room.most_throughput}, and no level has it"
     cores = analysis.scaling.effective_cores

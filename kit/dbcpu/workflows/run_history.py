@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.decisions import MIN_HISTORY
 from dbcpu.analysis.comparison.measured_run import MeasuredSide
 from dbcpu.analysis.history.limits import comparable
-from dbcpu.analysis.levels.variant_rounds import RoundFigures, figures_by_round, one_variant
+from dbcpu.analysis.levels.round_figures import RoundFigures, figures_by_round
+from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.config.given_file import is_there
 from dbcpu.errors import StoreError
 from dbcpu.record import Header, RunRecord

@@ -21,7 +21,7 @@ from dbcpu.analysis.comparison.measured_run import (
 )
 from dbcpu.analysis.comparison.shared_levels import SpreadLevels, compared_levels, units_of
 from dbcpu.analysis.experiments.party_runs import BESIDE
-from dbcpu.analysis.levels.variant_rounds import RoundFigures
+from dbcpu.analysis.levels.round_figures import RoundFigures
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,
     HISTORY,

@@ -14,7 +14,7 @@ from dbcpu.analysis.comparison.measured_run import (
 )
 from dbcpu.analysis.comparison.shared_levels import compared_levels
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.variant_rounds import at_level
+from dbcpu.analysis.levels.round_figures import at_level
 from dbcpu.analysis.results.comparison import OTHER_WORK, PER_SESSION, Decision, Figure
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats

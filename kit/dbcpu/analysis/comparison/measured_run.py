@@ -1,7 +1,7 @@
 """A run among those compared, the runs of one side, and the levels at which sides are compared."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
-from dbcpu.analysis.levels.level_losses import is_lasting, lasting_throughput
+from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
+from dbcpu.analysis.levels.round_figures import RoundFigures, at_level, figures_by_round, figures_of_rounds
 from dbcpu.analysis.levels.run_context import run_context
-from dbcpu.analysis.levels.variant_rounds import RoundFigures, at_level, figures_by_round, figures_of, one_variant
+from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
@@ -54,33 +55,11 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
     if not any(each.witness for each in kept.rounds):
         analysis = _explained(kept, whole, record, pooled)
-        return Measured(name, record, analysis, that_last(rounds, analysis, apart))
+        return Measured(name, record, analysis, lasting_by_round(rounds, analysis.levels, analysis.vcpus, apart))
     without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
     analysis, (paced, error) = _explained(without, whole, record, pooled), _at_full_pace(kept)
-    delivered, at_pace = (that_last(each, analysis, apart) for each in (rounds, paced))
+    delivered, at_pace = (lasting_by_round(each, analysis.levels, analysis.vcpus, apart) for each in (rounds, paced))
     return Measured(name, record, analysis, delivered, at_pace, error)
-
-
-def that_last(
-    rounds: Sequence[RoundFigures], analysis: Analysis, apart: Collection[int] = ()
-) -> tuple[RoundFigures, ...]:
-    """The rounds with the throughput that lasts at their level (see ``lasting``).
-
-    ``apart``: levels whose sessions did not compute all at once, which have that of whole rounds.
-    """
-    kept = {each.level for each in analysis.levels if is_lasting(each, analysis.vcpus)}
-
-    def rate(each: RoundFigures) -> float:
-        if each.level in apart:
-            return each.makespan
-        return each.throughput if each.level in kept or not each.lasting else min(each.throughput, each.lasting)
-
-    return tuple(replace(each, throughput=rate(each)) for each in rounds)
-
-
-def lasting(analysis: Analysis) -> dict[int, float]:
-    """By level, Mrows/s that last: of one level, so without what early ends leave, whatever other levels do."""
-    return lasting_throughput([each for each in analysis.levels if each.sessions], analysis.vcpus, None)
 
 
 def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]) -> Analysis:
@@ -103,17 +82,8 @@ def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:
         for each in context.at_one_pace
         if each.round.level in context.levels_at_one_pace and (each.round.level > 1 or each.key in known)
     ]
-    found = tuple(
-        replace(
-            each,
-            median_s=each.median_s * alone,
-            mrows_per_s=each.mrows_per_s / alone,
-            throughput=each.throughput / alone,
-            makespan=each.makespan / alone,
-            lasting=each.lasting / alone,
-        )
-        for each in figures_of(paced, context.reference, context.rows, context.vcpus)
-    )
+    figures = figures_of_rounds(paced, context.reference, context.rows, context.vcpus)
+    found = tuple(each.with_times(alone) for each in figures)
     return found, error
 
 

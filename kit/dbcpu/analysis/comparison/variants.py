@@ -10,10 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
-from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, lasting, that_last
+from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, lasting_by_round
 from dbcpu.analysis.levels.level_losses import is_counted_only, lost_to
 from dbcpu.analysis.levels.representative_round import level_to_show
-from dbcpu.analysis.levels.variant_rounds import figures_by_round, one_variant
+from dbcpu.analysis.levels.round_figures import figures_by_round
+from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
@@ -55,7 +57,9 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
         part = one_variant(record, name)
         rounds = figures_by_round(part)
         if rounds:
-            runs.append(Measured(name, part, analysis, that_last(rounds, analysis, _levels_in_turns(name, analysis))))
+            in_turns = _levels_in_turns(name, analysis)
+            lasting = lasting_by_round(rounds, analysis.levels, analysis.vcpus, in_turns)
+            runs.append(Measured(name, part, analysis, lasting))
     if len(runs) < 2:
         raise UsageError(
             f"run {record.header.run_id} has {len(runs)} variants with a valid round, and two are needed; "
@@ -77,16 +81,17 @@ def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
 
 
 def _result(each: Measured, base: Measured) -> VariantResult:
-    known, first = _lasting(each), _lasting(base)
+    known, first = _lasting_by_level(each), _lasting_by_level(base)
     rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.sessions)
     return VariantResult(each.name, each.analysis.vcpus, each.analysis.cores, rows)
 
 
-def _lasting(each: Measured) -> Mapping[int, float]:
+def _lasting_by_level(each: Measured) -> Mapping[int, float]:
     """What lasts by level, as the page of the run shows rates: at one pace where a witness ran."""
     turns = _levels_in_turns(each.name, each.analysis)
     whole = {view.level: view.makespan_throughput or 0.0 for view in each.analysis.levels if view.level in turns}
-    return lasting(each.analysis) | whole
+    measured = [view for view in each.analysis.levels if view.sessions]
+    return lasting_by_level(measured, each.analysis.vcpus) | whole
 
 
 def _row(each: Measured, view: LevelView, known: Mapping[int, float], first: Mapping[int, float]) -> VariantRow:

@@ -74,27 +74,6 @@ def loss(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
 
-def lasting_throughput(levels: Sequence[LevelView], vcpus: int | None, wanted: float | None) -> dict[int, float]:
-    """By level of one variant: the rate sum where it lasts, else at most the makespan's; Mrows/s, 0 for unknown.
-
-    Above the vCPUs whoever ends early leaves a CPU to others: of uneven sessions the rate sum is then more than the
-    host does. The makespan is less, for it counts CPUs that stood idle in the end: where no level lasts that has
-    sessions enough (``wanted``), the rate sum counts without what early ends left to others.
-    """
-    enough = wanted is not None and any(is_lasting(each, vcpus) and each.level >= wanted for each in levels)
-    found = {}
-    for each in levels:
-        less = each.makespan_throughput if enough else each.lasting_throughput
-        known = (each.throughput, None if is_lasting(each, vcpus) else less)
-        found[each.level] = min((value for value in known if value), default=0.0)
-    return found
-
-
-def is_lasting(level: LevelView, vcpus: int | None) -> bool:
-    """Whether the sum of rates is what the host does for as long as all of these sessions are at work."""
-    return level.even is Answer.YES or (vcpus is not None and level.level <= vcpus)
-
-
 def over_ideal(level: LevelView, vcpus: int | None) -> float:
     """Throughput over what so many single sessions would reach; above 1 it is impossible, but for noise.
 

@@ -27,7 +27,7 @@ from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.level_losses import all_lose_more, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
-from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
+from dbcpu.analysis.levels.round_figures import RoundFigures, rate_without_early_ends, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
@@ -93,11 +93,11 @@ def _level(
     used = usable(rounds)
     spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
     figures = [round_figures(members, noise_limit(reference), context.rows, context.works) for members in used]
-    elapsed = median_of_known(figure["median_s"] for figure in figures)
-    slowest = median_of_known(figure["slowest_s"] for figure in figures)
-    fastest = median_of_known(figure["fastest_s"] for figure in figures)
-    throughput = median_of_known(figure["rate_sum"] for figure in figures)
-    makespan = median_of_known(figure["makespan"] for figure in figures)
+    elapsed = median_of_known(figure.median_s for figure in figures)
+    slowest = median_of_known(figure.slowest_s for figure in figures)
+    fastest = median_of_known(figure.fastest_s for figure in figures)
+    throughput = median_of_known(figure.throughput for figure in figures)
+    makespan = median_of_known(figure.makespan for figure in figures)
     # Sessions that wait in between leave their CPU to others meanwhile.
     room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
@@ -116,7 +116,7 @@ def _level(
         else Answers()
     )
     is_lost = Answer.NO in (answered.even, answered.full_speed)
-    ratio_seen = median_of_known(figure["max_over_min"] for figure in figures)
+    ratio_seen = median_of_known(figure.max_over_min for figure in figures)
     slowdown_min = fastest / reference.elapsed_s if reference and fastest is not None else None
     cause, differs_by = causes_of_level(viewed, causes, answered.even, all_lose_more(slowdown_min, ratio_seen), is_lost)
     shown = by_sessions(causes, cause) if reference and shares else ()
@@ -129,13 +129,13 @@ def _level(
         slowdown_median=elapsed / reference.elapsed_s if reference and elapsed is not None else None,
         slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
         max_over_min=ratio_seen,
-        cv=median_of_known(figure["cv"] for figure in figures),
-        slow=median_of_known(figure["slow"] for figure in figures),
-        gap_ratio=median_of_known(figure["gap_ratio"] for figure in figures),
+        cv=median_of_known(figure.cv for figure in figures),
+        slow=median_of_known(figure.slow for figure in figures),
+        gap_ratio=median_of_known(figure.gap_ratio for figure in figures),
         throughput=throughput,
         makespan_throughput=makespan,
         ideal_throughput=ideal,
-        mrows_per_s=median_of_known(figure["per_session"] for figure in figures),
+        mrows_per_s=median_of_known(figure.mrows_per_s for figure in figures),
         connect_median_s=median_of_known(median(each) for each in connects if each),
         connect_max_s=max((value for each in connects for value in each), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
@@ -173,7 +173,7 @@ def _level(
         details=level_details(used),
         slowdown_min=slowdown_min,
         lasting_throughput=median_of_known(
-            lasting_rate(members, context.rows, vcpus, context.works) for members in used
+            rate_without_early_ends(members, context.rows, vcpus, context.works) for members in used
         )
         if vcpus is not None and level > vcpus and answered.even is not Answer.YES
         else throughput,
@@ -182,9 +182,9 @@ def _level(
 
 
 def _apart(
-    figures: Sequence[Mapping[str, float | None]], slower: Sequence[Sequence[float]], reference: Reference | None
+    figures: Sequence[RoundFigures], slower: Sequence[Sequence[float]], reference: Reference | None
 ) -> RoundsApart | None:
-    known = [value for figure in figures if (value := figure["slowest_s"]) is not None]
+    known = [value for figure in figures if (value := figure.slowest_s) is not None]
     if reference is None or len(known) != len(slower):
         return None
     return rounds_apart(slower, [value / reference.elapsed_s for value in known])
@@ -207,7 +207,7 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
 
 def _seen(
     level: int,
-    figures: Sequence[Mapping[str, float | None]],
+    figures: Sequence[RoundFigures],
     slower: Sequence[Sequence[float]],
     counted: Counted | None,
     context: RunContext,
@@ -217,12 +217,12 @@ def _seen(
     """What the answers of a level rest on."""
     alone_s = context.reference.elapsed_s if context.reference else 1.0
     many = median([len(each) for each in slower]) if slower else 0.0
-    ratio = median_of_known(figure["max_over_min"] for figure in figures) or 1.0
-    grouped = median_of_known(figure["slow"] for figure in figures) or 0.0
+    ratio = median_of_known(figure.max_over_min for figure in figures) or 1.0
+    grouped = median_of_known(figure.slow for figure in figures) or 0.0
     return Seen(
         sessions=level,
-        ratios=tuple(value for figure in figures if (value := figure["max_over_min"]) is not None),
-        medians=tuple(value / alone_s for figure in figures if (value := figure["median_s"]) is not None),
+        ratios=tuple(value for figure in figures if (value := figure.max_over_min) is not None),
+        medians=tuple(value / alone_s for figure in figures if (value := figure.median_s) is not None),
         counted=counted,
         split=grouped >= 0.5 or (0.5 <= many <= level - 0.5 and ratio > EQUAL),
         slow=many >= level / 2,

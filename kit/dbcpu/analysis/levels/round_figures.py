@@ -1,16 +1,123 @@
-"""The figures of one round over its valid sessions, and the work that they did."""
+"""The figures of one round over its valid sessions: what levels are the medians of, and comparisons resample."""
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dbcpu.analysis.levels.measured_rounds import spans_of, usable
+from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
-from dbcpu.analysis.levels.two_groups import split
-from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
+from dbcpu.analysis.levels.two_groups import noise_limit, split
+from dbcpu.analysis.placement.regimes import vcpu_count
+from dbcpu.analysis.results.run import Reference
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
 from dbcpu.analysis.statistics import few_values
-from dbcpu.analysis.statistics.robust import median
+from dbcpu.analysis.statistics.robust import median, median_of_known
+from dbcpu.record import RunRecord
 
 Works = dict[int, RoundWork]
 """By the order of the round."""
+
+
+class RoundFigures(Struct, frozen=True):
+    """One round. Rates in Mrows/s, times in seconds per execution.
+
+    ``slowest_s``, ``fastest_s``, ``slow`` (sessions in a slow group) and ``gap_ratio``: None where only the total rate
+    is known; ``max_over_min`` and ``cv`` also for a single session. ``throughput``: the sum of rates, ``makespan``: all
+    work over the time until the last session ended, ``without_early_ends``: see ``rate_without_early_ends``, 0 for
+    not known.
+    """
+
+    level: int
+    repeat: int
+    median_s: float
+    slowest_s: float | None
+    fastest_s: float | None
+    max_over_min: float | None
+    cv: float | None
+    slow: float | None
+    gap_ratio: float | None
+    mrows_per_s: float
+    throughput: float
+    makespan: float
+    connect_s: float | None
+    without_early_ends: float = 0.0
+
+    def with_times(self, factor: float) -> "RoundFigures":
+        """As if every execution had taken ``factor`` times as long."""
+        return replace(
+            self,
+            median_s=self.median_s * factor,
+            slowest_s=self.slowest_s and self.slowest_s * factor,
+            fastest_s=self.fastest_s and self.fastest_s * factor,
+            mrows_per_s=self.mrows_per_s / factor,
+            throughput=self.throughput / factor,
+            makespan=self.makespan / factor,
+            without_early_ends=self.without_early_ends / factor,
+        )
+
+
+def round_figures(members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None) -> RoundFigures:
+    """Of the valid sessions of a round; ``rows`` is the work in one execution. ``kept``: as for ``work``."""
+    spans = spans_of(members)
+    elapsed = times_of(members)
+    ratio, slowest_of_fast = split(elapsed, min_gap)
+    each = members[0].round
+    shares = each.shares_known
+    several, known = len(spans) > 1 and shares, shares or len(spans) == 1
+    rows_done = rows * sum(len(span.executions) for span in spans)
+    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
+    slow = 0.0 if slowest_of_fast is None else float(sum(one_s > slowest_of_fast for one_s in elapsed))
+    return RoundFigures(
+        level=each.level,
+        repeat=each.repeat,
+        median_s=median(elapsed),
+        slowest_s=max(elapsed) if known else None,
+        fastest_s=min(elapsed) if known else None,
+        max_over_min=max(elapsed) / min(elapsed) if several else None,
+        cv=few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
+        slow=slow if shares else None,
+        gap_ratio=ratio if shares else None,
+        mrows_per_s=median([rows / one_s for one_s in elapsed]) / 1e6,
+        throughput=rate_sum(_work_of(members, {} if kept is None else kept), rows),
+        makespan=rows_done / makespan_s / 1e6,
+        connect_s=median_of_known(member.session.connect_s for member in members),
+    )
+
+
+def rate_without_early_ends(members: Sequence[Timed], rows: int, vcpus: int, kept: Works) -> float:
+    """The sum of rates of a round where run queues even out, so that whoever ends leaves its turns to all; Mrows/s."""
+    return rate_sum(_work_of(members, kept), rows, speed_in_turns(vcpus))
+
+
+def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
+    """The usable rounds of a run of one variant, by level and then in the order they ran."""
+    sessions = timed(record)
+    rows, vcpus = record.header.plan.workload.rows, vcpu_count(record)
+    return figures_of_rounds(sessions, reference(record, sessions), rows, vcpus)
+
+
+def figures_of_rounds(
+    sessions: Sequence[Timed], known: Reference | None, rows: int, vcpus: int | None
+) -> tuple[RoundFigures, ...]:
+    """The same of sessions, against a reference; ``rows``: the work in one execution."""
+    min_gap = noise_limit(known)
+    rounds: dict[int, list[list[Timed]]] = {}
+    for each, members in by_round(sessions):
+        rounds.setdefault(each.level, []).append(members)
+    found = []
+    for members in (members for level in sorted(rounds) for members in usable(rounds[level])):
+        works: Works = {}
+        figures = round_figures(members, min_gap, rows, works)
+        less = rate_without_early_ends(members, rows, vcpus, works) if vcpus else 0.0
+        found.append(replace(figures, without_early_ends=less))
+    return tuple(found)
+
+
+def at_level(figures: Sequence[RoundFigures], level: int | None) -> tuple[RoundFigures, ...]:
+    """Those of one level."""
+    return tuple(each for each in figures if each.level == level)
 
 
 def work(sessions: Sequence[Timed], variant: str, kept: Works | None = None) -> dict[int, list[RoundWork]]:
@@ -29,40 +136,3 @@ def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
     if order not in kept:
         kept[order] = RoundWork.of(spans_of(members))
     return kept[order]
-
-
-def round_figures(
-    members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None
-) -> dict[str, float | None]:
-    """The figures of one round over its valid sessions; ``rows`` is the work in one execution. Rates in Mrows/s.
-
-    ``kept``: as for ``work``.
-    """
-    spans = spans_of(members)
-    elapsed = times_of(members)
-    ratio, slowest_of_fast = split(elapsed, min_gap)
-    shares = members[0].round.shares_known
-    several = len(spans) > 1 and shares
-    rows_done = rows * sum(len(span.executions) for span in spans)
-    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
-    return {
-        "median_s": median(elapsed),
-        "slowest_s": max(elapsed) if shares or len(spans) == 1 else None,
-        "fastest_s": min(elapsed) if shares or len(spans) == 1 else None,
-        "max_over_min": max(elapsed) / min(elapsed) if several else None,
-        "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
-        "slow": None
-        if not shares
-        else float(sum(each > slowest_of_fast for each in elapsed))
-        if slowest_of_fast is not None
-        else 0.0,
-        "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
-        "makespan": rows_done / makespan_s / 1e6,
-        "per_session": median([rows / each for each in elapsed]) / 1e6,
-    }
-
-
-def lasting_rate(members: Sequence[Timed], rows: int, vcpus: int, kept: Works) -> float:
-    """The sum of rates of a round where run queues even out, so that whoever ends leaves its turns to all; Mrows/s."""
-    return rate_sum(_work_of(members, kept), rows, speed_in_turns(vcpus))

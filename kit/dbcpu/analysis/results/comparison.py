@@ -9,9 +9,13 @@ from dbcpu.record import ROWS_UNIT
 
 THROUGHPUT = "throughput"
 SPREAD = "spread"
+LASTING_THROUGHPUT = (
+    "throughput while all sessions run; above the vCPUs, where they are not shown to be even, without what early ends "
+    "leave to others"
+)
+"""What ``levels.lasting_throughput`` reckons, in words."""
 SUMMARIES = {
-    THROUGHPUT: "sum of the sessions' rates at N = vCPUs, each run at its own (else the largest N that all measured; "
-    "above the vCPUs without what early ends leave to others)",
+    THROUGHPUT: f"{LASTING_THROUGHPUT}; at N = vCPUs, each run at its own (else the largest N that all measured)",
     SPREAD: "mean logarithm of max/min over every N measured in all runs, from the fewer cores to the fewer vCPUs",
 }
 """The two summaries that decide, declared before anything is seen; levels are detail and are not tested."""

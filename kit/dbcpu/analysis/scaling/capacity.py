@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.levels.evenness import evenness, leaves_sharing_open
-from dbcpu.analysis.levels.level_losses import is_fine, lasting_throughput
+from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
+from dbcpu.analysis.levels.level_losses import is_fine
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
@@ -35,7 +36,7 @@ def capacity(
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     wanted = vcpus / context.reference.busy if vcpus and context.reference else None
-    most = max(lasting_throughput(measured, vcpus, wanted).values()) or None
+    most = max(lasting_by_level(measured, vcpus, wanted).values()) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval

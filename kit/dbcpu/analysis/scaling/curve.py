@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.level_losses import is_lasting, lasting_throughput
+from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, rate_sum_lasts
 from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
 from dbcpu.analysis.results.host import STEEP, Scaling
@@ -339,7 +339,7 @@ def _effective_cores(
     may bend the curve upwards. ``wanted``: sessions that keep all vCPUs busy; with fewer the best level is no limit of
     the host.
     """
-    lasting_rates = lasting_throughput(levels, vcpus, wanted)
+    lasting_rates = lasting_by_level(levels, vcpus, wanted)
     whole = {each.level: lasting_rates[each.level] / each.throughput for each in levels if each.throughput}
     rates = zip(measured.levels, measured.medians, strict=True)
     best = max(rate * whole.get(level, 1.0) for level, rate in rates)
@@ -347,7 +347,7 @@ def _effective_cores(
         return None  # of work that waits a curve may be flat before the vCPUs are busy
     if fitted is not None and fitted.form.flat:
         top = max(fitted.at(knee) for knee in fitted.knees)
-        lasting = [each.level for each in levels if is_lasting(each, vcpus)]
+        lasting = [each.level for each in levels if rate_sum_lasts(each, vcpus)]
         return min(top, best) if wanted is not None and max(lasting, default=0) >= wanted else top
     return None if wanted is None or measured.levels[-1] < wanted else best
 

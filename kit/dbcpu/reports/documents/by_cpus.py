@@ -4,12 +4,13 @@ from functools import partial
 
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
 from dbcpu.analysis.levels.level_losses import GOOD, PARTLY, UNKNOWN
+from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
 from dbcpu.plan import NORMAL
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
-from dbcpu.reports.documents.lines import LASTING_WORDS, Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 from dbcpu.reports.plain_data import plain_data
 
 NAME = "Throughput by CPUs"
@@ -47,7 +48,7 @@ def document(found: ByCpus) -> Document:
     tried = [titled_table("tried", "Mrows/s by sessions per CPU", _tried(found), found.points)] if several else []
     said = (_seen(found),) if found.unclaimed else (_scaling(found), _suggestion(found), *_open(found))
     notes = (
-        f"Mrows/s is {LASTING_WORDS}, median over rounds; s is per execution.",
+        f"Mrows/s is {LASTING_THROUGHPUT}, median over rounds; s is per execution.",
         f"Linear: at least {percent(LINEAR)} of the throughput of as many single CPUs; flat: a further CPU adds less "
         f"than {percent(FLAT)} of one.",
     )

@@ -120,7 +120,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         if side.mixed
     ]
     return (
-        f"Two summaries decide: throughput is the {summaries[THROUGHPUT]}; max/min is the {summaries[SPREAD]}. "
+        f"Two summaries decide. The first is {summaries[THROUGHPUT]}. The second is the {summaries[SPREAD]}. "
         "Levels are detail and are not tested.",
         *(_not_compared(comparison),) * bool(comparison.other_work),
         *filter(None, (left_out_words(side) for side in others)),

@@ -11,11 +11,6 @@ from dbcpu.formatting import bare, number
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
 from dbcpu.reports.plain_data import plain_data
 
-LASTING_WORDS = (
-    "throughput while all sessions run; above the vCPUs, where they are not shown to be even, without what early ends "
-    "leave to others"
-)
-
 
 class Line(Struct, frozen=True):
     """One number for programs: a row in the form of published measurements, with ratio and interval.

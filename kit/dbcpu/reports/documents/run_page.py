@@ -6,6 +6,7 @@ from functools import partial
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import Timeline, timeline
+from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, plain, plural, seconds
 from dbcpu.record import RunRecord
@@ -13,7 +14,6 @@ from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
-from dbcpu.reports.documents.lines import LASTING_WORDS
 from dbcpu.reports.documents.pressure import pressure_lines
 from dbcpu.reports.documents.run_summary import limits_of, slowed, summary
 
@@ -38,7 +38,7 @@ READINGS = {
     "variants": (
         "The same sessions under another setting of the host, at the level at which the first variant is most "
         "uneven, relative to the first variant = 1. Lower max/min is more even. Throughput is "
-        f"{LASTING_WORDS}."
+        f"{LASTING_THROUGHPUT}."
     ),
     "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
     "slowdown": (

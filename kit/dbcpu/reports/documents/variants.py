@@ -8,6 +8,7 @@ from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, 
 from dbcpu.analysis.levels.level_losses import GOOD, PARTLY
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.comparison import (
+    LASTING_THROUGHPUT,
     LESS,
     SPREAD,
     THROUGHPUT,
@@ -22,14 +23,12 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
-from dbcpu.reports.documents.lines import LASTING_WORDS, Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
-VARIANT_THROUGHPUT = (
-    "sum of the sessions' rates at N = vCPUs (else the largest N); above its vCPUs without what early ends leave"
-)
+VARIANT_THROUGHPUT = f"{LASTING_THROUGHPUT}; at N = vCPUs (else the largest N)"
 VARIANT_SPREAD = "mean logarithm of max/min over every N measured under both, from the fewer cores to the more vCPUs"
 """Of the same sessions on the same host: a level with more sessions than a variant leaves vCPUs counts, too."""
 MAX_LOSS = 0.1
@@ -45,8 +44,8 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
     title = f"{listed([each.name for each in others])} compared with {first.name}: {found.workload}"
     levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis)
     notes = (
-        f"Mrows/s is {LASTING_WORDS}; makespan is all work over the time until the last session ended; CV and max/min "
-        "are of the sessions' times in a round, the median over rounds; s is per execution.",
+        f"Mrows/s is {LASTING_THROUGHPUT}; makespan is all work over the time until the last session ended; CV and "
+        "max/min are of the sessions' times in a round, the median over rounds; s is per execution.",
         f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
         f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
         f"The variants took turns within one sitting: {LEFT_OUT}.",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide, measured
 from dbcpu.analysis.comparison.sentences import decision_words, metric_words
-from dbcpu.analysis.levels.variant_rounds import figures_by_round
+from dbcpu.analysis.levels.round_figures import figures_by_round
 from dbcpu.analysis.results.comparison import (
     HISTORY,
     LESS,

@@ -16,13 +16,13 @@ from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.levels.variant_rounds import one_variant
+from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import count, number, percent
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import STYLE, narrow
 from dbcpu.reports.document import Document, Panel, Panels
-from dbcpu.reports.documents.lines import LASTING_WORDS
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import csv, html, markdown, table
@@ -152,7 +152,7 @@ def test_all_forms_show_all_variants_and_agree() -> None:
     page = read_page(html.render(document(run, analysis)))
     data = json.loads(json_form.render(document(run, analysis)))
     assert analysis.variants is not None
-    assert f"Throughput is {LASTING_WORDS}" in page.text
+    assert f"Throughput is {LASTING_THROUGHPUT}" in page.text
     (sentence,) = variant_sentences(analysis.variants)
     assert sentence in page.text
     assert sentence in " ".join(table.render(document(run, analysis)).split())

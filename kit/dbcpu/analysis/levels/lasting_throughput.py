@@ -1,0 +1,59 @@
+"""Which throughput lasts: what does a host do for as long as all of these sessions are at work? Mrows/s.
+
+Above the vCPUs whoever ends early leaves a CPU to others: of uneven sessions the sum of rates is then more than the
+host does. What early ends leave to others is taken out there (``round_figures.rate_without_early_ends``).
+"""
+
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from dbcpu.analysis.levels.round_figures import RoundFigures
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView
+
+
+def rate_sum_lasts(level: LevelView, vcpus: int | None) -> bool:
+    """Whether the sum of rates is what the host does for as long as all of these sessions are at work."""
+    return level.even is Answer.YES or (vcpus is not None and level.level <= vcpus)
+
+
+def lasting_throughput(rate_sum: float | None, otherwise: float | None, *, lasts: bool) -> float:
+    """The sum of rates where that lasts, else at most ``otherwise``; 0 for unknown."""
+    return min((value for value in (rate_sum, None if lasts else otherwise) if value), default=0.0)
+
+
+def lasting_by_level(levels: Sequence[LevelView], vcpus: int | None, wanted: float | None = None) -> dict[int, float]:
+    """Of the levels of one variant, by level.
+
+    The makespan's throughput counts CPUs that stood idle in the end, and is less: it is taken only where a level lasts
+    that has sessions enough (``wanted``); without ``wanted`` each level counts by itself.
+    """
+    enough = wanted is not None and any(rate_sum_lasts(each, vcpus) and each.level >= wanted for each in levels)
+    return {
+        each.level: lasting_throughput(
+            each.throughput,
+            each.makespan_throughput if enough else each.lasting_throughput,
+            lasts=rate_sum_lasts(each, vcpus),
+        )
+        for each in levels
+    }
+
+
+def lasting_by_round(
+    rounds: Sequence[RoundFigures], levels: Sequence[LevelView], vcpus: int | None, apart: Collection[int] = ()
+) -> tuple[RoundFigures, ...]:
+    """The rounds of one variant with the throughput that lasts at their level.
+
+    ``apart``: levels whose sessions did not compute all at once, which have the makespan's.
+    """
+    lasting = {each.level for each in levels if rate_sum_lasts(each, vcpus)}
+    return tuple(
+        replace(
+            each,
+            throughput=each.makespan
+            if each.level in apart
+            else lasting_throughput(each.throughput, each.without_early_ends, lasts=each.level in lasting),
+        )
+        for each in rounds
+    )
