@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL, Answers, Seen, answers
-from dbcpu.analysis.levels.calm_rounds import are_enough, calm_rounds
+from dbcpu.analysis.levels.calm_rounds import short_of_rounds
 from dbcpu.analysis.levels.level_views import pace_seen
 from dbcpu.analysis.levels.measured_rounds import scatter_of
 from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
@@ -192,8 +192,7 @@ def _undecided(
         if is_open and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:
-        few = (level for level, _ in fine if done.count(level) < most and not are_enough(calm_rounds(fine, level)))
-        return max(few, default=None)
+        return max((level for level in short_of_rounds(fine) if done.count(level) < most), default=None)
     wanted = min(due, key=lambda level: (done.count(level), level))
     return 1 if done.count(1) <= done.count(wanted) else wanted
 

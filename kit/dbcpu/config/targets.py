@@ -27,6 +27,7 @@ from dbcpu.config.folders import config_folder
 from dbcpu.config.given_file import is_file, is_hidden
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.passwords import asked_for, password_from
+from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.config.request import Request
 from dbcpu.config.toml_checks import only
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
@@ -333,8 +334,8 @@ def _parse(text: str, where: str = "") -> "URL":
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise UsageError(f"{where}the target URL is not understood; {form}") from None
-    if url.port is not None and not 0 < url.port < 65_536:  # for 0 libpq takes its default, so another server
-        raise UsageError(f"{where}the port of the target URL is {url.port}; give one from 1 to 65535")
+    if url.port is not None and not is_port(url.port):
+        raise UsageError(f"{where}the port of the target URL is {url.port}; give one from {PORT_WORDS}")
     # A password may have a ? in it; what follows then looks like the name of a parameter.
     path, *parameters = re.split("[?&]", text)
     logon = "@" in path or any("@" in each.partition("=")[0] for each in parameters)

@@ -27,6 +27,7 @@ from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     BASELINE,
     IMPORTED,
+    MAX_CPUS,
     UNNAMED_WORK,
     Database,
     Driver,
@@ -46,7 +47,6 @@ COLUMNS = frozenset({"n", "repeat", "session", "seconds", "rate"})
 EXECUTIONS = "executions/min"
 NO_UNIT = "units"
 TIMES, RATES = "times only", "total rates only"
-MAX_CPUS = 65_536
 MAX_VALUE, MIN_VALUE = 1e12, 1e-9
 MAX_SESSIONS_IN_ALL = 200_000
 """Of all rounds together; a run of more takes minutes to explain."""

@@ -17,6 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, exc, make_
 from sqlalchemy.pool import NullPool
 
 from dbcpu.config.folders import data_folder
+from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.errors import NoStoreAddress, StoreError
 from dbcpu.store import sidecars
 from dbcpu.store.schema import VERSION_TABLE
@@ -24,7 +25,6 @@ from dbcpu.store.sidecars import NotWritable
 
 BUSY_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
-MAX_PORT = 65_535
 _CREDENTIALS = re.compile(r"://.*@")
 _SCHEMA = "schema"
 _FIND_SCHEMA = f"""select coalesce(
@@ -80,8 +80,8 @@ def locate(text: str | None) -> Location:
         raise NoStoreAddress(
             f"a store is a file, or postgresql://user@host/database, and {kind}:// is none; give one of these"
         )
-    if url.port is not None and not 0 < url.port <= MAX_PORT:
-        raise NoStoreAddress(f"the port of the store {kind}://{url.host} is {url.port}; give one from 1 to {MAX_PORT}")
+    if url.port is not None and not is_port(url.port):
+        raise NoStoreAddress(f"the port of the store {kind}://{url.host} is {url.port}; give one from {PORT_WORDS}")
     place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database or ''}"
     user = f"{url.username}@" if url.username else ""
     return Location(url, None, f"{url.get_backend_name()}://{user}{place}", named=True)

@@ -19,7 +19,7 @@ MORE_ALONE = 6
 """Rounds of a single session of which some lost time."""
 
 
-def would_decide(
+def what_would_decide(
     context: RunContext, more: MoreRounds | None, topology: TopologyCheck | None, levels: Sequence[LevelView]
 ) -> str:
     """What would decide the undecided ``levels``; ``more``: the rounds that probably would."""

@@ -12,7 +12,7 @@ from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal
-from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
+from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -86,7 +86,9 @@ def slow_together(given: CheckInput) -> Finding | None:
     # What dbcpu did itself comes last: it is no fault of the host.
     worst = max(slow, key=lambda each: (not _held(given, each), each.slowdown_median or 1.0))
     who = "all sessions have" if worst.even is Answer.YES else "the median session has"
-    slow_by = apart_words(worst) if worst.rounds_differ else f"{who} a slowdown of about {times(worst.slowdown_median)}"
+    slow_by = (
+        apart_words(worst) if rounds_differ(worst) else f"{who} a slowdown of about {times(worst.slowdown_median)}"
+    )
     slowdown = f"at N={worst.level} {slow_by}"
     if held := _held(given, worst):
         found = noted("slow-together", f"{slowdown}: {held}", INFO)

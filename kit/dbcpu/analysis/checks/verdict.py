@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.host_findings import FOREIGN_SHARE
-from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, would_decide
+from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, what_would_decide
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
 from dbcpu.analysis.levels.level_losses import (
@@ -20,7 +20,7 @@ from dbcpu.analysis.levels.level_losses import (
     outcome,
     over_ideal,
 )
-from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
+from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.regimes import bounding_quota, core_by_cpu, vcpu_words
@@ -199,7 +199,7 @@ class _Words:
         elif all(each.rounds < 2 for each in found.undecided):
             why = "one round of a level proves no equality"
             why += "" if self.more else f", and with this noise {ROUNDS[-1]} rounds would probably not"
-        helps = would_decide(self.context, self.more, self.topology, found.undecided)
+        helps = what_would_decide(self.context, self.more, self.topology, found.undecided)
         return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {helps}"
 
     def _pace(self, found: Outcome) -> str:
@@ -225,7 +225,7 @@ class _Words:
         why = self._why(level)
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
-        if level.rounds_differ and not is_counted_only(level):
+        if rounds_differ(level) and not is_counted_only(level):
             return f"{here}, {apart_words(level)}{why}"
         if level.even is Answer.NO:
             many = (level.slow if round(level.slow or 0.0) >= 1 else level.slower) or 0.0
@@ -257,7 +257,7 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        if level.rounds_differ and not is_counted_only(level):
+        if rounds_differ(level) and not is_counted_only(level):
             return f"even a single session is not always fast: {apart_words(level)} ({lost_to(level).words})"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)

@@ -25,18 +25,20 @@ def are_enough(rounds: int) -> bool:
     return rounds >= MIN_ROUNDS
 
 
-def calm_rounds(levels: Sequence[tuple[int, int]], sessions: int) -> int:
-    """Of ``levels`` where nobody is slow, with their numbers of rounds: the rounds of so many sessions or more."""
-    return sum(rounds for level, rounds in levels if level >= sessions)
+def short_of_rounds(calm: Sequence[tuple[int, int]]) -> dict[int, int]:
+    """Those of the levels where nobody is slow that have too few rounds, with the rounds that count for each.
+
+    ``calm``: such levels of one variant, with their numbers of rounds. Rounds of more sessions count as well.
+    """
+    counted = {sessions: sum(rounds for level, rounds in calm if level >= sessions) for sessions, _ in calm}
+    return {sessions: rounds for sessions, rounds in counted.items() if not are_enough(rounds)}
 
 
 def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> tuple[LevelView, ...]:
     """The levels of one variant; those that are equal and not slow in too few rounds are undecided."""
-    fine = [(each.level, each.rounds) for each in levels if _is_claimed(each, vcpus)]
+    short = short_of_rounds([(each.level, each.rounds) for each in levels if _is_claimed(each, vcpus)])
     return tuple(
-        _undecided(each, calm)
-        if _is_claimed(each, vcpus) and not are_enough(calm := calm_rounds(fine, each.level))
-        else each
+        _undecided(each, short[each.level]) if _is_claimed(each, vcpus) and each.level in short else each
         for each in levels
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, SessionView
@@ -144,6 +145,6 @@ def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
     if level.even is not Answer.NO and is_counted_only(level):
         return "sessions lose time"
-    if level.rounds_differ:
+    if rounds_differ(level):
         return "sessions are slower"
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")

@@ -12,6 +12,9 @@ from dbcpu.analysis.results.run import LevelView, RoundsApart
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import times
 
+CALM_SHARE = 0.25
+"""From this share of rounds without a slow session on the median over rounds is said to be of two kinds of rounds."""
+
 
 def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) -> RoundsApart | None:
     """``slower``: slowdowns of the sessions of each round that lost something; ``slowest``: the largest of each round.
@@ -24,6 +27,11 @@ def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) ->
         return None
     sizes = list(map(len, slow))
     return RoundsApart(len(slow), min(sizes), median([one for each in slow for one in each]), max(sizes))
+
+
+def rounds_differ(level: LevelView) -> bool:
+    """Whether so many rounds have no slow session, beside others with, that a median is of both kinds."""
+    return level.rounds_apart is not None and level.rounds_apart.rounds <= (1 - CALM_SHARE) * level.rounds
 
 
 def level_with_most_slow_rounds(levels: Sequence[LevelView]) -> LevelView | None:

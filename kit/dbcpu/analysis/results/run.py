@@ -289,11 +289,6 @@ class LevelView(Struct, frozen=True):
     lasting_throughput: float | None = None
     calm_rounds: int | None = None
 
-    @property
-    def rounds_differ(self) -> bool:
-        """Whether a quarter of the rounds or more have no slow session beside others with: medians are then of both."""
-        return self.rounds_apart is not None and 4 * self.rounds_apart.rounds <= 3 * self.rounds
-
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
         whole_s = sum(s or 0.0 for s in (self.alone_s, self.misplaced_s, self.sharing_s, self.oversubscribed_s))

@@ -125,7 +125,7 @@ class SoakShape(ExperimentShape):
             for done in stretch.rounds(begun):
                 yield done
                 spec = replace(spec, order=done.order + 1, repeat=done.repeat + 1)
-            # Known as soon as a session was released; until then the first stretch raises.
+            # Set when sessions are open and the host is settled; a first stretch that fails before that raises.
             end_s = stretch.end_s or time.monotonic()
             if stretch.broken:
                 time.sleep(min(RETRY_S, max(0.0, end_s - time.monotonic())))

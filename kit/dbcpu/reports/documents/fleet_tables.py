@@ -97,8 +97,7 @@ def _of_spread(name: str) -> Callable[[tuple[Group, str, Spread]], Any]:
     return lambda row: getattr(row[2], name)
 
 
-TYPES = (
-    Column("value", "type", kind="name", value=lambda row: row[0].value),
+_SPREAD = (
     Column("metric", "speed", kind="text", value=lambda row: row[1]),
     Column("hosts", "hosts", kind="figure", value=_of_spread("hosts")),
     Column("unit", "unit", kind="text", value=lambda row: row[0].unit),
@@ -108,17 +107,16 @@ TYPES = (
     Column("between", "between hosts", kind="figure", value=lambda row: cv((row[2].between, row[2].between_interval))),
     Column("answer", "a lottery?", kind="text", value=lambda row: _answer(row[2])),
 )
+TYPES = (Column("value", "type", kind="name", value=lambda row: row[0].value), *_SPREAD)
+GROUPS = (
+    Column("key", "tag", kind="name", value=lambda row: row[0].key),
+    Column("value", "value", kind="name", value=lambda row: row[0].value),
+    *_SPREAD,
+)
 
 
 def _answer(found: Spread) -> str:
     return f"{found.answer.value}: {found.why}" if found.why else found.answer.value
-
-
-GROUPS = (
-    Column("key", "tag", kind="name", value=lambda row: row[0].key),
-    Column("value", "value", kind="name", value=lambda row: row[0].value),
-    *TYPES[1:],
-)
 
 
 def ranking_titles(rows: Sequence[Ranked]) -> Mapping[tuple[str, ...], str]:

@@ -21,6 +21,7 @@ from typing import Any
 
 import oracledb
 
+from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.errors import ConnectError, ServerError, UsageError
 from dbcpu.targets.oracle import statements, wallet
 from dbcpu.targets.oracle.address import Address
@@ -364,8 +365,8 @@ def _check_ports(given: int | list[Any]) -> None:
     for each in given if isinstance(given, list) else [given]:
         if isinstance(each, list):
             _check_ports(each)
-        elif each is not None and not 1 <= each <= 65535:
-            raise UsageError(f"the Oracle address has port {each}, and a port is 1 to 65535")
+        elif each is not None and not is_port(each):
+            raise UsageError(f"the Oracle address has port {each}, and a port is {PORT_WORDS}")
 
 
 def _from_environment(name: str) -> str:

@@ -5,7 +5,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.open_questions import would_decide
+from dbcpu.analysis.checks.open_questions import what_would_decide
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.host import TopologyCheck
@@ -48,11 +48,11 @@ def test_an_open_question_above_the_vcpus_alone_has_its_own_advice() -> None:
 def test_what_would_decide(levels: tuple[int, ...], more: MoreRounds | None, hides: bool, advice: str) -> None:
     run = simulate(NOISY, levels, repeats=3, seed=2)
     check = TopologyCheck("fewer_cores", 4, 4, 2.0, "the curve bends at 2 sessions") if hides else None
-    assert would_decide(run_context(run), more, check, []).startswith(advice)
+    assert what_would_decide(run_context(run), more, check, []).startswith(advice)
 
 
 def test_where_rounds_differ_the_verdict_asks_for_what_the_finding_does() -> None:
     """It asked for longer executions beside a finding that asked for more rounds."""
     run = simulate(NOISY, EVERY, repeats=3, seed=2)
     apart = [replace(each, rounds_apart=RoundsApart(1, 1, 1.5, 1)) for each in explain(run).levels if each.level > 1]
-    assert would_decide(run_context(run), None, None, apart) == "a quieter host or more rounds may decide"
+    assert what_would_decide(run_context(run), None, None, apart) == "a quieter host or more rounds may decide"
