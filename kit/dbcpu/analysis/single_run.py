@@ -21,14 +21,14 @@ from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
 from dbcpu.analysis.levels.round_figures import work
 from dbcpu.analysis.levels.rounds_needed import more_rounds
-from dbcpu.analysis.levels.run_context import run_context
+from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.kept_answers import answers_kept
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling
@@ -68,28 +68,8 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         () if has_two_kinds(record) else context.threads,
         noise_limit(ref),
     )
-    curve = scaling(
-        first,
-        work(context.sessions, variant, context.works),
-        context.rows,
-        ref,
-        vcpus,
-        cores,
-    )
-    if bounding_quota(record) is not None:  # no level shows all threads at work
-        curve = replace(curve, smt_yield=None, smt_yield_interval=None)
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there)
-    curve = within_seen_yield(curve, first, ref, cores)
-    topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
-    if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
-        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
-        # and the interval is of the gain from knee to knee: how well the number of cores is known is not.
-        seen_yield = curve.effective_cores / topology.cores_told - 1
-        curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
-        ends = [end for end in (topology.cores_told, vcpus) if end]
-        if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
-            curve = replace(curve, knees=(), knee_intervals=())
-    curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, first, curve))
+    of_variant = [view for view in views.values() if view.variant == variant]
+    curve, topology = _curve_and_topology(context, first, of_variant, shared, sticky)
     first = with_likely_causes(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
@@ -124,6 +104,33 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         two_kinds=has_two_kinds(record),
     )
     return refused(found)
+
+
+def _curve_and_topology(
+    context: RunContext,
+    levels: Sequence[LevelView],
+    views: Sequence[SessionView],
+    shared: SharedCore | None,
+    sticky: float | None,
+) -> tuple[Scaling, TopologyCheck | None]:
+    """How the host scales by these levels of one variant, and whether that is as its topology says."""
+    record, ref, vcpus, cores = context.record, context.reference, context.vcpus, context.cores
+    done = work(context.sessions, levels[0].variant if levels else "", context.works)
+    curve = scaling(levels, done, context.rows, ref, vcpus, cores)
+    if bounding_quota(record) is not None:  # no level shows all threads at work
+        curve = replace(curve, smt_yield=None, smt_yield_interval=None)
+    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there)
+    curve = within_seen_yield(curve, levels, ref, cores)
+    topology = topology_check(context, levels, views, curve)
+    if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
+        # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
+        # and the interval is of the gain from knee to knee: how well the number of cores is known is not.
+        seen_yield = curve.effective_cores / topology.cores_told - 1
+        curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
+        ends = [end for end in (topology.cores_told, vcpus) if end]
+        if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
+            curve = replace(curve, knees=(), knee_intervals=())
+    return _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve)), topology
 
 
 def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[LevelView], curve: Scaling) -> Scaling:

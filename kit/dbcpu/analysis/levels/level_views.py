@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median_high, median_low
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import (
@@ -79,6 +80,30 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
     return tuple(each for some in of_variants for each in undecided_by_few_rounds(some, context.vcpus))
 
 
+class _Rounds(Struct, frozen=True):
+    """The usable rounds of one level and variant: the valid sessions of each, their views and its figures.
+
+    ``all_shares``: the shares of sessions are known, and not only total rates. ``at_one_pace``: see ``LevelView``.
+    """
+
+    level: int
+    used: list[list[Timed]]
+    viewed: list[list[SessionView]]
+    figures: list[RoundFigures]
+    reference: Reference | None
+    all_shares: bool
+    at_one_pace: bool
+
+    def median(self, name: str) -> float | None:
+        """Of a figure of rounds."""
+        return median_of_known(getattr(figure, name) for figure in self.figures)
+
+    def slowdown(self, name: str) -> float | None:
+        """The same of a time, over that of one session alone."""
+        value_s = self.median(name)
+        return value_s / self.reference.elapsed_s if self.reference and value_s is not None else None
+
+
 def _level(
     level: int,
     variant: str,
@@ -88,96 +113,141 @@ def _level(
     scatter: Chance | None,
     seconds: Mapping[int, RegimeSeconds | None],
 ) -> LevelView:
-    reference, vcpus = context.reference_at(level), context.vcpus
-    same, ratio = level in context.levels_at_one_pace, context.paces.get(level)
-    used = usable(rounds)
-    spent = [found for members in used if (found := seconds[members[0].round.order]) is not None]
-    figures = [round_figures(members, noise_limit(reference), context.rows, context.works) for members in used]
-    elapsed = median_of_known(figure.median_s for figure in figures)
-    slowest = median_of_known(figure.slowest_s for figure in figures)
-    fastest = median_of_known(figure.fastest_s for figure in figures)
-    throughput = median_of_known(figure.throughput for figure in figures)
-    makespan = median_of_known(figure.makespan for figure in figures)
+    """``rounds``: all of the level. ``scatter``: of the medians of rounds. ``seconds``: by the order of a round."""
+    reference, used = context.reference_at(level), usable(rounds)
+    seen = _Rounds(
+        level=level,
+        used=used,
+        viewed=[[views[each.key] for each in members] for members in used],
+        figures=[round_figures(members, noise_limit(reference), context.rows, context.works) for members in used],
+        reference=reference,
+        all_shares=all(members[0].round.shares_known for members in used),
+        at_one_pace=level in context.levels_at_one_pace,
+    )
+    causes = [causes_shown(members, seen.at_one_pace) for members in seen.viewed]
+    slower = (
+        [_slower(*both, seen.at_one_pace) for both in zip(seen.viewed, causes, strict=True)] if seen.all_shares else []
+    )
+    counted = _counted(seen.viewed, context.vcpus)
+    # Where a session failed, the others had more CPU than this level gives.
+    whole = bool(used) and all(len(members) == level for members in used)
+    paced = pace_seen(level, context)
+    answered = answers(_seen(seen, slower, counted, context, scatter), reference, paced) if whole else Answers()
+    found = _times_and_rates(variant, rounds, seen, context)
+    found = _with_throughput_that_lasts(found, seen, context, answered.even)
+    found = _with_answers(found, seen, slower, answered, counted, context)
+    found = _with_causes(found, seen, causes)
+    return _with_regimes(found, seen, context, seconds)
+
+
+def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, context: RunContext) -> LevelView:
+    """What was measured at a level, and what it is beside one session alone; without answers and causes."""
+    level, reference, vcpus = seen.level, seen.reference, context.vcpus
+    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
     # Sessions that wait in between leave their CPU to others meanwhile.
     room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
-    shares = all(members[0].round.shares_known for members in used)
-    viewed = [[views[each.key] for each in members] for members in used]
-    causes = [causes_shown(members, same) for members in viewed]
-    slower = [_slower(*both, same) for both in zip(viewed, causes, strict=True)] if shares else []
-    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
-    counted = _counted(viewed, vcpus)
-    whole = bool(used) and all(len(members) == level for members in used)
-    # Where a session failed, the others had more CPU than this level gives.
-    paced = pace_seen(level, context)
-    answered = (
-        answers(_seen(level, figures, slower, counted, context, scatter, used), reference, paced)
-        if whole
-        else Answers()
-    )
-    is_lost = Answer.NO in (answered.even, answered.full_speed)
-    ratio_seen = median_of_known(figure.max_over_min for figure in figures)
-    slowdown_min = fastest / reference.elapsed_s if reference and fastest is not None else None
-    cause, differs_by = causes_of_level(viewed, causes, answered.even, all_lose_more(slowdown_min, ratio_seen), is_lost)
-    shown = by_sessions(causes, cause) if reference and shares else ()
+    throughput, makespan = seen.median("throughput"), seen.median("makespan")
     return LevelView(
         level=level,
         variant=variant,
-        rounds=len(used),
-        sessions=sum(len(members) for members in used),
-        median_s=elapsed,
-        slowdown_median=elapsed / reference.elapsed_s if reference and elapsed is not None else None,
-        slowdown_max=slowest / reference.elapsed_s if reference and slowest is not None else None,
-        max_over_min=ratio_seen,
-        cv=median_of_known(figure.cv for figure in figures),
-        slow=median_of_known(figure.slow for figure in figures),
-        gap_ratio=median_of_known(figure.gap_ratio for figure in figures),
+        rounds=len(seen.used),
+        sessions=sum(map(len, seen.used)),
+        median_s=seen.median("median_s"),
+        slowdown_median=seen.slowdown("median_s"),
+        slowdown_max=seen.slowdown("slowest_s"),
+        slowdown_min=seen.slowdown("fastest_s"),
+        max_over_min=seen.median("max_over_min"),
+        cv=seen.median("cv"),
+        slow=seen.median("slow"),
+        gap_ratio=seen.median("gap_ratio"),
         throughput=throughput,
         makespan_throughput=makespan,
         ideal_throughput=ideal,
-        mrows_per_s=median_of_known(figure.mrows_per_s for figure in figures),
+        mrows_per_s=seen.median("mrows_per_s"),
         connect_median_s=median_of_known(median(each) for each in connects if each),
         connect_max_s=max((value for each in connects for value in each), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
-        server_start_spread_s=median_of_known(_start_spread_s(members) for members in used),
+        server_start_spread_s=median_of_known(_start_spread_s(members) for members in seen.used),
         regime=regime(level, context.cores, vcpus),
         efficiency=_efficiency(throughput, makespan if vcpus is not None and level > vcpus else throughput, ideal),
         ideal_slowdown=max(1.0, level / room) if room else None,
-        slower=float(median_high(len(each) for each in slower)) if reference and slower else None,
-        slower_factor=_usual_factor(slower) if any(slower) else None,
-        causes=shown,
-        main_cause=cause,
+        shares_known=seen.all_shares,
+        details=level_details(seen.used),
+    )
+
+
+def _with_throughput_that_lasts(found: LevelView, seen: _Rounds, context: RunContext, even: Answer) -> LevelView:
+    """See ``lasting_throughput``: it counts the one level alone."""
+    vcpus, lasting = context.vcpus, found.throughput
+    if vcpus is not None and found.level > vcpus and even is not Answer.YES:
+        lasting = median_of_known(
+            rate_without_early_ends(members, context.rows, vcpus, context.works) for members in seen.used
+        )
+    return replace(found, lasting_throughput=lasting)
+
+
+def _with_answers(
+    found: LevelView,
+    seen: _Rounds,
+    slower: Sequence[Sequence[float]],
+    answered: Answers,
+    counted: Counted | None,
+    context: RunContext,
+) -> LevelView:
+    """Whether shares are equal, whether sessions are at full speed, and how many are slower; ``slower``: by round."""
+    within = context.vcpus is None or found.level <= context.vcpus
+    return replace(
+        found,
         even=answered.even,
         full_speed=answered.full_speed,
         even_bound=answered.even_bound,
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
+        slower=float(median_high(len(each) for each in slower)) if seen.reference and slower else None,
+        slower_factor=_usual_factor(slower) if any(slower) else None,
+        counted_slowdown=counted.slowdown if counted else None,
+        rounds_apart=_apart(seen.figures, slower, seen.reference) if within else None,
+    )
+
+
+def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]]) -> LevelView:
+    """What the level lost most to; ``causes``: of the sessions of each round."""
+    viewed, is_lost = seen.viewed, Answer.NO in (found.even, found.full_speed)
+    all_more = all_lose_more(found.slowdown_min, found.max_over_min)
+    cause, differs_by = causes_of_level(viewed, causes, found.even, all_more, is_lost)
+    shown = by_sessions(causes, cause) if seen.reference and seen.all_shares else ()
+    return replace(
+        found,
+        causes=shown,
+        main_cause=cause,
         second_cause=differs_by
         if differs_by != cause
         else second_cause([view for members in viewed for view in members], cause, shown),
-        counted_slowdown=counted.slowdown if counted else None,
         counted_cause=main_cause(
             [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed]
         ),
+    )
+
+
+def _with_regimes(
+    found: LevelView, seen: _Rounds, context: RunContext, seconds: Mapping[int, RegimeSeconds | None]
+) -> LevelView:
+    """Where sessions were by the kernel's answers, and how fast the CPUs were by the witness."""
+    spent = [known for members in seen.used if (known := seconds[members[0].round.order]) is not None]
+    ratio = context.paces.get(found.level)
+    return replace(
+        found,
         alone_s=median_of_known(each.alone_s for each in spent),
         misplaced_s=median_of_known(each.misplaced_s for each in spent),
         sharing_s=median_of_known(each.sharing_s for each in spent),
         oversubscribed_s=median_of_known(each.oversubscribed_s for each in spent),
         tail_misplaced_s=median_of_known(each.tail_misplaced_s for each in spent),
-        shares_known=shares,
-        at_one_pace=context.split is not None and same,
+        at_one_pace=context.split is not None and seen.at_one_pace,
         pace_ratio=ratio.ratio if ratio else None,
         pace_low=ratio.low if ratio else None,
         pace_high=ratio.high if ratio else None,
-        details=level_details(used),
-        slowdown_min=slowdown_min,
-        lasting_throughput=median_of_known(
-            rate_without_early_ends(members, context.rows, vcpus, context.works) for members in used
-        )
-        if vcpus is not None and level > vcpus and answered.even is not Answer.YES
-        else throughput,
-        rounds_apart=_apart(figures, slower, reference) if vcpus is None or level <= vcpus else None,
     )
 
 
@@ -206,32 +276,29 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
 
 
 def _seen(
-    level: int,
-    figures: Sequence[RoundFigures],
+    seen: _Rounds,
     slower: Sequence[Sequence[float]],
     counted: Counted | None,
     context: RunContext,
     scatter: Chance | None,
-    rounds: Sequence[Sequence[Timed]],
 ) -> Seen:
     """What the answers of a level rest on."""
-    alone_s = context.reference.elapsed_s if context.reference else 1.0
+    alone_s, level = context.reference.elapsed_s if context.reference else 1.0, seen.level
     many = median([len(each) for each in slower]) if slower else 0.0
-    ratio = median_of_known(figure.max_over_min for figure in figures) or 1.0
-    grouped = median_of_known(figure.slow for figure in figures) or 0.0
+    ratio, grouped = seen.median("max_over_min") or 1.0, seen.median("slow") or 0.0
     return Seen(
         sessions=level,
-        ratios=tuple(value for figure in figures if (value := figure.max_over_min) is not None),
-        medians=tuple(value / alone_s for figure in figures if (value := figure.median_s) is not None),
+        ratios=tuple(value for figure in seen.figures if (value := figure.max_over_min) is not None),
+        medians=tuple(figure.median_s / alone_s for figure in seen.figures),
         counted=counted,
         split=grouped >= 0.5 or (0.5 <= many <= level - 0.5 and ratio > EQUAL),
         slow=many >= level / 2,
         vcpus=context.vcpus,
         scatter=scatter,
-        logs=tuple(tuple(np.log(times_of(members)).tolist()) for members in rounds)
-        if level > 1 and all(members[0].round.shares_known for members in rounds)
+        logs=tuple(tuple(np.log(times_of(members)).tolist()) for members in seen.used)
+        if level > 1 and seen.all_shares
         else (),
-        cpus=tuple(usual_cpus(members) for members in rounds) if len(rounds) >= MIN_ROUNDS else (),
+        cpus=tuple(usual_cpus(members) for members in seen.used) if len(seen.used) >= MIN_ROUNDS else (),
         alone=context.alone_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
     )
