@@ -43,7 +43,7 @@ WORTH_COUNTING = 0.05
 
 
 def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None) -> dict[Key, SessionView]:
-    """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watch``."""
+    """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watched_run``."""
     if seen is None:
         return {}
     # A rule reckons with all rows, and what comes out of those that it is not for is not used.
@@ -184,7 +184,7 @@ class _Explained(Struct, frozen=True):
         cause, beside_s = CAUSES[self.causes.first[row]], self.lost.beside_s[row]
         ordered = sorted(self.lost.shares.of(row), key=lambda share: (share.cause != cause, -share.seconds))
         worth = [share for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
-        parts = evidence_rules.said_once([(share.words(), share.seconds) for share in worth])
+        parts = evidence_rules.cpu_time_said_once([(share.words(), share.seconds) for share in worth])
         if self.of.pace.known[row] and self.of.pace_s[row] >= WORTH_WORDS * self.split.total_s[row]:
             parts.append(self._pace_words(row))
         return parts

@@ -5,13 +5,12 @@ What no evidence covers is ``unexplained``. The constants say how much of its pa
 gives their reasons.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from dbcpu.analysis.causes.sessions import Counted, Partners, Sessions
-from dbcpu.analysis.causes.shares import Share, Words
+from dbcpu.analysis.causes.shares import CpuTimeReason, Share, Words
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
@@ -166,46 +165,43 @@ def inflation(on: Mask, inflation_s: Floats, left: Counted, of: Sessions) -> lis
     """
     watched, unwatched = on & of.evidence.known, on & ~of.evidence.known
 
-    def more(row: int) -> str:
+    def more(row: int, before: str = "", after: str = "") -> CpuTimeReason:
         doubt = f" ({left.unseen}: it may be part of this)" if left.unseen else ""
-        return f"used {seconds(of.cpu_s[row])} of CPU, {seconds(inflation_s[row])} more than a single session{doubt}"
-
-    def by_clock(row: int) -> str:
-        return f"{more(row)}: {clock_words(left, row)}"
+        used = f"used {seconds(of.cpu_s[row])} of CPU, {seconds(inflation_s[row])} more than a single session"
+        return CpuTimeReason(before, used, f"{doubt}{after}")
 
     steal_s, irq_s = left.steal_s, left.irq_s
     slow_s = np.where(left.slow_clock_s > 0, inflation_s * _clock_share(of.cpu_s, inflation_s, left), 0.0)
     found = [
         Share.where(watched & (steal_s > 0), Cause.STEAL, steal_s,
-                    lambda row: f"{more(row)}, with {seconds(steal_s[row])} of steal on its CPUs"),
+                    lambda row: more(row, after=f", with {seconds(steal_s[row])} of steal on its CPUs")),
         Share.where(watched & (irq_s > 0), Cause.IRQ, irq_s,
-                    lambda row: f"{more(row)}, with {seconds(irq_s[row])} of interrupts on its CPUs"),
-        Share.where(watched & (slow_s > 0), Cause.FREQUENCY, slow_s, by_clock),
+                    lambda row: more(row, after=f", with {seconds(irq_s[row])} of interrupts on its CPUs")),
+        Share.where(watched & (slow_s > 0), Cause.FREQUENCY, slow_s,
+                    lambda row: more(row, after=f": {clock_words(left, row)}")),
     ]  # fmt: skip
     covered_s = _total_s(found)
     enough = watched & (covered_s >= ACCOUNTS * inflation_s)
     unsampled = Share.where(
-        unwatched, Cause.SLOWER_CPU, inflation_s, lambda row: f"{more(row)} (placement not sampled)"
+        unwatched, Cause.SLOWER_CPU, inflation_s, lambda row: more(row, after=" (placement not sampled)")
     )
     counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
     return [unsampled, *counted, *_placed(watched & ~enough, inflation_s - covered_s, more, of)]
 
 
-_MORE = re.compile(r"used \S+ m?s of CPU, \S+ m?s more than a single session")
-"""As ``inflation`` says it."""
-
-
-def said_once(parts: Sequence[tuple[str, float]]) -> list[str]:
+def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> list[str]:
     """The words of parts with their seconds: a CPU time that several explain stands with the first of them.
 
     Each then says how much of it is its own.
     """
-    shared = [at for at, (words, _) in enumerate(parts) if _MORE.search(words)]
-    texts = [words for words, _ in parts]
+    shared = [at for at, (why, _) in enumerate(parts) if isinstance(why, CpuTimeReason)]
+    texts = [str(why) for why, _ in parts]
     for at in shared if len(shared) > 1 else ():
-        own = seconds(parts[at][1])
-        said = f"\\g<0> ({own} of it by this)" if at == shared[0] else f"{own} of that"
-        texts[at] = _MORE.sub(said, texts[at])
+        why, part_s = parts[at]
+        if isinstance(why, CpuTimeReason):
+            own = seconds(part_s)
+            used = f"{why.used} ({own} of it by this)" if at == shared[0] else f"{own} of that"
+            texts[at] = str(why._replace(used=used))
     return texts
 
 
@@ -224,7 +220,7 @@ def clock_words(counted: Counted, row: int) -> str:
     return f"its CPUs ran at {mhz:.0f} MHz instead of {alone_mhz:.0f} MHz"
 
 
-def _placed(on: Mask, rest_s: Floats, more: Words, of: Sessions) -> list[Share]:
+def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeReason], of: Sessions) -> list[Share]:
     """What the placement explains.
 
     A thread that shares its core with k others loses at most k / (k + 1) of the time they overlap; sharing
@@ -233,25 +229,25 @@ def _placed(on: Mask, rest_s: Floats, more: Words, of: Sessions) -> list[Share]:
     met, sibling_s = of.evidence, of.evidence.sibling_s
     remote_s = or_zero(met.remote_s)
 
-    def remote_words(row: int) -> str:
-        return f"ran {seconds(remote_s[row])} on another NUMA node than its memory: {more(row)}"
+    def remote_words(row: int) -> CpuTimeReason:
+        return more(row, f"ran {seconds(remote_s[row])} on another NUMA node than its memory: ", "")
 
-    def shared_words(row: int) -> str:
+    def shared_words(row: int) -> CpuTimeReason:
         partners = of.partners(row, on_siblings=True) if sibling_s[row] > 0 else []
         own = met.cpus[row][0] if met.cpus[row] else -1
         core = of.core_of.get(partners[0][1] if partners else own)
         where = f"shared core {core}" if core is not None else "shared its core"
         for_share = f"for {_part(sibling_s[row], of.cpu_s[row])} of its run"
         idle = _idle(met, row, met.shared_idle_s[row], sibling_s[row], "whole core")
-        return f"{where}{_with(partners)} {for_share}{idle}: {more(row)}"
+        return more(row, f"{where}{_with(partners)} {for_share}{idle}: ", "")
 
-    def foreign_words(row: int) -> str:
-        return f"other processes ran on the SMT sibling for {seconds(met.sibling_foreign_s[row])}: {more(row)}"
+    def foreign_words(row: int) -> CpuTimeReason:
+        return more(row, f"other processes ran on the SMT sibling for {seconds(met.sibling_foreign_s[row])}: ", "")
 
-    def slower_words(row: int) -> str:
+    def slower_words(row: int) -> CpuTimeReason:
         if sibling_s[row] <= 0:
-            return more(row)
-        return f"{more(row)} (shared its core for only {_part(sibling_s[row], of.cpu_s[row])} of its run)"
+            return more(row, "", "")
+        return more(row, "", f" (shared its core for only {_part(sibling_s[row], of.cpu_s[row])} of its run)")
 
     by_remote_s, by_sharing_s = remote_s * MAX_REMOTE, met.sibling_most_s
     by_place_s = by_sharing_s + by_remote_s

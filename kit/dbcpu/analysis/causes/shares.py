@@ -22,16 +22,31 @@ Words = Callable[[int], str]
 """Of a row."""
 
 
+class CpuTimeReason(NamedTuple):
+    """A reason that says how much CPU time a session used: several parts of its loss may say so of the same time."""
+
+    before: str
+    used: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.used}{self.after}"
+
+
+Reasons = Callable[[int], str | CpuTimeReason]
+"""The same, why a part of a loss has its cause."""
+
+
 class Share(NamedTuple):
     """Seconds of the losses with one cause, and the reason; nothing (0 s) where it is not ``there``."""
 
     cause: Cause
     seconds: Floats
     there: Mask
-    words: Words
+    words: Reasons
 
     @classmethod
-    def where(cls, there: Mask, cause: Cause, seconds: Floats, words: Words) -> "Share":
+    def where(cls, there: Mask, cause: Cause, seconds: Floats, words: Reasons) -> "Share":
         """So many seconds in the rows that ``there`` marks."""
         return cls(cause, np.where(there, seconds, 0.0), there, words)
 
@@ -45,7 +60,7 @@ class RowShare(NamedTuple):
 
     cause: Cause
     seconds: float
-    words: Callable[[], str]
+    words: Callable[[], str | CpuTimeReason]
 
 
 class Shares(Struct):
@@ -82,5 +97,5 @@ class Shares(Struct):
         return parts + self.of_row.get(row, [])
 
 
-def _made(words: Words, row: int) -> Callable[[], str]:
+def _made(words: Reasons, row: int) -> Callable[[], str | CpuTimeReason]:
     return lambda: words(row)
