@@ -104,6 +104,16 @@ def noted(code: str, seen: str, level: Level | None = None, **values: object) ->
     return Finding(code, level or entry.level, seen, entry.meaning.format(**values), entry.remedy.format(**values))
 
 
+LONGER = "longer executions (`--size long`)"
+QUIETER = f"{LONGER}, or a quieter host"
+MORE_ROUNDS = "more rounds (on its host: `dbcpu more RUN`, {repeats} of each level in all)"
+ONE_PER_CORE = "run one session per core: fewer sessions (a pool of {cores})"
+SMT_OFF = (
+    "SMT off (`echo off > /sys/devices/system/cpu/smt/control`, EC2 `ThreadsPerCore=1`, RDS `threadsPerCore=1`), or "
+    "more vCPUs"
+)
+"""Parts of remedies that a check puts together in another way where a run says more."""
+
 WORK = Topic("Was the work done?", {
     "wrong-answer": Entry(PROBLEM, "sessions that returned a wrong answer",
         "a session with a wrong answer did not do the same work as the others and is excluded from every verdict",
@@ -233,8 +243,7 @@ RESULT = Topic("What was found", {
     "inconclusive": Entry(WARNING, "levels up to the vCPUs at which it is undecided whether sessions get equal CPU at "
         "full speed",
         "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
-        "more rounds (on its host: `dbcpu more RUN`, {repeats} of each level in all), longer executions "
-        "(`--size long`), or a quieter host"),
+        f"{MORE_ROUNDS}, {QUIETER}"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
         "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency "
         "of these levels are not reliable",
@@ -260,9 +269,7 @@ RESULT = Topic("What was found", {
         "`uname -r`), or pin the sessions (`taskset -cp CPUS PID`, `cpuset.cpus`)"),
     "shared-cores": Entry(INFO, "sessions that shared a core while no core was idle",
         "no placement avoids SMT sharing at this load; a newer scheduler can only distribute it more fairly",
-        "run one session per core: fewer sessions (a pool of {cores}), SMT off "
-        "(`echo off > /sys/devices/system/cpu/smt/control`, EC2 `ThreadsPerCore=1`, RDS `threadsPerCore=1`), "
-        "or more vCPUs"),
+        f"{ONE_PER_CORE}, {SMT_OFF}"),
     "shared-core-cost": Entry(INFO, "the speed of a session while another session runs on the same core, over the "
         "whole run",
         "this is what the second hardware thread of a core takes from the first (95 % confidence interval, by "

@@ -28,6 +28,8 @@ MAX_CPUS = 65_536
 BASELINE = "baseline"  # the variant under which nothing is changed
 AA = ("aa1", "aa2")
 """Variants of an A/A test: the same configuration twice, to estimate noise."""
+SWEEP, SOAK, POOL, TOGETHER = "sweep", "soak", "pool", "together"
+"""``Plan.experiment``; the last one is also the variant of several targets beside each other."""
 Finite = Annotated[float, Meta(ge=-sys.float_info.max, le=sys.float_info.max)]
 """A float that JSON can hold: ``store.codec`` refuses any other."""
 
@@ -167,7 +169,7 @@ class Plan(Struct, frozen=True):
     vcpus_source: str
     variants: tuple[str, ...] = (BASELINE,)
     rounds: int | None = None
-    experiment: str = "sweep"
+    experiment: str = SWEEP
     segment_s: Finite | None = None
     pieces: int | None = None
     sizes: tuple[WorkloadInfo, ...] = ()

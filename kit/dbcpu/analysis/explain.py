@@ -18,7 +18,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record import SOAK, SWEEP, Header, Round, RunRecord
 
 MANY_NEW = 100_000
 """Objects that the collector goes through in milliseconds."""
@@ -65,7 +65,7 @@ def _explained(
 ) -> tuple[RunRecord, Analysis]:
     if may_be_scaled(header):
         rounds = map(without_db_cpu, rounds)
-    if header.plan.experiment != "sweep":
+    if header.plan.experiment != SWEEP:
         return _of_experiment(header, rounds, licence_rules)
     record = RunRecord(header, tuple(rounds))
     return record, _of_run(_swept(record, licence_rules), header, len(record.rounds))
@@ -73,7 +73,7 @@ def _explained(
 
 def _of_run(analysis: Analysis, header: Header, done: int) -> Analysis:
     """How far the run came begins the verdict, and remedies have the options of the command that measured it."""
-    nothing = header.plan.experiment == "sweep" and not any(each.sessions for each in analysis.levels)
+    nothing = header.plan.experiment == SWEEP and not any(each.sessions for each in analysis.levels)
     begun = "" if nothing else unfinished_prefix(header, done)
     findings = tuple(replace(each, remedy=with_own_options(each.remedy, header)) for each in analysis.findings)
     return replace(analysis, verdict=begun + with_own_options(analysis.verdict, header), findings=findings)
@@ -84,7 +84,7 @@ def _of_experiment(
 ) -> tuple[RunRecord, Analysis]:
     from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 
-    if header.plan.experiment == "soak":
+    if header.plan.experiment == SOAK:
         counter = count()
         kept, soak = thinned(header, (each for each, _ in zip(rounds, counter, strict=False)))
         done = next(counter)

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
 from dbcpu.plan import MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
-from dbcpu.record import BASELINE, Party, Plan, Round, RunRecord
+from dbcpu.record import BASELINE, POOL, SOAK, TOGETHER, Party, Plan, Round, RunRecord
 from dbcpu.simulator.calls import called, in_turn
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, as_round, simulate_round, traced
 from dbcpu.simulator.runs import PAUSE_S, header_of, plan_of, simulated_database
 from dbcpu.simulator.segments import segment
 
-TOGETHER = "together"
 ALONE = 5
 """Executions of a single session before and after, of a pool and a soak."""
 MAX_SEGMENT_S, MIN_SEGMENT_S, SEGMENTS = 60.0, 2.0, 10
@@ -70,7 +69,7 @@ def simulate_soak(host: SimulatedHost, sessions: int, for_s: float, given: RunOp
         raise UsageError(f"a simulated soak of {for_s:g} s is not between 2 s and {MAX_SOAK_S / 3600:g} h")
     segment_s = max(MIN_SEGMENT_S, min(MAX_SEGMENT_S, for_s / SEGMENTS))
     plan = plan_of(host, given.size, tuple(sorted({1, sessions})), 1, given.seed, given.hz, given.workload)
-    plan = replace(plan, experiment="soak", executions=None, for_s=for_s, segment_s=segment_s)
+    plan = replace(plan, experiment=SOAK, executions=None, for_s=for_s, segment_s=segment_s)
     clock, rows = _Clock(host, given), plan.workload.rows
     alone = SimulatedWork(rows, ALONE)
     made = [clock.round(RoundSpec(1, 0, BASELINE, 0, anchor=True), alone)]
@@ -120,7 +119,7 @@ def simulate_pool(
             f"on each some sessions would have none; give --connections {max(active)} or more, or fewer sessions"
         )
     plan = plan_of(host, given.size, active, given.repeats, given.seed, given.hz, given.workload)
-    plan = replace(plan, experiment="pool", pieces=pieces, connections=connections or None, one_at_a_time=one_at_a_time)
+    plan = replace(plan, experiment=POOL, pieces=pieces, connections=connections or None, one_at_a_time=one_at_a_time)
     if blocking:
         plan = replace(plan, blocking=blocking, block_s=block_s)
     rows = plan.workload.rows
@@ -189,5 +188,5 @@ def _check_levels(levels: Sequence[int]) -> None:
 
 
 def _record(host: SimulatedHost, plan: Plan, given: RunOptions, made: Sequence[Round]) -> RunRecord:
-    plan = replace(plan, rounds=len(made) if plan.experiment != "soak" else None)
+    plan = replace(plan, rounds=len(made) if plan.experiment != SOAK else None)
     return RunRecord(header_of(host, plan, given.run_id, given.label, given.started_at), tuple(made))

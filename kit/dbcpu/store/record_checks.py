@@ -12,6 +12,7 @@ from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     IMPORTED,
     MAX_CPUS,
+    SWEEP,
     CpuSeries,
     Header,
     HostCounters,
@@ -135,7 +136,7 @@ def _of_round(header: Header, round_: Round) -> Iterator[str]:
     yield from _within(round_.order, 0, MAX_WHOLE, ".order")
     yield from _offsets((round_.released_monotonic_s,), ".released_monotonic_s")
     plan = header.plan
-    if plan.experiment == "sweep" and round_.variant not in plan.variants:
+    if plan.experiment == SWEEP and round_.variant not in plan.variants:
         yield f".variant is {round_.variant[:40]!r}, none of plan.variants ({', '.join(plan.variants)[:80]})"
     if len(round_.sessions) > round_.level:
         yield f".sessions holds {len(round_.sessions)}, more than its level {round_.level}"

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
 from dbcpu.analysis.checks.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, like_one_core, unreliable
-from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.level_losses import (
     BAD,
     GOOD,
@@ -33,6 +32,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
+from dbcpu.record import TOGETHER
 
 MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessions auto`"
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dbcpu.errors import without_password
 from dbcpu.formatting import short_ranges
-from dbcpu.record import AA, ANONYMOUS, BASELINE, Header, Plan
+from dbcpu.record import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
 
 _NAME = re.compile(r"[\w:,.-]+")
 """Of a variant, as it can stand in a shell."""
@@ -66,7 +66,7 @@ _TIMES = _Origin(
 """Times that another program measured: nobody knows its options."""
 
 
-_COMMANDS = {"soak": "soak", "pool": "pool"}
+_COMMANDS = {SOAK: "soak", POOL: "pool"}
 """By experiment."""
 _USUAL = ("cartesian", "increment")
 """Workloads that nobody has to name: of databases, and of a shell."""
@@ -74,20 +74,20 @@ _USUAL = ("cartesian", "increment")
 
 _AGAIN = {"measure again with level 1 included: `--sessions 1,...`": "measure again"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "soak": {
+    SOAK: {
         "more `--executions`, or a longer `--size`": "a longer `--for`",
         "a longer `--size`, or more `--executions`": "a longer `--size`",
         "shorter rounds (`--executions`, `--size`)": "a shorter `--for`",
         "`--repeats 6`, or `--repeats 10` to compare hosts": "a longer `--for`",
         **_AGAIN,
     },
-    "pool": {
+    POOL: {
         "more `--executions`, or a longer `--size`": "more `--work`, or a longer `--size`",
         "a longer `--size`, or more `--executions`": "a longer `--size`",
         "shorter rounds (`--executions`, `--size`)": "shorter rounds (`--work`, `--size`)",
         **_AGAIN,
     },
-    "together": _AGAIN,
+    TOGETHER: _AGAIN,
 }
 """By experiment: options of ``dbcpu run`` in remedies, and what its own command has in their place."""
 
@@ -96,8 +96,8 @@ def measuring_command(header: Header) -> str:
     """What measures such a run of its target: ``dbcpu soak db1 --sessions 4 --for 600s``, ``dbcpu vary db1 ...``."""
     variants, plan = header.plan.variants, header.plan
     # A target of several as a run of its own is called by its name, alone and beside the others.
-    party = len(variants) == 1 and variants[0].removesuffix("+together") == plan.target
-    if party or plan.experiment == "together":
+    party = len(variants) == 1 and variants[0].removesuffix(f"+{TOGETHER}") == plan.target
+    if party or plan.experiment == TOGETHER:
         return "dbcpu run A B --together"
     name = _COMMANDS.get(plan.experiment, "run")
     own: tuple[str, ...] = _size(plan)
@@ -128,7 +128,7 @@ def _size(plan: Plan) -> tuple[str, ...]:
     """Workload and size where they are not the usual ones, and a fixed time."""
     work = plan.workload
     workload = (f"--workload {work.name}",) if work.name not in _USUAL else ()
-    fixed = (f"--for {_time(plan.for_s)}",) if plan.for_s and plan.experiment == "sweep" else ()
+    fixed = (f"--for {_time(plan.for_s)}",) if plan.for_s and plan.experiment == SWEEP else ()
     return (*workload, *((f"--size {work.size}",) if work.size != "short" else ()), *fixed)
 
 

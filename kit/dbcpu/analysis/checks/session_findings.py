@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.open_questions import too_few_words
-from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal
@@ -19,14 +18,12 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.findings import INFO, Finding, noted
+from dbcpu.findings import INFO, LONGER, MORE_ROUNDS, ONE_PER_CORE, QUIETER, SMT_OFF, Finding, noted
 from dbcpu.formatting import count, listed, number, percent, plain, plural, ranges, seconds, times
-from dbcpu.record import ANONYMOUS, IMPORTED, Party
+from dbcpu.record import ANONYMOUS, IMPORTED, POOL, SWEEP, TOGETHER, Party
 from dbcpu.steal import steal_unseen
 
 TAIL_S = 0.1
-LONGER = "longer executions (`--size long`)"
-QUIETER = f"{LONGER}, or a quieter host"
 HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
 """What more rounds are for where rounds differ."""
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
@@ -42,10 +39,8 @@ FULL_SPEED_CORES = (
     "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
     "`dbcpu topology` lists them)"
 )
-ONE_PER_CORE = "run one session per core: fewer sessions"
-"""Begins the remedy of ``shared-cores``."""
 SHARE_LESS = "let fewer sessions share a core:"
-"""The same where one session per core is not what helps: work that waits, and a pool."""
+"""Begins the remedy of ``shared-cores`` where one session per core is not what helps: work that waits, and a pool."""
 WORTH_A_PRICE = 0.02
 STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
@@ -56,7 +51,7 @@ def uneven_sessions(given: CheckInput) -> Finding | None:
     # Above the vCPUs slightly unequal turns are usual: the finding oversubscribed has them.
     much = any(e.level <= (given.vcpus or e.level) or (e.max_over_min or 1.0) > UNEQUAL_TURNS for e in uneven)
     # The sessions of a pool share its jobs: nobody has the same work.
-    if not much or given.record.header.plan.experiment == "pool":
+    if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
     slow = f": {_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
@@ -193,19 +188,17 @@ def shared_cores(given: CheckInput) -> Finding | None:
         f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
         cores=cores or "as many as cores",
     )
-    remedy = found.remedy.replace(f"{ONE_PER_CORE} (a pool of {cores}), ", _fewer(given))
-    return replace(found, remedy=f"{remedy}{_price_of_smt_off(given)}")
+    return replace(found, remedy=f"{_fewer(given, cores)}{SMT_OFF}{_price_of_smt_off(given)}") if cores else found
 
 
-def _fewer(given: CheckInput) -> str:
+def _fewer(given: CheckInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
-    cores = given.cores or 0
-    if given.record.header.plan.experiment == "pool":  # its own answer says how many are enough
+    if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
     fine = outcome([each for each in given.levels if each.variant == given.levels[0].variant], given.vcpus).fine
     busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
     if max(busy, fast) <= cores:
-        return f"{ONE_PER_CORE} (a pool of {cores}), "
+        return f"{ONE_PER_CORE.format(cores=cores)}, "
     fit, why = (
         (fast, "at full speed") if fast >= busy else (busy, "they wait in between, and so many keep the cores busy")
     )
@@ -227,7 +220,7 @@ def _price_of_smt_off(given: CheckInput) -> str:
 
 def oversubscribed(given: CheckInput) -> Finding | None:
     """Not of a pool, whose answer says how many sessions are enough."""
-    vcpus = None if given.record.header.plan.experiment == "pool" else given.vcpus
+    vcpus = None if given.record.header.plan.experiment == POOL else given.vcpus
     seen = [e for e in given.levels if vcpus and round(e.level * given.busy) > vcpus and is_loss(e)]
     waited = (Cause.RUN_QUEUE, Cause.COMPETITOR)
     seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in waited]
@@ -319,7 +312,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     """Levels up to the vCPUs without an answer; not for experiments, which ask another question."""
     first = [each for each in given.levels if each.variant == given.levels[0].variant]
     undecided = outcome(first, given.vcpus).undecided
-    if not undecided or given.reference is None or given.record.header.plan.experiment != "sweep":
+    if not undecided or given.reference is None or given.record.header.plan.experiment != SWEEP:
         return None
     where = f"at N={ranges(each.level for each in undecided)} it is undecided"
     if not all(each.shares_known for each in undecided):
@@ -347,7 +340,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     header = given.record.header
     alone = len(few) == len(undecided) and more is not None  # only rounds are missing
     if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
-        return replace(found, remedy=found.remedy.replace(f", {QUIETER}", "")) if alone else found
+        return replace(found, remedy=MORE_ROUNDS.format(repeats=rounds)) if alone else found
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
     steadier = HOW_OFTEN if apart else LONGER if shared else QUIETER
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier

@@ -18,7 +18,7 @@ from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
-from dbcpu.record import BASELINE, IMPORTED, Header, Round, RunRecord
+from dbcpu.record import BASELINE, IMPORTED, SOAK, Header, Round, RunRecord
 from dbcpu.remedies import not_visible, without_host
 
 SKEW_SHARE = 0.01
@@ -275,7 +275,7 @@ def repeats_by_level(record: RunRecord, levels: Sequence[LevelView]) -> Mapping[
 def repeats_words(record: RunRecord, repeats: Mapping[int, int]) -> str:
     """``3 repeats of each level``, or which level has the fewest."""
     fewest = min(repeats.values(), default=0)
-    if record.header.plan.experiment == "soak":
+    if record.header.plan.experiment == SOAK:
         return f"{plural(fewest, 'segment')} of {plural(max(repeats, default=0), 'session')}"
     if len(set(repeats.values())) < 2:
         return f"{plural(fewest, 'repeat')} of each level"

@@ -46,7 +46,7 @@ from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
 from dbcpu.plan import NORMAL
-from dbcpu.record import AA, RunRecord
+from dbcpu.record import AA, POOL, RunRecord
 
 MIN_FLOOR = 0.01
 MIN_HISTORY = 5
@@ -237,7 +237,7 @@ def more_rounds(base: MeasuredSide, other: MeasuredSide) -> str:
     )
     if fewest.record.header.plan.variants[0] in AA:
         return f"`dbcpu run --aa --repeats {NORMAL}`"
-    if header.plan.experiment == "pool":
+    if header.plan.experiment == POOL:
         return f"`dbcpu pool --repeats {NORMAL}`"
     command = "run A B --together" if together else "vary" if same_sitting(base, other) else "run"
     return f"`dbcpu {command} --repeats {NORMAL}`"

@@ -19,7 +19,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
-from dbcpu.record import RunRecord
+from dbcpu.record import POOL, SOAK, RunRecord
 
 
 class Measured(Struct, frozen=True):
@@ -47,12 +47,12 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     Of a pool throughput is of whole rounds, as on its own page.
     """
     whole, record = record, one_variant(record, variant)
-    pooled = timed(record) if record.header.plan.experiment == "pool" else ()
+    pooled = timed(record) if record.header.plan.experiment == POOL else ()
     apart, rounds = levels_apart(record, pooled), figures_by_round(record)
     if not rounds:
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
-    kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == "soak" else record
+    kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == SOAK else record
     if not any(each.witness for each in kept.rounds):
         analysis = _explained(kept, whole, record, pooled)
         return Measured(name, record, analysis, lasting_by_round(rounds, analysis.levels, analysis.vcpus, apart))

@@ -20,7 +20,7 @@ from dbcpu.analysis.experiments.together_sentences import together_conclusion, t
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record import POOL, TOGETHER, Header, Round, RunRecord
 
 MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
@@ -52,7 +52,7 @@ def with_soak(analysis: Analysis, soak: Soak) -> Analysis:
 def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     """The same for a pool and for several targets; other runs are as they were."""
     kind = record.header.plan.experiment
-    if kind == "pool":
+    if kind == POOL:
         sessions = timed(record)
         found = pool(record, sessions, analysis.vcpus, analysis.busy)
         analysis = by_whole_rounds(analysis, record, sessions)
@@ -67,7 +67,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
         )
         findings = without_smaller_pool(analysis.findings, found)
         return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, findings=findings, capacity=None)
-    if kind == "together":
+    if kind == TOGETHER:
         both = together(record, timed(record))
         said, conclusion = together_sentence(both, analysis), together_conclusion(both)
         verdict = f"{said} {disturbance_caveat(analysis)}".rstrip()

@@ -1,5 +1,7 @@
 """What else took CPU while an experiment was measured, in a sentence."""
 
+from collections.abc import Iterable
+
 from dbcpu.analysis.levels.level_losses import lost_nothing
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import Analysis
@@ -14,15 +16,20 @@ def disturbance_caveat(analysis: Analysis) -> str:
 
     A quota holds these sessions back themselves, also on a quiet host: that is a cause.
     """
-    named = [each for each in disturbed_by(analysis) if each != DISTURBANCES[THROTTLED]]
+    named = disturbance_words(code for code in disturbances(analysis) if code != THROTTLED)
     return f"Meanwhile the host lost CPU to {listed(named)}: figures differ from a quiet host's." if named else ""
 
 
-def disturbed_by(analysis: Analysis) -> list[str]:
-    """What else took CPU, in words; other processes only where sessions may have lost something to them."""
+def disturbances(analysis: Analysis) -> list[str]:
+    """Findings of what else took CPU; other processes only where sessions may have lost something to them."""
     codes = {each.code for each in analysis.findings}
     soak = analysis.soak
     steady = soak is None or (soak.trend is None and soak.second is None and not soak.sizes)
     if steady and analysis.levels and all(map(lost_nothing, analysis.levels)):
         codes -= {"foreign-load"}
-    return [words for code, words in DISTURBANCES.items() if code in codes]
+    return [code for code in DISTURBANCES if code in codes]
+
+
+def disturbance_words(codes: Iterable[str]) -> list[str]:
+    """What these findings are of, each in a few words."""
+    return [DISTURBANCES[code] for code in codes]

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.variant_host import host_of_variant
-from dbcpu.record import Party, Round, RunRecord
+from dbcpu.record import SWEEP, TOGETHER, Party, Round, RunRecord
 
 BESIDE = f"+{TOGETHER}"
 """Ends the variant's name of a target beside the others."""
@@ -47,7 +46,7 @@ def _run(record: RunRecord, party: Party, name: str, rounds: Sequence[Round]) ->
         levels=tuple(sorted({each.level for each in renamed})),
         variants=(name,),
         rounds=None,
-        experiment="sweep",
+        experiment=SWEEP,
         parties=(),
     )
     header = replace(record.header, plan=plan, database=party.database)

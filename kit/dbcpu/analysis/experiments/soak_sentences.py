@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.experiments.disturbance_caveat import disturbed_by
+from dbcpu.analysis.experiments.disturbance_caveat import disturbance_words, disturbances
 from dbcpu.analysis.levels.level_losses import BAD, PARTLY, UNKNOWN, is_counted_only, is_loss, lost_to
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -35,7 +35,7 @@ def soak_sentence(soak: Soak, analysis: Analysis) -> str:
         return "No execution ended."
     many = plural(soak.sessions, "session")
     if soak.sizes:
-        return _sized(soak, disturbed_by(analysis))
+        return _sized(soak, disturbance_words(disturbances(analysis)))
     parts = [
         f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak, analysis)}, " + _two(soak.second, analysis)
     ]

@@ -14,9 +14,8 @@ from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics.robust import deviation, median
-from dbcpu.record import Party, RunRecord
+from dbcpu.record import TOGETHER, Party, RunRecord
 
-TOGETHER = "together"
 MIN_ROUNDS = 3
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.experiments.together import TOGETHER
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import BAD, UNKNOWN
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, ranges, times
+from dbcpu.record import TOGETHER
 
 
 def together_conclusion(both: Together) -> Conclusion:

@@ -18,7 +18,7 @@ from dbcpu.config.rules import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.findings import UNANSWERED
 from dbcpu.formatting import number, percent, plural, seconds, times
-from dbcpu.record import Header, Plan
+from dbcpu.record import POOL, Header, Plan
 
 MIN_RUNS = 5
 """Earlier runs that a band needs."""
@@ -167,7 +167,7 @@ def history_key(header: Header) -> HistoryKey:
 
 def _experiment(plan: Plan) -> str:
     """A pool of other jobs, or whose calls come in another way, is another pool."""
-    if plan.experiment != "pool":
+    if plan.experiment != POOL:
         return plan.experiment
     return f"pool {plan.pieces} {plan.blocking} {plan.block_s} {plan.connections} {plan.one_at_a_time}"
 

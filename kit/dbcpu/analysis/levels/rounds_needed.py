@@ -21,7 +21,7 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.plan import auto_levels
-from dbcpu.record import Header, Round
+from dbcpu.record import SWEEP, Header, Round
 
 POWER = 0.90
 WELL_KNOWN = 8
@@ -54,7 +54,7 @@ def why_no_more(header: Header) -> str:
         return "the shell kit or another program measured it"
     if any(note.startswith(NOTES[THERE]) for note in header.notes):
         return "the dbcpu of another host measured it (`--from there`), and keeps nothing there"
-    if header.plan.experiment != "sweep":
+    if header.plan.experiment != SWEEP:
         return f"it is a {header.plan.experiment} run; only rounds of dbcpu run can be added"
     if len(header.plan.variants) > 1:
         return "it has several variants, which are measured in turns"

@@ -25,7 +25,7 @@ from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.record import RunRecord
+from dbcpu.record import SWEEP, RunRecord
 
 
 class Scale(Struct, frozen=True):
@@ -91,7 +91,7 @@ def split(
         cores: so many sessions have nothing to share.
         known: of another variant, whose single sessions are the reference.
     """
-    if record.header.plan.experiment != "sweep" or not any(each.witness for each in record.rounds):
+    if record.header.plan.experiment != SWEEP or not any(each.witness for each in record.rounds):
         return None
     siblings = siblings_of(record.header.host)
     rounds = [list(group) for _, group in groupby(sessions, lambda each: each.round.order)]

@@ -19,10 +19,9 @@ from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
-from dbcpu.record import HostInfo, Round, RunRecord, Session
+from dbcpu.record import SOAK, HostInfo, Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
-SOAK = "soak"
 MIN_LEFT = 0.05
 Key = tuple[int, int]
 """Of a session in its run: the order of its round, and its ordinal."""

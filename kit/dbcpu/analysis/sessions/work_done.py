@@ -20,7 +20,7 @@ from itertools import accumulate, chain
 from statistics import median
 
 from dbcpu.formatting import number, plural, seconds
-from dbcpu.record import IMPORTED, ROWS_UNIT, Header, Party, Plan, Round, RunRecord, Session, WorkloadInfo
+from dbcpu.record import IMPORTED, ROWS_UNIT, SWEEP, Header, Party, Plan, Round, RunRecord, Session, WorkloadInfo
 
 MAX_ROWS_PER_S = 1e9
 """Of one session."""
@@ -151,7 +151,7 @@ def session_cpu_s(session: Session) -> float | None:
 def alone_cpu_s(record: RunRecord) -> dict[str, float]:
     """The least CPU seconds of an execution in the single-session rounds, by variant; experiments mix their work."""
     alone: dict[str, float] = {}
-    for each in record.rounds if record.header.plan.experiment == "sweep" else ():
+    for each in record.rounds if record.header.plan.experiment == SWEEP else ():
         for session in each.sessions if each.level == 1 else ():
             cpu_s = session_cpu_s(session)
             if session.executions and cpu_s is not None:

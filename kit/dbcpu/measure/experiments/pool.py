@@ -22,7 +22,7 @@ from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import Plan, Round
+from dbcpu.record import POOL, Plan, Round
 from dbcpu.targets.base import HasBlockingJobs, Target
 
 OVERHEAD_S = 0.6
@@ -101,7 +101,7 @@ class PoolShape(ExperimentShape):
         )
 
     def planned(self, made: Plan, target: Target) -> Plan:
-        made = replace(made, experiment="pool", pieces=self.pieces, executions=1, for_s=None)
+        made = replace(made, experiment=POOL, pieces=self.pieces, executions=1, for_s=None)
         if self.blocking:
             made = replace(made, blocking=self.blocking, block_s=self.block_s)
         if not self.connections:

@@ -20,7 +20,7 @@ from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import Plan, Round
+from dbcpu.record import SOAK, Plan, Round
 from dbcpu.targets.base import Target, Work
 
 SEGMENT_S = 60.0
@@ -80,7 +80,7 @@ class SoakShape(ExperimentShape):
         others = tuple(workload_info(target, self._works[size]) for size in self.sizes[1:])
         variants = self.sizes if self.several else made.variants
         made = replace(made, repeats=1, rounds=None, executions=None, for_s=self.for_s)
-        return replace(made, experiment="soak", segment_s=self.segment_s, sizes=others, variants=variants)
+        return replace(made, experiment=SOAK, segment_s=self.segment_s, sizes=others, variants=variants)
 
     def rounds(
         self,

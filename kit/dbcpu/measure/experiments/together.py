@@ -25,11 +25,9 @@ from dbcpu.measure.rounds import Setting, run_round
 from dbcpu.measure.verification import Member
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import Clock, Database, Party, Plan, Round
+from dbcpu.record import TOGETHER, Clock, Database, Party, Plan, Round
 from dbcpu.targets.base import CountsItsHost, HostReading, LeavesWork, Session, TakesTurns, Target, Work, load_target
 from dbcpu.variants._settings import bind_until_exit
-
-TOGETHER = "together"
 
 
 class TargetGroup:
@@ -193,7 +191,7 @@ class TogetherShape(ExperimentShape):
             for member, each, work in zip(self.members, group.targets, group.works, strict=True)
         )
         variants = (*(member.name for member in self.members), TOGETHER)
-        return replace(made, experiment="together", parties=parties, variants=variants)
+        return replace(made, experiment=TOGETHER, parties=parties, variants=variants)
 
     def rounds(
         self,

@@ -9,7 +9,7 @@ from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
 from dbcpu.formatting import listed, number, percent, plural
 from dbcpu.plan import auto_levels
-from dbcpu.record import RunRecord
+from dbcpu.record import SWEEP, RunRecord
 
 LEVELS_OF_A_CURVE = 4
 """Fewer levels show no knee, see docs/methods.md."""
@@ -48,7 +48,7 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     """Why the line says nothing of knees; '' where nobody would expect any."""
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each.level for each in analysis.levels if each.variant == variant and each.throughput is not None]
-    if record.header.plan.experiment != "sweep" or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
+    if record.header.plan.experiment != SWEEP or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
         return ""
     if analysis.scaling.fit_error is not None:
         return f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"

@@ -17,8 +17,8 @@ from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
-from dbcpu.measure.experiments.together import TOGETHER, TargetGroup, TogetherShape
-from dbcpu.record import HostCounters
+from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
+from dbcpu.record import TOGETHER, HostCounters
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html, table
