@@ -67,6 +67,7 @@ class _Level(Struct, frozen=True):
     cpus: tuple[tuple[int, ...], ...]
 
     def even(self, limit: float) -> bool:
+        """Whether neither max/min nor the slowest session is beyond this ratio, by the median round."""
         return float(np.median(self.ratio)) <= limit and float(np.median(self.worst)) <= np.log(limit)
 
 

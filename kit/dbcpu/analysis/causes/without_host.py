@@ -58,6 +58,7 @@ class _Counted(Struct, frozen=True):
 
     @property
     def off(self) -> float:
+        """Share of the time that was neither CPU time nor a wait; 0 where that is not known."""
         return 0.0 if self.cpu is None else 1 - self.cpu - self.waits
 
 

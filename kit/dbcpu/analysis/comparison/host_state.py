@@ -38,10 +38,12 @@ class HostState(Struct, frozen=True):
 
     @property
     def taken(self) -> float:
+        """Share of all CPU time that the sessions could not have; at most 0.99."""
         return min(0.99, self.used + self.stolen)
 
     @property
     def words(self) -> str:
+        """Who took it; nothing of a part that is 0."""
         parts = [f"other processes used {percent(self.used)} of all vCPUs of {self.name}"] if self.used > 0 else []
         parts += [f"{percent(self.stolen)} of the CPU time of {self.name} was stolen"] if self.stolen > 0 else []
         return listed(parts)

@@ -181,6 +181,7 @@ def cores_behind(record: RunRecord, analysis: Analysis) -> tuple[int | None, str
 
 
 def facts_of_run(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
+    """What licence rules ask of a run by its name, with the cores behind its vCPUs as far as its levels show them."""
     name, record, analysis = run
     cores, _ = cores_behind(record, analysis)
     found = facts_of(record, analysis.vcpus, cores, name)
@@ -190,6 +191,10 @@ def facts_of_run(run: tuple[str, RunRecord, Analysis]) -> LicenceFacts:
 
 
 def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: SizingRules, ratio: float) -> Kind:
+    """The kind of host that a run measured; ``ratio``: up to this max/min shares count as fair.
+
+    Raises UsageError where its vCPUs, or a throughput, are not known.
+    """
     name, record, analysis = run
     levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
     cores, cores_from = cores_behind(record, analysis)

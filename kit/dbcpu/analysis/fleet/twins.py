@@ -92,6 +92,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def slower(self) -> bool:
+        """Whether the host is below the median of its twins."""
         return self.ratio < 1
 
 
@@ -114,6 +115,7 @@ class Twins(Struct, frozen=True):
 
     @property
     def unlike(self) -> tuple[Compared, ...]:
+        """The comparisons that show a host to be unlike its twins."""
         return tuple(each for each in self.compared if each.unlike)
 
     @property

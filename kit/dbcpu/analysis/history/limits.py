@@ -303,6 +303,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def is_worse(self) -> bool:
+        """Whether it is beyond the limit, on the bad side."""
         worse = METRICS[self.value.metric][2]
         return self.value.value > self.limit if worse else self.value.value < self.limit
 
@@ -314,6 +315,7 @@ class Compared(Struct, frozen=True):
 
     @property
     def text(self) -> str:
+        """The figure beside the usual one, as a clause."""
         metric, seen, usual = self.value.metric, self.value.value, self.usual
         ratio = f"{seen / usual.median:.2f}x" if usual.median > 0 else "more than"
         # Of a figure that is a ratio itself a second one only confuses.

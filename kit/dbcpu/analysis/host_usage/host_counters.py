@@ -31,6 +31,7 @@ class HostUse(Struct, frozen=True):
 
     @property
     def words(self) -> str:
+        """How busy the host was, as a clause."""
         by_others = "" if self.others is None else f", {percent(self.others)} by other processes"
         return f"the host's CPUs were {percent(self.busy)} busy{by_others}"
 

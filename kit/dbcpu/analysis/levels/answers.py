@@ -86,10 +86,12 @@ class Seen(Struct, frozen=True):
 
     @property
     def ratio(self) -> float:
+        """Max/min, the median over rounds; 1 of a single session."""
         return median(self.ratios) if self.ratios else 1.0
 
     @property
     def slowdown(self) -> float:
+        """Of the median session, the median over rounds."""
         return median(self.medians)
 
 

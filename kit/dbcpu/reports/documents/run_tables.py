@@ -84,6 +84,7 @@ def between_moves_s(moves_per_s: float | None) -> float | None:
 
 
 def stay_words(stays_s: float | None) -> str:
+    """Seconds between two moves (``between_moves_s``), as a table shows them."""
     return "no move" if stays_s == math.inf else number(stays_s, digits=1)
 
 

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 
+from dbcpu.analysis.checks.session_findings import FULL_SPEED_CORES
+from dbcpu.analysis.comparison.throughput_lost_by_remedy import DONE_BY
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.findings import ENTRIES
 from dbcpu.reports.documents.run import document
 from dbcpu.simulator import SimulatedHost, simulate
 
@@ -35,3 +39,8 @@ def test_a_remedy_that_this_run_has_measured_says_what_it_costs(host: dict[str, 
 )
 def test_what_costs_nothing_or_is_not_advised_is_not_said_to_cost(host: dict[str, Any], variant: str) -> None:
     assert "in this run" not in remedy_of(host, variant)
+
+
+def test_every_remedy_that_a_variant_stands_for_is_one_that_dbcpu_gives() -> None:
+    given = [*(each.remedy for each in ENTRIES.values()), *(each.remedy for each in Cause), FULL_SPEED_CORES]
+    assert [words for words in DONE_BY.values() if not any(words in remedy for remedy in given)] == []

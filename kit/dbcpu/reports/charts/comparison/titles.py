@@ -15,6 +15,7 @@ LINE_POINTS = 12
 
 
 def colour(at: int) -> str:
+    """Of the side with this index."""
     return COLOURS[at % len(COLOURS)]
 
 
