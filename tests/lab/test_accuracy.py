@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dbcpu.analysis.causes.sessions import watched_run
+from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.store import record_file
 from lab import bars, between_runs, document, emulated, labelled

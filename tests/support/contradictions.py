@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from dbcpu.analysis.checks.headline import headline
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.results.answer import Answer

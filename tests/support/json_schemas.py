@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dbcpu.analysis.history.against import BETTER, NOT_SHOWN, WORSE, AgainstHistory
+from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE, AgainstHistory
 from dbcpu.analysis.results.run import Analysis, Words
 from dbcpu.findings import Level
 from dbcpu.record import SCHEMA, Header, Round

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.measure import preflight
 from dbcpu.plan import auto_levels

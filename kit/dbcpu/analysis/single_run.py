@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import attribute
 from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, with_proven_sharing
-from dbcpu.analysis.causes.sessions import watched_run
+from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.causes.shared_core_cost import shared_core, with_cross_table
 from dbcpu.analysis.causes.without_host import with_likely_causes
 from dbcpu.analysis.checks import checks

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.figures import VERSION
-from dbcpu.analysis.history.against import AgainstHistory, against_history
+from dbcpu.analysis.history.against_earlier_runs import AgainstHistory, against_history
 from dbcpu.analysis.history.limits import (
     MIN_RUNS,
     HistoryKey,

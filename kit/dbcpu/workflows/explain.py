@@ -4,8 +4,8 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.explain import explain_rounds
-from dbcpu.analysis.figures.of_run import run_figures
-from dbcpu.analysis.history.against import AgainstHistory
+from dbcpu.analysis.figures.run_figures import run_figures
+from dbcpu.analysis.history.against_earlier_runs import AgainstHistory
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rulebook import choose
 from dbcpu.config.settings import settings

@@ -24,8 +24,8 @@ from msgspec import Struct
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
 from dbcpu.analysis.causes.over_fastest import At, Lost, Named
-from dbcpu.analysis.causes.sessions import Sessions, WatchedRun
-from dbcpu.analysis.causes.shares import AT, CAUSES, RowShare, Share, Shares
+from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, RowShare, Share, Shares
+from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.causes import Cause

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.causes.sessions import Counted, Partners, Sessions
-from dbcpu.analysis.causes.shares import CpuTimeReason, Share, Words
+from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, Share, Words
+from dbcpu.analysis.causes.session_columns import Counted, Partners, Sessions
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero

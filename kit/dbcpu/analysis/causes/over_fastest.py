@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.causes.shares import AT, Share, Shares
+from dbcpu.analysis.causes.parts_by_cause import AT, Share, Shares
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask

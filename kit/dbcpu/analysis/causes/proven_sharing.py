@@ -15,7 +15,7 @@ from math import isnan
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import WATCHED
-from dbcpu.analysis.causes.sessions import WatchedRun
+from dbcpu.analysis.causes.session_columns import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.measured_rounds import usable

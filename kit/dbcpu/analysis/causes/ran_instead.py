@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, of_elapsed
-from dbcpu.analysis.causes.sessions import Sessions
-from dbcpu.analysis.causes.shares import RowShare
+from dbcpu.analysis.causes.parts_by_cause import RowShare
+from dbcpu.analysis.causes.session_columns import Sessions
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, plain, ranges, seconds
 from dbcpu.record import UNLISTED, RanInstead, Session

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
-from dbcpu.analysis.causes.shares import RowShare
+from dbcpu.analysis.causes.parts_by_cause import RowShare
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit

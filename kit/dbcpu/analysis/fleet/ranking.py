@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, BUSY, LOADED, Host
-from dbcpu.analysis.fleet.scatter import Spread, effect_of, spread
+from dbcpu.analysis.fleet.spread import Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.scaling.licences import chosen_rule, licence_count, price_of, rule_words
 from dbcpu.analysis.statistics.run_effect import BetweenRuns

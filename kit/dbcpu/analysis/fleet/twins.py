@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
-from dbcpu.analysis.fleet.scatter import effect_of, own_error
+from dbcpu.analysis.fleet.spread import effect_of, own_error
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval

@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.figures import ABSOLUTE, FULL_PACE, METRICS
 from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     UNIT_WORDS,
@@ -15,6 +14,7 @@ from dbcpu.analysis.comparison.sentences import (
     pool_words,
     value_words,
 )
+from dbcpu.analysis.comparison.side_figures import ABSOLUTE, FULL_PACE, METRICS
 from dbcpu.analysis.comparison.sizing import Sizing
 from dbcpu.analysis.results.comparison import (
     SPREAD,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
 from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
-from dbcpu.analysis.fleet.scatter import LOTTERY, MIN_HOSTS
+from dbcpu.analysis.fleet.spread import LOTTERY, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, Compared, Kind
 from dbcpu.analysis.levels.level_losses import BAD, PARTLY
 from dbcpu.analysis.results.answer import Answer

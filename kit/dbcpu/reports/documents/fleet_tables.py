@@ -9,8 +9,8 @@ from dbcpu.analysis.comparison.needed_host import between
 from dbcpu.analysis.fleet.hosts import ALONE, Host
 from dbcpu.analysis.fleet.ranking import Group, Ranked
 from dbcpu.analysis.fleet.report import FleetReport
-from dbcpu.analysis.fleet.scatter import Spread
 from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
+from dbcpu.analysis.fleet.spread import Spread
 from dbcpu.analysis.fleet.twins import Compared, Kind
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.statistics.interval import Interval

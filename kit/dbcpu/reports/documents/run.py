@@ -6,7 +6,7 @@ from typing import Any
 from dbcpu.analysis.checks.headline import Headline, headline
 from dbcpu.analysis.checks.refusal import refusal
 from dbcpu.analysis.checks.remedy_commands import with_own_options
-from dbcpu.analysis.history.against import BETTER, WORSE, AgainstHistory
+from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain

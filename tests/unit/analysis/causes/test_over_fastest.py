@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.causes.over_fastest import Lost
-from dbcpu.analysis.causes.shares import AT, CAUSES, Share, Shares
+from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, Share, Shares
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis

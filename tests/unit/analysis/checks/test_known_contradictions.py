@@ -18,7 +18,7 @@ from dbcpu.analysis.checks.passed_checks import assurances
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import SPREAD

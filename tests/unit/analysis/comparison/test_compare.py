@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.comparability import differences, other_work
 from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
 from dbcpu.analysis.comparison.decisions import floor_from
-from dbcpu.analysis.comparison.figures import ABSOLUTE
+from dbcpu.analysis.comparison.side_figures import ABSOLUTE
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.comparison import (
     BELOW_FLOOR,

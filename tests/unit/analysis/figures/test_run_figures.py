@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import history_key, in_maintenance, same_history
 from dbcpu.figures import LONGEST_VARIANT
 from support.builders.comparison import noisy_run, with_variants

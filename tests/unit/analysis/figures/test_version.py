@@ -8,7 +8,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures import VERSION
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.figures import FINDING, METRICS, Figure
 from dbcpu.store import record_file
 from support.paths import ROOT, TESTS

@@ -6,7 +6,7 @@ import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE
 from dbcpu.analysis.fleet.ranking import host_groups
-from dbcpu.analysis.fleet.scatter import MIN_HOSTS, Spread, effect_of, spread
+from dbcpu.analysis.fleet.spread import MIN_HOSTS, Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
 from support.builders.fleets import RATE, fleet, host
 

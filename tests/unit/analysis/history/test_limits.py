@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import (
     Point,
     Value,

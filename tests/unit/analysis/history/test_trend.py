@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SPREAD, PastRun, Trend, past_run, trend
 from dbcpu.cli import main
 from dbcpu.record import RunRecord

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal
 from dbcpu.analysis.comparison.compare import Candidate, compare
-from dbcpu.analysis.comparison.figures import METRICS
+from dbcpu.analysis.comparison.side_figures import METRICS
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.solo_reference import MIN_COUNTED

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.causes.sessions import watched_run
+from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.sessions.valid_sessions import Span, timed, timed_round
 from dbcpu.record import RunRecord

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
+from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
 from dbcpu.cli import main

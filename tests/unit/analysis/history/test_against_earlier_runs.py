@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.of_run import run_figures
-from dbcpu.analysis.history.against import BETTER, NOT_SHOWN, WORSE, AgainstHistory, against_history
+from dbcpu.analysis.figures.run_figures import run_figures
+from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE, AgainstHistory, against_history
 from dbcpu.analysis.history.limits import Point, check, point
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import Foreign, KitCost, RunRecord
