@@ -135,8 +135,9 @@ def _level(
     answered = answers(_seen(seen, slower, counted, context, scatter), reference, paced) if whole else Answers()
     found = _times_and_rates(variant, rounds, seen, context)
     found = _with_throughput_that_lasts(found, seen, context, answered.even)
-    found = _with_answers(found, seen, slower, answered, counted, context)
+    found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes)
+    found = _with_counted(found, seen, counted)
     return _with_regimes(found, seen, context, seconds)
 
 
@@ -192,7 +193,6 @@ def _with_answers(
     seen: _Rounds,
     slower: Sequence[Sequence[float]],
     answered: Answers,
-    counted: Counted | None,
     context: RunContext,
 ) -> LevelView:
     """Whether shares are equal, whether sessions are at full speed, and how many are slower; ``slower``: by round."""
@@ -207,7 +207,6 @@ def _with_answers(
         detectable=answered.detectable,
         slower=float(median_high(len(each) for each in slower)) if seen.reference and slower else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
-        counted_slowdown=counted.slowdown if counted else None,
         rounds_apart=_apart(seen.figures, slower, seen.reference) if within else None,
     )
 
@@ -225,10 +224,13 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]
         second_cause=differs_by
         if differs_by != cause
         else second_cause([view for members in viewed for view in members], cause, shown),
-        counted_cause=main_cause(
-            [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed]
-        ),
     )
+
+
+def _with_counted(found: LevelView, seen: _Rounds, counted: Counted | None) -> LevelView:
+    """What the kernel alone counted that sessions lost, and to what most of it in most rounds."""
+    lost = [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in seen.viewed]
+    return replace(found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost))
 
 
 def _with_regimes(
