@@ -52,7 +52,7 @@ def of_history(label: str = "", runs: int = 16) -> Document:
 
 def of_overview(label: str = "", runs: int = 3) -> Document:
     """Two targets."""
-    return history.overview([_trend(label, runs)] * 2)
+    return history.overview_document([_trend(label, runs)] * 2)
 
 
 def _trend(label: str, runs: int) -> Trend:

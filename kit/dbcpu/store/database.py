@@ -20,7 +20,7 @@ from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, schema
-from dbcpu.store.engine import Location, as_it_is, locate, open_engine, translated_errors
+from dbcpu.store.engine import Location, locate, open_engine, read_only_location, translated_errors
 from dbcpu.store.figures import FigureTable
 from dbcpu.store.record_checks import inconsistency
 from dbcpu.store.schema import rows, upgrade
@@ -64,7 +64,7 @@ def open_store(url: str | None = None, *, create: bool = True) -> "Store":
             or not (is_file(location.path) and os.access(location.path, os.R_OK, effective_ids=True))
         ):
             raise
-        location = as_it_is(location)
+        location = read_only_location(location)
         revision = upgrade.check(open_engine(location), location)
     if create and location.path is None:
         upgrade.check_writable(open_engine(location), location)

@@ -173,7 +173,7 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def as_it_is(location: Location) -> Location:
+def read_only_location(location: Location) -> Location:
     """The same store of SQLite, read without writing anything beside it. Source: sqlite.org/uri.html, immutable
 
     What its write-ahead log holds and the file does not is not seen; a sentence on standard error says so then.

@@ -88,7 +88,7 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
         )
     digest = hashlib.sha256(text.encode())
     for other, called in samples:
-        line_samples.add(lines, parse(other, called), called)
+        line_samples.add_samples(lines, parse(other, called), called)
         digest.update(other.encode())
     if not lines.ended and lines.rounds:
         # The round in which the file was cut short: nothing shows that it is whole.
@@ -97,7 +97,9 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
             raise RecordFormatError(f"{name} was cut short in its first round: no round of it is whole")
     orders = [order for order in sorted(lines.rounds) if lines.rounds[order].sessions]
     rounds = line_counters.others_told_apart([_round(lines, order) for order in orders])
-    return RunRecord(_header(lines, digest.hexdigest(), rounds, line_samples.lack(rounds) if samples else ""), rounds)
+    return RunRecord(
+        _header(lines, digest.hexdigest(), rounds, line_samples.missing_words(rounds) if samples else ""), rounds
+    )
 
 
 def _header(lines: Lines, digest: str, rounds: Sequence[Round], lack: str) -> Header:

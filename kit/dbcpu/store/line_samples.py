@@ -17,7 +17,7 @@ _READINGS_APART_S = 5.0
 """Counters that were read longer before or after a round say little of it."""
 
 
-def add(lines: Lines, samples: Lines, name: str) -> None:
+def add_samples(lines: Lines, samples: Lines, name: str) -> None:
     """Give each session what was seen of its process in its round. Raises RecordFormatError when nothing fits."""
     matched = 0
     for round_lines in lines.rounds.values():
@@ -44,7 +44,7 @@ def add(lines: Lines, samples: Lines, name: str) -> None:
     lines.run = {**lines.run, **taken}
 
 
-def lack(rounds: Sequence[Round]) -> str:
+def missing_words(rounds: Sequence[Round]) -> str:
     """What the samples did not see, and what follows; '' where they saw all."""
     ran = [session for each in rounds for session in each.sessions if session.executions]
     missed = [session for session in ran if not is_whole(session)]

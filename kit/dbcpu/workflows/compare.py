@@ -38,7 +38,7 @@ from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
-from dbcpu.reports.documents.lines import said_first, with_findings
+from dbcpu.reports.documents.lines import with_findings, with_first_words
 from dbcpu.store import csv_file
 from dbcpu.store.database import load_run, open_store
 from dbcpu.store.record_file import SUFFIXES, refuse_url
@@ -152,7 +152,7 @@ def variants_document(record: RunRecord, analysis: Analysis) -> Document:
             analysis.variants or compare_variants(record, runs), analysis, not_varied(record.header.notes)
         )
     made = with_findings(made, analysis.findings, disturbance_caveat(analysis))
-    return said_first(made, unfinished_sentence(record.header, len(record.rounds)))
+    return with_first_words(made, unfinished_sentence(record.header, len(record.rounds)))
 
 
 def _by_variant(record: RunRecord, analysis: Analysis) -> Mapping[str, Analysis]:

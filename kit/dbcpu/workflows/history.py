@@ -54,7 +54,7 @@ def overview_document(
         found = [each for some in _pieces(histories) for each in _trends(runs, kept, some, most)]
     if not found:
         raise UsageError(none_kept("complete run", target, host))
-    return history.overview(found)
+    return history.overview_document(found)
 
 
 def _histories(runs: ReadableRuns, listed: Sequence[RunSummary]) -> Iterator[list[str]]:

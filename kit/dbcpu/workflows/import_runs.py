@@ -30,7 +30,7 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     if line_file.recognises(content):
         _refuse(facts, path)
         record = _consistent(line_file.from_content(content, path, samples), path)
-        return record, line_samples.lack(record.rounds) if samples else ""
+        return record, line_samples.missing_words(record.rounds) if samples else ""
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
         if samples:

@@ -21,7 +21,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.canvas import FORMS as FORMS
 from dbcpu.reports.charts.canvas import drawing, saved
-from dbcpu.reports.charts.style import narrow
+from dbcpu.reports.charts.style import drawn_narrow
 from dbcpu.reports.document import Bars, Chart, Curves, FigureHistory, Panels, RunPicture, Strips
 
 RUN_PICTURES = (
@@ -57,7 +57,7 @@ def drawn(
     One without data is left out; ``with_empty``: the usual pictures of a run are drawn without data.
     """
     made: dict[str, dict[str, bytes]] = {form: {} for form in forms}
-    with narrow() if for_phone else nullcontext(), drawing():
+    with drawn_narrow() if for_phone else nullcontext(), drawing():
         for chart in charts:
             with _parts_freed():
                 pictures = _pictures_of(chart, forms, with_empty=with_empty)
@@ -68,11 +68,11 @@ def drawn(
 
 def _pictures_of(chart: Chart, forms: Sequence[str], *, with_empty: bool) -> Mapping[str, bytes]:
     """By form; none where there is nothing to draw."""
-    from dbcpu.reports.charts.run.frame import nothing
+    from dbcpu.reports.charts.run.frame import empty_picture
 
     figure = figure_of(chart)
     if figure is None and with_empty and isinstance(chart.data, RunPicture) and chart.data.usual:
-        figure = nothing(chart.data.record, chart.data.analysis)
+        figure = empty_picture(chart.data.record, chart.data.analysis)
     _give_back()
     return {} if figure is None else saved(figure, forms)
 

@@ -67,7 +67,7 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def narrow() -> Iterator[None]:
+def drawn_narrow() -> Iterator[None]:
     """Within this, every picture is drawn for a phone."""
     before = _most_width.set(NARROW)
     try:
@@ -81,7 +81,7 @@ def is_narrow() -> bool:
     return _most_width.get() <= NARROW
 
 
-def fitted(width: float) -> float:
+def fitted_width(width: float) -> float:
     """The width in inches that there is for a picture that would like ``width``."""
     return min(width, _most_width.get())
 
@@ -104,7 +104,7 @@ STRIP = 32
 """Rows of cells that are drawn at once."""
 
 
-def cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Bytes) -> None:
+def fill_cells(axes: Axes, x_edges: Floats, y_edges: Floats, colours: Bytes) -> None:
     """Fill a grid of cells: ``colours`` (rows, columns, 3) from 0 to 255, between columns + 1 and rows + 1 edges.
 
     Downwards: the first row is on top.
@@ -131,7 +131,7 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
     )
 
 
-def limits(analysis: Analysis, variant: str = "") -> list[tuple[int, str]]:
+def core_and_vcpu_limits(analysis: Analysis, variant: str = "") -> list[tuple[int, str]]:
     """Where cores, and then vCPUs, run out (under a variant); once only if there are as many of both."""
     found = analysis.variants.variants if analysis.variants else ()
     left = next((each for each in found if each.name == variant), None)

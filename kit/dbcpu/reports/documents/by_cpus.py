@@ -10,7 +10,7 @@ from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, tim
 from dbcpu.plan import NORMAL
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
-from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.plain_data import plain_data
 
 NAME = "Throughput by CPUs"
@@ -52,7 +52,7 @@ def document(found: ByCpus) -> Document:
         f"Linear: at least {percent(LINEAR)} of the throughput of as many single CPUs; flat: a further CPU adds less "
         f"than {percent(FLAT)} of one.",
     )
-    return comparing(
+    return comparing_document(
         title=title,
         verdict=said,
         sections=(section, *tried),

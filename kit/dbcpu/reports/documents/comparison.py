@@ -33,9 +33,9 @@ from dbcpu.record import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparison_front import front, page_sections
-from dbcpu.reports.documents.comparison_levels import by_load, charts_of, speedup
+from dbcpu.reports.documents.comparison_levels import charts_of, load_sections, speedup
 from dbcpu.reports.documents.experiments import POOL
-from dbcpu.reports.documents.lines import Line, comparing, titled_table
+from dbcpu.reports.documents.lines import Line, comparing_document, titled_table
 from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.plain_data import plain_data
 
@@ -55,20 +55,20 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
     """The whole comparison; with ``sizing`` also the required vCPUs, and a ranking."""
     names = [side.name for side in comparison.sides]
     differences = _differences(comparison)
-    sizes = of_sizing.sections(sizing) if sizing else ()
+    sizes = of_sizing.sizing_sections(sizing) if sizing else ()
     pools = filter(None, [pool_words(comparison.sides)])
     sections = (
         _runs(comparison),
         _hosts(comparison),
         _figures(comparison),
         _levels(comparison),
-        *by_load(comparison),
+        *load_sections(comparison),
         *_pools(comparison),
         *differences,
         *sizes,
     )
     notes, charts, found = _notes(comparison), charts_of(comparison), merged_findings(comparison.sides)
-    made = comparing(
+    made = comparing_document(
         title=f"{listed(names[1:])} compared with {names[0]}: {comparison.workload}",
         verdict=(*comparison.verdict, *pools, *([sizing.sentence] if sizing and sizing.sentence else [])),
         sections=sections,

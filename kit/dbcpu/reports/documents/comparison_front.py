@@ -36,7 +36,7 @@ from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.record import ROWS_UNIT
 from dbcpu.reports.document import Chart, Front, Section
 from dbcpu.reports.documents.lines import pictured
-from dbcpu.reports.documents.sizing import SAME_KIND, in_all, smt_off_words
+from dbcpu.reports.documents.sizing import SAME_KIND, cost_words, smt_off_words
 
 MAX_NAMED = 3
 """With more hosts than this a headline counts them."""
@@ -81,7 +81,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         *_found(comparison, findings),
         *_one_run_a_side(comparison),
         *_undecided(comparison),
-        *unseen(_decisions(comparison)),
+        *unseen_words(_decisions(comparison)),
         *of_sides(comparison),
         *filter(None, (left_out_words(side) for side in comparison.sides[1:])),
     )
@@ -110,7 +110,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
         heading,
         f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}",
         sentences=(sizing.sentence, *smt_off_words(sizing), *others),
-        tiles=tuple(map(_need_tile, sorted(sizing.needs, key=lambda need: not in_all(need))[:MAX_TILES])),
+        tiles=tuple(map(_need_tile, sorted(sizing.needs, key=lambda need: not cost_words(need))[:MAX_TILES])),
         caveats=(f"{SAME_KIND} {counted}{ONLY_CPU}", *_licences(sizing), *unsure),
     )
 
@@ -160,7 +160,7 @@ def _needs(needs: Sequence[Need]) -> str:
 def _need_tile(need: Need) -> Fact:
     kind = need.kind
     counted = [plural(need.licences, kind.licence.unit if kind.licence else "licence")] if need.licences else []
-    price = in_all(need)
+    price = cost_words(need)
     cores = [f"{plural(need.cores, 'core')} {kind.cores_from}".rstrip()] if need.cores else []
     words = [*cores, *counted, *([price] if price else [])] if need.is_decided else [_why_open(need)]
     return Fact(kind.name, need.vcpus_words, ", ".join(words))
@@ -292,7 +292,7 @@ def _undecided(comparison: Comparison) -> tuple[str, ...]:
     return (f"Not decided for {listed(names)}: too few rounds were measured. What can decide: {listed(remedies)}.",)
 
 
-def unseen(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:
+def unseen_words(decided: Iterable[tuple[str, Decision]]) -> tuple[str, ...]:
     """No difference found does not mean that there is none: the smallest that these rounds could show."""
     missed = [
         f"{name}: less than {detectable_words(each)} in {NAMES[each.summary]}"

@@ -18,7 +18,7 @@ from dbcpu.reports.document import Bars, Chart, Column, Curves, Panel, Panels, S
 from dbcpu.reports.documents.lines import titled_table
 
 
-def by_load(comparison: Comparison) -> tuple[Section, ...]:
+def load_sections(comparison: Comparison) -> tuple[Section, ...]:
     """Hosts of different size at the same number of sessions per core; () where no two levels have the same."""
     unit, base = comparison.loads_per, comparison.baseline
     others = [(side, dict(side.shared_levels)) for side in comparison.sides[1:]]

@@ -61,7 +61,7 @@ def document(report: FleetReport) -> Document:
         verdict=(f"{front.headline}.", *front.sentences),
         sections=body,
         data=lambda: {"title": title, "verdict": [front.headline, *front.sentences], **_data(report), "notes": remarks},
-        records=lambda: Table(title, tables.RECORD, tables.records(report)),
+        records=lambda: Table(title, tables.RECORD, tables.target_records(report)),
         notes=remarks,
         front=front,
         make_page=page,
@@ -104,8 +104,9 @@ def _front(report: FleetReport) -> Front:
 
 def _undecided(hosts: Sequence[str]) -> str:
     return (
-        f"Undecided: {plural(len(hosts), 'host')} ({tables.names(hosts)}). Each is further from its twins than these "
-        "differ among themselves, and its own rounds differ too much for an answer; measure again with more rounds."
+        f"Undecided: {plural(len(hosts), 'host')} ({tables.few_names(hosts)}). Each is further from its twins than "
+        "these differ among themselves, and its own rounds differ too much for an answer; measure again with more "
+        "rounds."
     )
 
 
@@ -136,8 +137,8 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
         )
     if busy := [each.name for each in report.hosts if each.disturbed]:
         yield (
-            f"{plural(len(busy), 'host')} lost CPU to others while measured ({tables.names(busy)}); a quiet host is "
-            "faster."
+            f"{plural(len(busy), 'host')} lost CPU to others while measured ({tables.few_names(busy)}); a quiet host "
+            "is faster."
         )
     if alone := sum(len(each.hosts) for each in report.twins.too_few if each.kind.metric == ALONE):
         yield f"{plural(alone, 'host')} with fewer than {MIN_TWINS} twins: nothing is said of them."
@@ -158,7 +159,9 @@ def _lottery(group: Group) -> str:
     }[found.answer]
     known = found.between is not None
     shown = (found.between, found.between_interval) if known else (found.cv, found.cv_interval)
-    seen = f" its {plural(found.hosts, 'host')} differ by a CV of {tables.cv(shown)}" if shown[0] is not None else ""
+    seen = (
+        f" its {plural(found.hosts, 'host')} differ by a CV of {tables.cv_words(shown)}" if shown[0] is not None else ""
+    )
     why = f"{';' if seen else ''} {found.why}" if found.why else ""
     return f"{kind}:{seen}{why}."
 
@@ -221,7 +224,10 @@ def _ranking(report: FleetReport) -> Iterator[Section]:
     rows = report.ranking.rows
     if rows:
         columns, titles = tables.ranking_columns(rows), tables.ranking_titles(rows)
-        parts = [(title, tables.ends([row for row in rows if row.host.work == work])) for work, title in titles.items()]
+        parts = [
+            (title, tables.first_and_last([row for row in rows if row.host.work == work]))
+            for work, title in titles.items()
+        ]
         made = [Table(title, columns, shown, left_out) for title, (shown, left_out) in parts]
         several = f"The hosts did {len(made)} kinds of work; only those of the same SQL and size are ranked together."
         notes = (
@@ -239,11 +245,11 @@ def _sizing(report: FleetReport) -> Iterator[Section]:
         return
     title = "New shapes for the whole inventory"
     if not found.rows:
-        yield Section("sizing", title, missing="No host could be sized.", notes=tuple(tables.left_out(found)))
+        yield Section("sizing", title, missing="No host could be sized.", notes=tuple(tables.left_out_words(found)))
         return
-    shown, cut = tables.ends(found.rows)
+    shown, cut = tables.first_and_last(found.rows)
     assumed = sum(each.assumed for each in found.rows)
-    notes = [*cut, *found.unknown, *tables.left_out(found), *(f"Rule {each}." for each in found.rules)]
+    notes = [*cut, *found.unknown, *tables.left_out_words(found), *(f"Rule {each}." for each in found.rules)]
     if assumed:
         notes.insert(
             0, f"{plural(assumed, 'host')} without a tag busy: all cores are taken for busy, the most it can be."
@@ -260,7 +266,7 @@ def _small(report: FleetReport) -> Iterator[Section]:
     if small:
         caption = "Too few to compare"
         note = f"A host is compared with {MIN_TWINS} twins or more."
-        shown, left_out = tables.ends(small)
+        shown, left_out = tables.first_and_last(small)
         yield Section("small", caption, tables=(Table(caption, tables.SMALL, shown, (note, *left_out)),))
 
 

@@ -25,7 +25,7 @@ RANKED = ("alone", "loaded", "level", "per_vcpu", "per_core", "per_licence", "pe
 MAX_NAMES = 6
 
 
-def ends(rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
+def first_and_last(rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
     """The first and the last rows of many, and a remark on those between."""
     left = len(rows) - 2 * AT_EITHER_END
     if left <= 0:
@@ -34,7 +34,7 @@ def ends(rows: Sequence[Row]) -> tuple[Sequence[Row], tuple[str, ...]]:
     return (*rows[:AT_EITHER_END], *rows[-AT_EITHER_END:]), (between,)
 
 
-def cv(shown: tuple[float | None, Interval | None]) -> str:
+def cv_words(shown: tuple[float | None, Interval | None]) -> str:
     """``8.1 % (6.5 % to 11 %)``."""
     value, interval = shown
     if value is None:
@@ -46,12 +46,12 @@ def sentence(one: Compared) -> str:
     """``db-17 is 11 % slower alone than its 43 twins: steal 9 %``."""
     more = "slower" if one.slower else "faster"
     how = "alone" if one.metric == ALONE else f"with {plural(one.kind.level, 'session')}"
-    why = cause(one) or ("its run names no cause" if one.slower else "")
+    why = cause_words(one) or ("its run names no cause" if one.slower else "")
     by = percent(abs(one.ratio - 1))
     return f"{one.host} is {by} {more} {how} than its {one.twins} twins{f': {why}' if why else ''}"
 
 
-def cause(one: Compared) -> str:
+def cause_words(one: Compared) -> str:
     """What the run counts more of than its twins, else what it lost most to; '' for neither."""
     parts = [f"{name} {percent(share)}{f' (twins {percent(usual)})' if usual >= 0.005 else ''}"
              for name, share, usual in one.causes]  # fmt: skip
@@ -80,7 +80,7 @@ def unlike_columns(found: Sequence[Compared]) -> tuple[Column, ...]:
         Column("rank", "rank", kind="figure", value=lambda one: f"{one.rank} of {one.twins + 1}"),
         Column("p", "p", lambda value: f"{value:.1g}", kind="figure"),
         Column("runs", "runs", kind="figure"),
-        Column("cause", "cause", kind="text", value=lambda one: cause(one) or "not named"),
+        Column("cause", "cause", kind="text", value=lambda one: cause_words(one) or "not named"),
         Column("differs", "differs in", kind="text", value=lambda one: "; ".join(one.differs)),
     )
     return columns if any(each.differs for each in found) else columns[:-1]
@@ -103,8 +103,10 @@ _SPREAD = (
     Column("unit", "unit", kind="text", value=lambda row: row[0].unit),
     Column("median", "median", rate, kind="figure", value=_of_spread("median")),
     Column("range", "least to most", kind="figure", value=lambda row: f"{rate(row[2].low)} to {rate(row[2].high)}"),
-    Column("cv", "CV", kind="figure", value=lambda row: cv((row[2].cv, row[2].cv_interval))),
-    Column("between", "between hosts", kind="figure", value=lambda row: cv((row[2].between, row[2].between_interval))),
+    Column("cv", "CV", kind="figure", value=lambda row: cv_words((row[2].cv, row[2].cv_interval))),
+    Column(
+        "between", "between hosts", kind="figure", value=lambda row: cv_words((row[2].between, row[2].between_interval))
+    ),
     Column("answer", "a lottery?", kind="text", value=lambda row: _answer(row[2])),
 )
 TYPES = (Column("value", "type", kind="name", value=lambda row: row[0].value), *_SPREAD)
@@ -154,7 +156,7 @@ def ranking_columns(rows: Sequence[Ranked]) -> tuple[Column, ...]:
 SMALL = (
     Column("kind", "kind", kind="text", value=lambda row: _kind_words(row.kind)),
     Column("count", "hosts", kind="figure", value=lambda row: len(row.hosts)),
-    Column("hosts", "names", kind="text", value=lambda row: names(row.hosts)),
+    Column("hosts", "names", kind="text", value=lambda row: few_names(row.hosts)),
 )
 TOTALS = (
     Column("shape", "shape", kind="name"),
@@ -185,13 +187,13 @@ def sizing_columns(found: FleetSizing) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def left_out(found: FleetSizing) -> Iterator[str]:
+def left_out_words(found: FleetSizing) -> Iterator[str]:
     """A sentence per reason."""
     whys: dict[str, list[str]] = {}
     for host, why in found.left_out:
         whys.setdefault(why.removeprefix(f"{host}: "), []).append(host)
     for why, hosts in whys.items():
-        yield f"Not sized: {names(hosts)} ({why})."
+        yield f"Not sized: {few_names(hosts)} ({why})."
 
 
 def sizing_data(found: FleetSizing) -> Mapping[str, Any]:
@@ -224,7 +226,7 @@ def _kind_words(kind: Kind, used: Sequence[str] = ("cpu_model", "vcpus", "hyperv
     return ", ".join(filter(None, (words[name] for name in words if name in used)))
 
 
-def names(names: Sequence[str]) -> str:
+def few_names(names: Sequence[str]) -> str:
     """The first few, and how many more there are."""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more
@@ -275,7 +277,7 @@ class Record(Struct, frozen=True):
 RECORD = tuple(Column(name, name) for name in Record.__struct_fields__)
 
 
-def records(report: FleetReport) -> Sequence[Record]:
+def target_records(report: FleetReport) -> Sequence[Record]:
     """Every target in the order of the ranking, those that failed last."""
     compared: dict[str, dict[str, Compared]] = {}
     for each in report.twins.compared:
@@ -300,7 +302,7 @@ def _record(row: Ranked, compared: Mapping[str, Compared]) -> Record:
         alone_high=alone.interval.high if alone else None,
         loaded_ratio=loaded.ratio if loaded else None,
         unlike=" ".join(one.metric for one in odd),
-        cause="; ".join(dict.fromkeys(filter(None, map(cause, odd)))),
+        cause="; ".join(dict.fromkeys(filter(None, map(cause_words, odd)))),
         runs=" ".join(each.run_id for each in host.runs),
     )  # fmt: skip
 

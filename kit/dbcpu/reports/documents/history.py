@@ -12,7 +12,7 @@ from dbcpu.analysis.levels.level_losses import BAD, GOOD
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
-from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
 
@@ -57,7 +57,7 @@ def document(trend: Trend) -> Document:
     )
 
 
-def overview(trends: Sequence[Trend]) -> Document:
+def overview_document(trends: Sequence[Trend]) -> Document:
     """Many targets, a table for each."""
     sections = tuple(
         _figures(each, f"{_title(each)}, {_day(each, 0)} to {_day(each, -1)}", f"trends-{at}")
@@ -70,7 +70,7 @@ def overview(trends: Sequence[Trend]) -> Document:
 def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...], data: Mapping[str, Any]) -> Document:
     notes = NOTES if not any(each.older for each in trends) else (*NOTES, OLDER)
     charts = [_chart(trend, name) for trend, name in zip(trends, _chart_names(trends), strict=True)]
-    return comparing(
+    return comparing_document(
         title=title,
         name="history",
         verdict=tuple(sentence for each in trends for sentence in _verdict(each)),

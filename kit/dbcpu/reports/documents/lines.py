@@ -34,7 +34,7 @@ _DOUBT = Column("doubt", "doubt")
 COLUMNS = tuple(Column(name, name) for name in Line.__struct_fields__ if name != _DOUBT.key)
 
 
-def comparing(
+def comparing_document(
     title: str,
     verdict: tuple[str, ...],
     sections: tuple[Section, ...],
@@ -92,7 +92,7 @@ def with_findings(made: Document, found: Sequence[Finding], caveat: str) -> Docu
     return replace(made, verdict=verdict, findings=warned, data=data, make_page=page, front=front)
 
 
-def said_first(made: Document, sentence: str) -> Document:
+def with_first_words(made: Document, sentence: str) -> Document:
     """The document whose verdict, in the JSON too, begins with ``sentence``; itself for ''."""
     if not sentence:
         return made

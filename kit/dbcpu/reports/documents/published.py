@@ -9,7 +9,7 @@ from dbcpu.analysis.comparison.published import Measurement, Normalised, Publish
 from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
-from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.plain_data import plain_data
 
 SAME_SCALE = 2.0
@@ -44,7 +44,7 @@ def document(published: Published, baseline: str | None = None) -> Document:
     notes = (*published.notes, *_doubts(doubted), *([_left_out(small)] if small else []))
     drawn = [*_numbered("bars", _bars(sound, published.title)), *_numbered("scaling", curves)]
     tables = [section.tables if at == 0 else () for at in range(len(drawn))]
-    return comparing(
+    return comparing_document(
         title=published.title,
         verdict=(*_sentences(apart), *([BESIDE] if caveat is BESIDE else [])),
         sections=(section, *by_count),

@@ -15,7 +15,7 @@ from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
 from dbcpu.reports.documents.run_sessions import session_rows
-from dbcpu.reports.documents.run_summary import head, of_first
+from dbcpu.reports.documents.run_summary import measured_lines, of_first_variant
 from dbcpu.reports.plain_data import plain_data
 
 WIDTH = 120
@@ -38,7 +38,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     """
     header, summary = record.header, headline(analysis)
     said, tone = summary.headline, summary.kind
-    answer = of_first(analysis, analysis.verdict)
+    answer = of_first_variant(analysis, analysis.verdict)
     sentences: tuple[str, ...] = (answer,)
     if analysis.variants is not None and not refusal(analysis):
         from dbcpu.analysis.comparison.variant_sentences import (
@@ -59,7 +59,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
         sections=(*_experiment(analysis), *levels_section(record, analysis), *slowed_section(analysis)),
         data=lambda: _data(record, analysis, against),
         records=lambda: session_rows(record, analysis),
-        facts=head(record, analysis),
+        facts=measured_lines(record, analysis),
         findings=analysis.findings,
         front=Front(
             question=VARIED if analysis.variants is not None else QUESTIONS.get(header.plan.experiment, EVERY_SESSION),

@@ -15,7 +15,7 @@ from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.pressure import pressure_lines
-from dbcpu.reports.documents.run_summary import limits_of, slowed, summary
+from dbcpu.reports.documents.run_summary import limits_of, slowed_sessions, summary
 
 READINGS = {
     "soak": (
@@ -180,7 +180,7 @@ def published_section(analysis: Analysis) -> tuple[Section, ...]:
 def slowed_section(analysis: Analysis, title: str = "") -> tuple[Section, ...]:
     """The slowed sessions of the representative round, () if none. ``title``: by default that of the table."""
     table = run_tables.slowed_table(analysis)
-    return (Section("slowed", title or table.caption, tables=(table,)),) if slowed(analysis) else ()
+    return (Section("slowed", title or table.caption, tables=(table,)),) if slowed_sessions(analysis) else ()
 
 
 def _pictured(

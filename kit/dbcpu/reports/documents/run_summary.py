@@ -34,7 +34,7 @@ from dbcpu.reports.documents.run_scaling import scaling_words
 SHOWN_CPUS = 8
 
 
-def causes(level: LevelView) -> str:
+def cause_counts(level: LevelView) -> str:
     """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
     ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
@@ -52,7 +52,7 @@ def causes(level: LevelView) -> str:
     return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
 
 
-def head(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
+def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
     """What was measured, as (name, text) lines; text from outside is cleaned of control characters."""
     header = record.header
     plan, work = header.plan, header.plan.workload
@@ -132,11 +132,11 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
     """The summary of the levels as (name, text) lines; only those that are known."""
     lines = [
         ("scaling", scaling_words(record, analysis)),
-        ("contention", of_first(analysis, _contention(analysis))),
+        ("contention", of_first_variant(analysis, _contention(analysis))),
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
-        ("capacity", of_first(analysis, _capacity(record, analysis))),
-        (TO_QUOTE, of_first(analysis, quotable(record, analysis))),
+        ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
+        (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis))),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
@@ -223,7 +223,7 @@ def _contention(analysis: Analysis) -> str:
     return "; ".join(parts)
 
 
-def of_first(analysis: Analysis, said: str) -> str:
+def of_first_variant(analysis: Analysis, said: str) -> str:
     """What is said of one variant alone, with its name where the run has several."""
     return f"{analysis.variants.first.name}: {said}" if said and analysis.variants is not None else said
 
@@ -319,12 +319,12 @@ def sessions_of_round(analysis: Analysis, order: int | None = None) -> tuple[Ses
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
 
 
-def lane_place(variant: str, ordinal: int) -> str:
+def lane_id(variant: str, ordinal: int) -> str:
     """The identifier of a session's lane in the picture of lanes."""
     return f"lane-{re.sub(r'[^A-Za-z0-9]+', '-', variant)}-{ordinal}"
 
 
-def slowed(analysis: Analysis) -> tuple[SessionView, ...]:
+def slowed_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
     """Those of the representative round that have a cause."""
     return tuple(each for each in sessions_of_round(analysis) if each.cause != "none")
 

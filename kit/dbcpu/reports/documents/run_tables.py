@@ -31,7 +31,7 @@ from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_publish
 from dbcpu.formatting import count, decimal_s, number, percent, ranges, rate, seconds, times
 from dbcpu.record import ROWS_UNIT, RunRecord
 from dbcpu.reports.document import Column, Table
-from dbcpu.reports.documents.run_summary import causes, lane_place, sessions_of_round, slowed
+from dbcpu.reports.documents.run_summary import cause_counts, lane_id, sessions_of_round, slowed_sessions
 
 VARIANT = Column("variant", "variant", kind="name", meaning="setting of the host")
 LEVEL = Column("level", "N", meaning="concurrent sessions")
@@ -66,7 +66,7 @@ LEVEL_COLUMNS = (
     Column("makespan_throughput", "makespan", rate, unit="Mrows/s",
            meaning="throughput until the last session has ended"),
     Column("efficiency", "efficiency", percent, meaning="Mrows/s / (single-session rate x min(N, vCPUs))"),
-    Column("causes", "main cause", kind="text", value=causes, meaning=CAUSES_MEANING),
+    Column("causes", "main cause", kind="text", value=cause_counts, meaning=CAUSES_MEANING),
 )  # fmt: skip
 EXCLUDED = "left out"
 
@@ -161,12 +161,12 @@ def _in_unit(columns: Sequence[Column], unit: str) -> tuple[Column, ...]:
 def slowed_table(analysis: Analysis) -> Table:
     """The slowed sessions of the representative round, with cause and evidence."""
     columns = (
-        Column("ordinal", "session", place=lambda row: lane_place(row.variant, row.ordinal)),
+        Column("ordinal", "session", place=lambda row: lane_id(row.variant, row.ordinal)),
         Column("slowdown", "slowdown", times),
         Column("cause", "cause", kind="name", value=_causes),
         Column("evidence", "evidence", kind="text", brief=_without_slowdown),
     )
-    named = slowed(analysis)
+    named = slowed_sessions(analysis)
     paced = named and any(each.at_one_pace and each.level == named[0].level for each in analysis.levels)
     kind = ", as delivered" if paced else ""
     where = f"Slowed sessions at N = {named[0].level} (round {named[0].repeat + 1}{kind})" if named else ""
@@ -226,7 +226,7 @@ def slowdown_table(levels: Sequence[LevelView]) -> Table:
         Column("slowdown_median", "median", times),
         Column("slowdown_max", "slowest", times),
         Column("ideal_slowdown", "fair share", times),
-        Column("causes", "main cause", lambda text: text or "-", kind="text", value=causes),
+        Column("causes", "main cause", lambda text: text or "-", kind="text", value=cause_counts),
     )
     return _by_variant("Slowdown relative to the single-session time", columns, levels)
 

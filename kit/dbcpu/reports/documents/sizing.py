@@ -20,7 +20,7 @@ _WITHIN = Column(
 )  # fmt: skip
 
 
-def sections(sizing: Sizing) -> tuple[Section, ...]:
+def sizing_sections(sizing: Sizing) -> tuple[Section, ...]:
     """The sizing, if requested, and the ranking of all hosts."""
     return (*_needs(sizing), _ranking(sizing))
 
@@ -186,7 +186,7 @@ def _rules(sizing: Sizing) -> tuple[str, ...]:
     )
 
 
-def in_all(need: Need) -> str | None:
+def cost_words(need: Need) -> str | None:
     """Money once and per year, licences and support with it; the price of the host alone where no rule has the rest."""
     found = cost(need)
     if found is None or found.without:

@@ -22,8 +22,8 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
-from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen
-from dbcpu.reports.documents.lines import Line, comparing, pictured, titled_table
+from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen_words
+from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 
@@ -64,7 +64,7 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
             Section("reading", "How to read it", notes=notes, terms=TERMS),
         )
 
-    return comparing(
+    return comparing_document(
         title=title,
         verdict=variant_sentences(found),
         sections=(levels, decisions),
@@ -90,7 +90,7 @@ def _front(found: Variants) -> Front:
             Fact(under.name, number(row.max_over_min), f"max/min at N = {row.level}, {rate(row.throughput)} Mrows/s")
             for under, row in shown
         ),
-        caveats=(ONLY_CPU, *unseen([(under.name, each) for under in others for each in under.decisions])),
+        caveats=(ONLY_CPU, *unseen_words([(under.name, each) for under in others for each in under.decisions])),
     )
 
 

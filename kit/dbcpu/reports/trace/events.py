@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number, plain, plural, ranges, seconds
 from dbcpu.record import Header, Round
-from dbcpu.reports.trace.placement import At, Occupied, Stay, places
+from dbcpu.reports.trace.placement import At, Occupied, Stay, stays_and_lanes
 
 PAUSE_S = 0.1
 MAX_S = 1e9
@@ -117,7 +117,7 @@ def _traced(round_: Round, cores: Mapping[int, int], release_s: float, extent_s:
     def at(offset_s: float) -> int:
         return round((release_s + offset_s) * 1e9)
 
-    stays, lanes = places(round_, cores, at)
+    stays, lanes = stays_and_lanes(round_, cores, at)
     variant = plain(round_.variant)
     name = f"N = {round_.level}, round {round_.repeat + 1}, {variant}" + (" (anchor)" if round_.anchor else "")
     details: dict[str, str | int | float] = {

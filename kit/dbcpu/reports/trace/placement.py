@@ -70,7 +70,7 @@ def _words(ordinals: Sequence[int], crowded: bool) -> str:
     return f"up to {len(ordinals)} sessions" if crowded else f"sessions {listed([str(each) for each in ordinals])}"
 
 
-def places(round_: Round, cores: Mapping[int, int], at: At) -> tuple[list[Stay], list[Occupied]]:
+def stays_and_lanes(round_: Round, cores: Mapping[int, int], at: At) -> tuple[list[Stay], list[Occupied]]:
     """The stays of all sessions and the lanes of all CPUs, in order of time. ``cores``: by CPU, as far as known."""
     stays = list(_stays(round_, cores, at))
     by_core: dict[tuple[str, int], list[Stay]] = {}

@@ -14,7 +14,7 @@ select distinct pg_catalog.quote_ident(role.rolname), acl.privilege_type
 _RIGHTS = {"SELECT": "select", "INSERT": "insert, update, delete"}
 
 
-def as_those_of_runs(connection: Connection, schema: str | None, *tables: str) -> None:
+def grant_as_runs(connection: Connection, schema: str | None, *tables: str) -> None:
     """Who may read or write runs may do so with these: a host that stores its runs must not fail after the upgrade."""
     if connection.dialect.name != "postgresql":
         return

@@ -16,7 +16,7 @@ from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run import document
-from dbcpu.reports.documents.run_summary import causes, summary
+from dbcpu.reports.documents.run_summary import cause_counts, summary
 from dbcpu.reports.formats import table
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.contradictions import contradictions
@@ -229,7 +229,7 @@ def test_a_loss_that_the_kernel_counted_is_no_unknown_cause() -> None:
     found = made(SimulatedHost(cores=4, threads=1, steal=0.2), (1, 2, 4, 8))
     (level,) = [each for each in found.levels if each.level == 4]
     assert (level.even, lost_to(level)) == (Answer.NO, Cause.STEAL)
-    assert causes(level).startswith("CPU steal (")
+    assert cause_counts(level).startswith("CPU steal (")
     assert "as long as the fastest (CPU steal)" in found.verdict
     assert "cause unknown" not in found.verdict
 

@@ -18,7 +18,7 @@ from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.record import RunRecord
-from dbcpu.reports.documents.sizing import in_all, sections
+from dbcpu.reports.documents.sizing import cost_words, sizing_sections
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.comparison import noisy_run
 
@@ -193,13 +193,13 @@ def test_money_is_that_of_the_host_the_licences_and_their_support() -> None:
     assert (found.once, found.without) == (12_000.0, ())
     assert found.per_year == pytest.approx(1.2 * 8760 + 12_000 * 0.2)
     assert found.per_month == pytest.approx(found.per_year / 12)
-    assert in_all(need) == "12,000 EUR once, 12,912 EUR per year", "what the first screen says"
+    assert cost_words(need) == "12,000 EUR once, 12,912 EUR per year", "what the first screen says"
     (host_only,) = sized(("old", old_box()), ("smt", with_smt())).needs
     without = cost(host_only)
     assert without is not None
     assert (without.once, without.without) == (0.0, ("licences",))
     assert without.per_year == pytest.approx(1.2 * 8760)
-    assert in_all(host_only) == "1.20 EUR per hour"
+    assert cost_words(host_only) == "1.20 EUR per hour"
 
 
 @pytest.mark.parametrize("price", [replace(PRICE, period="lease"), replace(PRICE, currency="USD")])
@@ -218,11 +218,11 @@ def test_smt_on_and_off_break_even_at_a_price_of_a_licence() -> None:
     assert found.currency == "EUR"
     assert break_even(on, replace(off, licences=12)) is None
     runs = ("old", old_box()), ("smt", with_smt()), ("no smt", without_smt(speed=0.96))
-    (needs, *_) = sections(sized(*runs))
+    (needs, *_) = sizing_sections(sized(*runs))
     even = "smt (SMT on) and no smt (SMT off) cost the same where a licence is 4,818 EUR a year; "
     assert f"{even}above that smt is cheaper." in needs.tables[0].notes
     cheaper = sized(*runs, rules=replace(RULES, prices=(replace(PRICE, amount=0.01, when="smt"), PRICE)))
-    (needs, *_) = sections(cheaper)
+    (needs, *_) = sizing_sections(cheaper)
     assert "smt needs fewer licences than no smt, and no more money for the host." in needs.tables[0].notes
 
 

@@ -131,7 +131,7 @@ def test_a_newest_run_outside_the_usual_range_is_said_before_anything_else() -> 
     worse, fine = trend([*first_nights(8), *past(bad)]), trend(past(*[*nights(8, target="new-box")]))
     assert [each.is_newest_worse for each in worse.series] == [True, True, False]
     assert not any(each.is_newest_worse for each in fine.series)
-    content = history.overview([fine, worse])
+    content = history.overview_document([fine, worse])
     assert content.front.headline == "The newest run is outside its usual range on 1 of 2 targets"
     assert "old-box" in content.front.sentences[0] and "Mrows/s at N=1" in content.front.sentences[0]
     assert any("the newest run is outside the usual range: " in sentence for sentence in content.verdict)

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from dbcpu.analysis.explain import explain
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run import connect, cpu_map, lanes, slowdown
-from dbcpu.reports.charts.style import NARROW, STYLE, narrow
+from dbcpu.reports.charts.style import NARROW, STYLE, drawn_narrow
 from support.builders.record import host, record, round_of, session, solos
 
 
@@ -82,7 +82,7 @@ def test_crowded_connect_times_are_a_band(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_picture_for_a_phone_is_narrow_and_the_next_one_is_not() -> None:
     run = together(5, 4)
-    with narrow():
+    with drawn_narrow():
         phone = lanes.draw(run, explain(run))
     desk = lanes.draw(run, explain(run))
     assert phone is not None

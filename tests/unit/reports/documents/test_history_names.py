@@ -29,5 +29,5 @@ def of(target: str, host: str = "db1") -> Trend:
     ],
 )
 def test_pictures_are_named_after_targets(trends: list[tuple[str, str]], names: list[str]) -> None:
-    found = history.overview([of(target, host) for target, host in trends])
+    found = history.overview_document([of(target, host) for target, host in trends])
     assert [chart.name for chart in found.charts] == names

@@ -7,7 +7,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.formatting import percent, times
 from dbcpu.record import Database, RunRecord
 from dbcpu.reports.documents.environment import environment
-from dbcpu.reports.documents.run_summary import causes, head, summary
+from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import record, round_of, session, solos
 
@@ -23,7 +23,7 @@ def run_of(kind: str, version: str) -> RunRecord:
 def test_what_did_the_work(kind: str, name: str, text: str) -> None:
     run = run_of(kind, "1.2")
     run = replace(run, header=replace(run.header, plan=replace(run.header.plan, target="host")))
-    lines = dict(head(run, explain(run)))
+    lines = dict(measured_lines(run, explain(run)))
     assert lines[name] == text
     assert {"database", "program"} & set(lines) == {name}
     assert environment(run)[2].title == name.capitalize()
@@ -37,42 +37,45 @@ def test_the_limit_of_noise_is_one_on_the_whole_page() -> None:
     (noisy,) = [each for each in found.findings if each.code == "noisy-reference"]
     assert found.reference is not None
     limit = times(found.reference.limit)
-    assert f"a slowdown below {limit} may be noise" in dict(head(run, found))["baseline"]
+    assert f"a slowdown below {limit} may be noise" in dict(measured_lines(run, found))["baseline"]
     assert limit in noisy.meaning
 
 
 def test_single_sessions_that_are_no_reference_are_counted() -> None:
     run = record([*solos(), round_of([session(0), session(1)], order=3)])
-    assert "(3 rounds, noise" in dict(head(run, explain(run)))["baseline"]
+    assert "(3 rounds, noise" in dict(measured_lines(run, explain(run)))["baseline"]
     wrong = replace(run.rounds[0], sessions=(replace(run.rounds[0].sessions[0], answer_ok=False),))
     partly = replace(run, rounds=(wrong, *run.rounds[1:]))
-    assert "(2 of 3 rounds: the others are no reference (steal, " in dict(head(partly, explain(partly)))["baseline"]
+    assert (
+        "(2 of 3 rounds: the others are no reference (steal, "
+        in dict(measured_lines(partly, explain(partly)))["baseline"]
+    )
 
 
 def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() -> None:
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1))
     assert found.levels[0].level == 1
     lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
-    assert causes(found.levels[0]) == f"CPU steal ({lost} lost)"
-    assert causes(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=5, seed=1)).levels[0]) == ""
+    assert cause_counts(found.levels[0]) == f"CPU steal ({lost} lost)"
+    assert cause_counts(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=5, seed=1)).levels[0]) == ""
 
 
 def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_well() -> None:
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1)).levels[0]
     few = replace(found, causes=(("steal", 1), ("competitor", 2), ("none", 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
-    assert causes(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
+    assert cause_counts(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
     apart = replace(
         few, level=2, slowdown_median=1.0, max_over_min=3.0, main_cause="steal", causes=(("steal", 1), ("none", 5))
     )
-    assert causes(apart) == f"CPU steal ({lost} lost, 1 of 6 slow)"
+    assert cause_counts(apart) == f"CPU steal ({lost} lost, 1 of 6 slow)"
 
 
 def test_a_host_bounded_by_a_quota_is_shown_with_all_its_cpus_and_the_quota() -> None:
     run = simulate(SimulatedHost(cores=4, threads=1, quota_cpus=1.5), (1, 2), repeats=2, seed=1)
-    assert ", 4 vCPUs with a CPU quota of 1.5, " in dict(head(run, explain(run)))["host"]
+    assert ", 4 vCPUs with a CPU quota of 1.5, " in dict(measured_lines(run, explain(run)))["host"]
     free = simulate(SimulatedHost(cores=4, threads=1, quota_cpus=6.0), (1, 2), repeats=2, seed=1)
-    assert ", 4 vCPUs on 4 cores, " in dict(head(free, explain(free)))["host"]
+    assert ", 4 vCPUs on 4 cores, " in dict(measured_lines(free, explain(free)))["host"]
 
 
 def test_equal_shares_whose_max_over_min_looks_larger_are_explained_where_the_terms_are() -> None:

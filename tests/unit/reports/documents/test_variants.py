@@ -21,7 +21,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import count, number, percent
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
-from dbcpu.reports.charts.style import STYLE, narrow
+from dbcpu.reports.charts.style import STYLE, drawn_narrow
 from dbcpu.reports.document import Document, Panel, Panels
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import summary
@@ -73,7 +73,7 @@ def test_panels_stand_beside_each_other_and_on_a_phone_below() -> None:
     wide = places()
     assert wide[0][0] < wide[1][0]
     assert wide[0][1] == pytest.approx(wide[1][1])
-    with narrow():
+    with drawn_narrow():
         phone = places()
     assert phone[0][0] == pytest.approx(phone[1][0])
     assert phone[0][1] > phone[1][1]

@@ -18,7 +18,7 @@ from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
 from dbcpu.reports.documents.run import document
-from dbcpu.reports.documents.run_summary import head, summary
+from dbcpu.reports.documents.run_summary import measured_lines, summary
 from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats import html
 from dbcpu.reports.formats.html.inline import inline
@@ -110,7 +110,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str) -> None
     run, page = RUNS[name], read_page(page_of(name))
     analysis = analysis_of(name)
     assert page.holds(analysis.verdict)
-    for text in [text for _, text in (*head(run, analysis), *summary(run, analysis))] + [
+    for text in [text for _, text in (*measured_lines(run, analysis), *summary(run, analysis))] + [
         f"{each.seen}; {each.meaning}." for each in analysis.findings
     ]:
         assert " ".join(text.replace("`", "").split()) in page.text

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dbcpu.record import Residency, Session
-from dbcpu.reports.trace.placement import CROWD, Occupied, Stay, places
+from dbcpu.reports.trace.placement import CROWD, Occupied, Stay, stays_and_lanes
 from support.builders.record import round_of, session
 
 CORES = {0: 0, 1: 1, 2: 0, 3: 1}
@@ -18,7 +18,7 @@ def ns(offset_s: float) -> int:
 
 
 def placed(*sessions: Session, cores: dict[int, int] | None = None) -> tuple[list[Stay], list[Occupied]]:
-    return places(round_of(sessions), CORES if cores is None else cores, ns)
+    return stays_and_lanes(round_of(sessions), CORES if cores is None else cores, ns)
 
 
 def lines(stays: list[Stay], ordinal: int) -> list[tuple[str, float, float]]:
@@ -69,7 +69,7 @@ def test_a_cpu_without_a_topology_is_a_core_of_its_own() -> None:
 def test_of_a_crowd_the_time_is_kept_and_the_sessions_are_counted(size: int) -> None:
     there, back = [(0, 0.0, 0.5), (2, 0.5, 1.0)], [(2, 0.0, 0.5), (0, 0.5, 1.0)]
     many = round_of([session(at, 1.0, stays=back if at % 2 else there) for at in range(size)])
-    stays, lanes = places(many, CORES, ns)
+    stays, lanes = stays_and_lanes(many, CORES, ns)
     for each in many.sessions:
         own = [stay for stay in stays if stay.session == each.ordinal]
         assert sum(stay.to_ns - stay.from_ns for stay in own) == ns(1.0)

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.formatting import bare, times
-from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, cut, titled
-from dbcpu.reports.charts.style import fitted, legend
+from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, shortened, titled
+from dbcpu.reports.charts.style import fitted_width, legend
 from dbcpu.reports.document import Curves
 
 LABELLED = 10
@@ -20,7 +20,7 @@ APART = "#d55e00"
 
 def draw(curves: Curves) -> Figure:
     """One figure. The ideal, if there is one, doubles when the count doubles, from where the ratio is 1."""
-    width = fitted(WIDTH)
+    width = fitted_width(WIDTH)
     figure = Figure(figsize=(width, 4.6 if width == WIDTH else 4.1), layout="constrained")
     axes = figure.add_subplot()
     counts = sorted({count for _, points in curves.series for count, _ in points})
@@ -35,7 +35,7 @@ def draw(curves: Curves) -> Figure:
     apart = {name for name, _, _ in curves.marked}
     for at, (name, points) in enumerate(curves.series):
         look: dict[str, Any] = (
-            {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": cut(name, 3.0)}
+            {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": shortened(name, 3.0)}
             if named
             else {"color": "#0072b2", "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
         )
@@ -44,9 +44,11 @@ def draw(curves: Curves) -> Figure:
         axes.plot([count for count, _ in points], [ratio for _, ratio in points], **look)
         if not named and name not in apart and all(abs(points[-1][1] - other) > 0.03 * highest for other in told):
             told.append(points[-1][1])
-            axes.annotate(cut(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center")
+            axes.annotate(
+                shortened(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center"
+            )
     for name, count, ratio in curves.marked:
-        label = cut(f"{times(ratio)} {name}", 3.0)
+        label = shortened(f"{times(ratio)} {name}", 3.0)
         axes.annotate(
             label, (count, ratio), (5, -9), textcoords="offset points", fontsize=7, color=APART, weight="bold"
         )
@@ -64,7 +66,7 @@ def draw(curves: Curves) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(11, integer=True, steps=[1, 2, 4, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     axes.set_xlabel(curves.x_title)
-    axes.set_ylabel(cut(curves.y_title, 4.0))
+    axes.set_ylabel(shortened(curves.y_title, 4.0))
     axes.grid()
     titled(axes, curves.title, curves.below, width)
     legend(figure, axes.get_legend_handles_labels()[0], 3)

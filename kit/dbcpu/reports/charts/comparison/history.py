@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dbcpu.formatting import bare, moment
-from dbcpu.reports.charts.comparison.titles import GREY, LETTERS_PER_INCH, cut, titled
-from dbcpu.reports.charts.style import fitted, is_narrow
+from dbcpu.reports.charts.comparison.titles import GREY, LETTERS_PER_INCH, shortened, titled
+from dbcpu.reports.charts.style import fitted_width, is_narrow
 from dbcpu.reports.document import FigureHistory, TimelineSeries
 
 WIDTH = 7.2
@@ -27,7 +27,7 @@ def draw(timeline: FigureHistory) -> Figure:
     """One figure; its height grows with the number of series and events."""
     listed = timeline.events[:MAX_EVENTS]
     height = REST + PANEL * len(timeline.series) + 0.19 * len(listed)
-    width = fitted(WIDTH)
+    width = fitted_width(WIDTH)
     figure = Figure(figsize=(width, height), layout="constrained")
     panels = figure.subplots(len(timeline.series), sharex=True, squeeze=False)[:, 0]
     moments = [_number(each) for each in timeline.moments]
@@ -44,7 +44,7 @@ def draw(timeline: FigureHistory) -> Figure:
     if len(set(moments)) == 1:
         panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
     titled(panels[0], timeline.title, LEGEND, width)
-    lines = [f"{number}  {cut(text, width)}" for number, (_, text) in enumerate(listed, 1)]
+    lines = [f"{number}  {shortened(text, width)}" for number, (_, text) in enumerate(listed, 1)]
     if len(timeline.events) > len(listed):
         lines[-1] += f"  (and {len(timeline.events) - len(listed)} more)"
     if lines:
@@ -77,7 +77,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         axes.set_ylim(low - margin, high + margin)
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
-    axes.set_ylabel(cut(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
+    axes.set_ylabel(shortened(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
     axes.grid(axis="y")
 
 

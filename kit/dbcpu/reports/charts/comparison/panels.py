@@ -11,9 +11,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.formatting import bare, plural, seconds
-from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, cut, wrapped
+from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, shortened, wrapped
 from dbcpu.reports.charts.hover import hovering
-from dbcpu.reports.charts.style import MARKS, fitted, is_narrow, legend
+from dbcpu.reports.charts.style import MARKS, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
 PANEL_WIDTH = 4.1
@@ -30,7 +30,7 @@ def draw(data: Panels) -> Figure:
     panels = data.panels
     columns = 1 if is_narrow() else min(MAX_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
-    width = fitted(PANEL_WIDTH * columns + 0.6)
+    width = fitted_width(PANEL_WIDTH * columns + 0.6)
     figure = Figure(figsize=(width, (2.9 if is_narrow() else 3.9) * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     title = "\n".join(wrapped(data.title, width, BOLD_LETTERS_PER_INCH))
@@ -58,7 +58,7 @@ def draw(data: Panels) -> Figure:
 
 
 def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
-    axes.set_title(cut(panel.title, PANEL_WIDTH), fontsize=9.5)
+    axes.set_title(shortened(panel.title, PANEL_WIDTH), fontsize=9.5)
     levels = sorted({level for level, _, _ in panel.points})
     seen: dict[int, int] = dict.fromkeys(levels, 0)
     step = min((b - a for a, b in pairwise(levels)), default=1)

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from dbcpu.reports.charts.comparison.titles import colour, cut, titled
-from dbcpu.reports.charts.style import fitted, is_narrow, legend
+from dbcpu.reports.charts.comparison.titles import colour, shortened, titled
+from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
 from dbcpu.reports.document import Bars
 
 CLOSE = (0.8, 1.1)
@@ -27,7 +27,7 @@ def draw(data: Bars) -> Figure:
     configurations, series = data.configurations, data.series
     groups, many = len(configurations), len(series)
     lying = is_narrow() or groups * many > MAX_UPRIGHT_BARS or groups > MAX_UPRIGHT_GROUPS
-    width = fitted(8.6) if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
+    width = fitted_width(8.6) if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
     height = max(4.3, 1.6 + 0.2 * groups * (many + 1)) if lying else 4.3
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
@@ -41,9 +41,15 @@ def draw(data: Bars) -> Figure:
         for group, each in enumerate(ratios):
             if each is not None:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, start, colour(at), lying)
-    _axes(axes, [cut(name, 2.6) for name in configurations], (start, start + (max(tops) - start) * 1.1), width, lying)
+    _axes(
+        axes,
+        [shortened(name, 2.6) for name in configurations],
+        (start, start + (max(tops) - start) * 1.1),
+        width,
+        lying,
+    )
     titled(axes, data.title, data.below, width)
-    legend(figure, [Patch(color=colour(at), label=cut(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
+    legend(figure, [Patch(color=colour(at), label=shortened(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 
 

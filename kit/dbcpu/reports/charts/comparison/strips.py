@@ -6,8 +6,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from dbcpu.formatting import bare, plural
-from dbcpu.reports.charts.comparison.titles import GREY, cut, titled
-from dbcpu.reports.charts.style import fitted, is_narrow, legend
+from dbcpu.reports.charts.comparison.titles import GREY, shortened, titled
+from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
 from dbcpu.reports.document import Strips
 
 WIDTH = 8.6
@@ -25,7 +25,7 @@ RASTER_POINTS = 3000
 
 def draw(data: Strips) -> Figure:
     """One figure; its height grows with the strips."""
-    width = fitted(WIDTH)
+    width = fitted_width(WIDTH)
     figure = Figure(figsize=(width, REST + STRIP * len(data.strips)), layout="constrained")
     axes = figure.add_subplot()
     total = sum(len(dots) for _, dots in data.strips)
@@ -38,7 +38,7 @@ def draw(data: Strips) -> Figure:
     for at, (_, dots) in enumerate(data.strips):
         _strip(axes, at, dots, raster=total > RASTER_POINTS)
     for at, (name, dots) in enumerate(data.strips):
-        axes.text(0.005, at - 0.36, cut(f"{plural(len(dots), 'host')}: {name}", width), fontsize=8, va="center",
+        axes.text(0.005, at - 0.36, shortened(f"{plural(len(dots), 'host')}: {name}", width), fontsize=8, va="center",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -67,6 +67,6 @@ def _strip(axes: Axes, at: int, dots: tuple[tuple[str, float, bool], ...], *, ra
         own = [each for each in chosen if (each[0] < 1) == (side == "right")]
         if own:
             more = f" +{len(own) - most}" if len(own) > most else ""
-            words = ", ".join(cut(name, 1.6) for _, name in own[:most]) + more
+            words = ", ".join(shortened(name, 1.6) for _, name in own[:most]) + more
             inward = "left" if side == "right" else "right"
             axes.text(own[0][0], at + 0.34, words, ha=inward, va="center", fontsize=7, color=GREY)

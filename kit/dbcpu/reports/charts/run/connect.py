@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import seconds
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
+from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.style import legend
 
 MAX_DOTS = 4000
@@ -24,7 +24,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     several = len(panels) > 1
     frame = framed_variants(
         9.4 if several else 7.2, [3.2 if several else 3.6] * len(panels), record, analysis,
-        "Time to connect", [shown[0].variant for shown in panels], beside_for(panels),
+        "Time to connect", [shown[0].variant for shown in panels], panels_in_a_row(panels),
     )  # fmt: skip
     dots = [_dots(analysis, shown) for shown in panels]
     many = sum(map(len, dots)) > MAX_DOTS

@@ -15,7 +15,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import cells, legend, palette
+from dbcpu.reports.charts.style import fill_cells, legend, palette
 
 MAX_CPU_ROWS = 64
 MAX_CORE_ROWS = 160
@@ -84,7 +84,7 @@ def _image(axes: Axes, each: _Rows) -> None:
         last = at == len(groups) - 1 or groups[at] != groups[at + 1]
         if last and several:
             image[(at + 1) * _PIXELS - 1] = 255
-    cells(axes, line.edges_s, np.arange(len(image) + 1) / _PIXELS - 0.5, image)
+    fill_cells(axes, line.edges_s, np.arange(len(image) + 1) / _PIXELS - 0.5, image)
     labelled = range(0, len(names), max(1, -(-len(names) // 32)))
     axes.set_yticks(list(labelled), [names[at] for at in labelled], fontsize=8)
     axes.tick_params(axis="y", length=0)

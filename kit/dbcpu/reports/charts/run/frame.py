@@ -11,7 +11,7 @@ from msgspec import Struct
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import plain, plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.style import FAINT, LETTERS_PER_INCH, fitted, is_narrow
+from dbcpu.reports.charts.style import FAINT, LETTERS_PER_INCH, fitted_width, is_narrow
 
 TITLE_LETTERS_PER_INCH = 9.5
 HEAD_INCHES = 0.6
@@ -55,14 +55,14 @@ def framed_variants(
     share_y: bool = True,
 ) -> Frame:
     """The same with a panel for each of ``names``, which is ``heights`` inches high; one name alone is not shown."""
-    width, beside = fitted(width), 1 if is_narrow() else min(beside, len(names))
+    width, beside = fitted_width(width), 1 if is_narrow() else min(beside, len(names))
     rows = [max(heights[at : at + beside]) for at in range(0, len(names), beside)]
     several = len(names) > 1
     figure = Figure(figsize=(width, sum(rows) + (HEAD_INCHES if several else 0.0)), layout="constrained")
     grid = figure.subplots(len(rows), beside, sharex=True, sharey=share_y, squeeze=False, height_ratios=rows)
     flat = [axes for row in grid for axes in row]
     lines = wrap(title, int(width * TITLE_LETTERS_PER_INCH))
-    below = _cut(measured(record, analysis), width)
+    below = _cut(measured_words(record, analysis), width)
     look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
     if not several:
         flat[0].set_title("\n".join(lines), fontweight="bold", pad=22)
@@ -78,7 +78,7 @@ def framed_variants(
     return Frame(figure, tuple(flat[: len(names)]), beside)
 
 
-def measured(record: RunRecord, analysis: Analysis) -> str:
+def measured_words(record: RunRecord, analysis: Analysis) -> str:
     """On what, and with what: the grey line below a title."""
     header = record.header
     host = header.host.hostname if header.host else header.plan.target
@@ -93,7 +93,7 @@ def _cut(text: str, width: float) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def nothing(record: RunRecord, analysis: Analysis) -> Figure:
+def empty_picture(record: RunRecord, analysis: Analysis) -> Figure:
     """A picture without data."""
     figure, axes = framed(7, 2.2, record, analysis, "Nothing to draw")
     axes.set_axis_off()
@@ -112,7 +112,7 @@ def by_variant(analysis: Analysis, has: Callable[[LevelView], bool]) -> list[lis
     return list(found.values())
 
 
-def beside_for(panels: Sequence[Sequence[LevelView]]) -> int:
+def panels_in_a_row(panels: Sequence[Sequence[LevelView]]) -> int:
     """How many panels with sessions along x stand in a row."""
     few = max(map(len, panels)) <= MAX_LEVELS_OF_THREE
     return 3 if few and len(panels) not in (2, 4) else 2

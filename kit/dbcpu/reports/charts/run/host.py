@@ -12,7 +12,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import gibibytes, plain
 from dbcpu.record import Cpu, HostInfo, RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import FAINT, INK, LETTERS_PER_INCH, fitted, legend
+from dbcpu.reports.charts.style import FAINT, INK, LETTERS_PER_INCH, fitted_width, legend
 from dbcpu.reports.documents.run_summary import limits_of
 
 WIDTH = 8.2
@@ -44,7 +44,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if host is None or not host.topology.cpus:
         return None
     sockets = sorted({each.socket for each in host.topology.cpus if each.online})
-    across = fitted(WIDTH)
+    across = fitted_width(WIDTH)
     beside = 1 if len(sockets) == 1 or across < WIDTH else 2
     width = (across - 0.4 - MARGIN * (beside - 1)) / beside
     laid = {socket: _nodes(host, socket, width - 2 * MARGIN) for socket in sockets}

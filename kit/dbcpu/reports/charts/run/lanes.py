@@ -26,8 +26,8 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import CARD_EDGE, cells, fitted, legend, palette
-from dbcpu.reports.documents.run_summary import lane_place, sessions_of_round
+from dbcpu.reports.charts.style import CARD_EDGE, fill_cells, fitted_width, legend, palette
+from dbcpu.reports.documents.run_summary import lane_id, sessions_of_round
 
 WIDTH = 8.2
 PACE_HEIGHT = 0.36
@@ -95,7 +95,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             names = [f"session {ordinal}" for ordinal, _ in each.lanes] + [f"pace of CPU {p.cpu}" for p in each.paces]
             axes.set_yticks(range(len(names)), names, fontsize=8)
             for (ordinal, _), label in zip(each.lanes, axes.get_yticklabels(), strict=False):
-                label.set_gid(lane_place(each.variant, ordinal))
+                label.set_gid(lane_id(each.variant, ordinal))
         else:
             handles += _image(axes, each.line, rows)
             axes.set_yticks([])
@@ -136,7 +136,7 @@ def _paces(axes: Axes, paces: Sequence[CpuPace], first_row: int) -> list[Patch]:
 def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:
     cores = {core: at for at, core in enumerate(dict.fromkeys(each.core for each in line.cpus))}
     colour = {each.cpu: CORE_COLOURS[cores[each.core] % len(CORE_COLOURS)] for each in line.cpus}
-    shortest_s = whole_s * NUMBER_INCHES / fitted(WIDTH)
+    shortest_s = whole_s * NUMBER_INCHES / fitted_width(WIDTH)
     runs = [(row, run) for row, at in enumerate(rows) for run in line.lane(at)]
     raster = len(runs) > RASTER_PIECES
     for row, run in runs:
@@ -173,7 +173,7 @@ def _image(axes: Axes, line: Timeline, rows: list[int]) -> list[Patch]:
     for row, at in enumerate(rows):
         moments = np.clip(np.searchsorted(line.edges_s, line.moves_s[at]) - 1, 0, states.shape[1] - 1)
         image[row, moments] = 0
-    cells(axes, line.edges_s, np.arange(len(rows) + 1) - 0.5, image)
+    fill_cells(axes, line.edges_s, np.arange(len(rows) + 1) - 0.5, image)
     return [
         Patch(facecolor=STATE_COLOURS[state], edgecolor=CARD_EDGE, lw=0.4, label=STATE_WORDS[state])
         for state in STATE_COLOURS

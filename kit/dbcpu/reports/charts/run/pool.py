@@ -11,7 +11,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import FAINT, fitted
+from dbcpu.reports.charts.style import FAINT, fitted_width
 
 WIDTH, NARROW_BELOW = 8.6, 6.0
 
@@ -22,7 +22,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if pool is None:
         return None
     title = f"{plural(pool.pieces, 'job')} through pools of active sessions"
-    wide = fitted(WIDTH) > NARROW_BELOW
+    wide = fitted_width(WIDTH) > NARROW_BELOW
     figure, first = framed(WIDTH, 3.5 if wide else 8.0, record, analysis, title)
     curves = list(_curves(pool))
     grid = figure.add_gridspec(1, len(curves)) if wide else figure.add_gridspec(len(curves), 1)

@@ -17,7 +17,7 @@ from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted, legend
+from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted_width, legend
 
 WIDTH = 8.2
 LABELLED_SESSIONS = 32
@@ -108,7 +108,7 @@ def _longest_s(rounds: Sequence[tuple[RepresentativeRound, Sequence[TimeParts]]]
     if not labelled:
         return longest_s * 1.03
     letters = max(len(CAUSE_WORDS[each.view.cause]) for each in parts)
-    return longest_s * (1 + (0.6 + 0.075 * letters) / (fitted(WIDTH) - 2.4))
+    return longest_s * (1 + (0.6 + 0.075 * letters) / (fitted_width(WIDTH) - 2.4))
 
 
 def _area(axes: Axes, left: Sequence[float], parts: Sequence[float], colour: str) -> None:

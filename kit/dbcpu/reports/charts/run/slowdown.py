@@ -12,8 +12,8 @@ from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
 from dbcpu.formatting import plural, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.hover import hovering
-from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
-from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
+from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
+from dbcpu.reports.charts.style import MARKS, core_and_vcpu_limits, fitted_width, legend, top_label
 
 MAX_POINTS = 4000
 """More points than this run together: they are counted on a grid instead."""
@@ -39,7 +39,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         return slowdown_grid.draw(record, analysis, panels, flat)
     several = len(panels) > 1
     width, names = WIDEST_PANELS if several else _width(len(levels)), [shown[0].variant for shown in panels]
-    beside = beside_for(panels)
+    beside = panels_in_a_row(panels)
     frame = framed_variants(width, [3.6 if several else 4.4] * len(panels), record, analysis, TITLE, names, beside)
     size = 26 if len(views) <= 300 else 14 if len(views) <= 1500 else 7
     place = {level: at for at, level in enumerate(levels)}
@@ -50,11 +50,11 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             at, median = place[each.level], each.slowdown_median or 1.0
             axes.plot((at - 0.43, at + 0.43), (median, median), color="black", lw=1.6, zorder=2.5)
         axes.grid(axis="y", zorder=0)
-        _boundaries(axes, levels, limits(analysis, shown[0].variant))
+        _boundaries(axes, levels, core_and_vcpu_limits(analysis, shown[0].variant))
     ideals = [each.ideal_slowdown or 1.0 for shown in panels for each in shown]
     medians = [each.slowdown_median or 1.0 for shown in panels for each in shown]
     _slowdown_axis(frame.panels[0], [*(view.slowdown or 1.0 for view in views), *medians, *ideals, 1.0, 2.0])
-    per_panel = (fitted(width) / frame.beside) - (0.6 if several else 0.0)
+    per_panel = (fitted_width(width) / frame.beside) - (0.6 if several else 0.0)
     every = -(-len(levels) // max(1, int(LABELS_PER_INCH * per_panel)))
     frame.panels[0].set_xlim(-0.6, len(levels) - 0.4)
     for axes in frame.panels:

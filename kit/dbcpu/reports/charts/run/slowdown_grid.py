@@ -17,7 +17,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.density import Density, density
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import MARKS, fitted, legend, limits, top_label
+from dbcpu.reports.charts.style import MARKS, core_and_vcpu_limits, fitted_width, legend, top_label
 
 WIDTH = 9.6
 COLUMNS, ROWS = 64, 56
@@ -47,7 +47,7 @@ def draw(
     first.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{2.0**value:g}x"))
     first.set_yticks(range(int(np.ceil(low)), int(high) + 1))
     together = len(most) < max(len(shown) for shown in panels)
-    every = max(1, -(-len(most) // int(2.1 * fitted(WIDTH) / frame.beside)))
+    every = max(1, -(-len(most) // int(2.1 * fitted_width(WIDTH) / frame.beside)))
     for axes in frame.panels:
         axes.set_xticks(range(0, len(most), every), [_name(most[at]) for at in range(0, len(most), every)])
         if together:
@@ -69,7 +69,7 @@ def _panel(axes: Axes, grid: Density, analysis: Analysis) -> None:
         extent=(-0.5, columns - 0.5, float(bounds[0]), float(bounds[-1])),
     )  # fmt: skip
     _lines(axes, grid)
-    for line, (amount, noun) in enumerate(limits(analysis, grid.levels[0][0].variant)):
+    for line, (amount, noun) in enumerate(core_and_vcpu_limits(analysis, grid.levels[0][0].variant)):
         inside = sum(part[0].level <= amount for part in grid.levels)
         if 0 < inside < columns:
             axes.axvline(inside - 0.5, color="#7a858f", lw=0.9, ls=":")

@@ -9,7 +9,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import seconds
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import CARD_EDGE, FAINT, INK, MARKS, PART_COLOURS, fitted
+from dbcpu.reports.charts.style import CARD_EDGE, FAINT, INK, MARKS, PART_COLOURS, fitted_width
 
 WIDTH, NARROW_BELOW = 8.6, 6.0
 BAND, SECOND, CUT = "#0072b2", MARKS["shared_core"][0], "#882255"
@@ -23,7 +23,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if soak is None or soak.heat is None or soak.histogram is None:
         return None
     rows = len(soak.heat.ordinals)
-    wide = fitted(WIDTH) > NARROW_BELOW
+    wide = fitted_width(WIDTH) > NARROW_BELOW
     height = 4.6 + 0.2 * min(rows, MAX_ROWS)
     figure, heat_axes = framed(WIDTH, height, record, analysis, "Elapsed time of one execution, by session")
     heat_axes.remove()

@@ -9,8 +9,8 @@ from matplotlib.ticker import MaxNLocator
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.run.frame import beside_for, by_variant, framed_variants
-from dbcpu.reports.charts.style import legend, limits, top_label
+from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
+from dbcpu.reports.charts.style import core_and_vcpu_limits, legend, top_label
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -21,7 +21,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     several = len(panels) > 1
     frame = framed_variants(
         9.4 if several else 7.2, [3.6 if several else 4.4] * len(panels), record, analysis,
-        "Throughput of all sessions", [shown[0].variant for shown in panels], beside_for(panels),
+        "Throughput of all sessions", [shown[0].variant for shown in panels], panels_in_a_row(panels),
     )  # fmt: skip
     for axes, shown in zip(frame.panels, panels, strict=True):
         _curves(axes, shown)
@@ -78,7 +78,7 @@ def _fit(axes: Axes, analysis: Analysis) -> None:
 
 
 def _limits(axes: Axes, shown: Sequence[LevelView], analysis: Analysis) -> None:
-    for line, (amount, noun) in enumerate(limits(analysis, shown[0].variant)):
+    for line, (amount, noun) in enumerate(core_and_vcpu_limits(analysis, shown[0].variant)):
         if shown[0].level < amount <= shown[-1].level:
             axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
             top_label(axes, amount, f"{plural(amount, noun)} ", line)

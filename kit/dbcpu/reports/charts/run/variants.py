@@ -6,7 +6,7 @@ from dbcpu.analysis.comparison.variant_sentences import variant_ratios
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.comparison import ratio_bars
-from dbcpu.reports.charts.run.frame import measured
+from dbcpu.reports.charts.run.frame import measured_words
 from dbcpu.reports.document import Bars
 
 
@@ -18,4 +18,4 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         return None
     title = f"N = {found.telling}, {found.first.name} = 1"
     names = tuple(each.name for each in found.variants)
-    return ratio_bars.draw(Bars(title, names, series, measured(record, analysis)))
+    return ratio_bars.draw(Bars(title, names, series, measured_words(record, analysis)))

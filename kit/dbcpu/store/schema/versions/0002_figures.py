@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import Column, Float, ForeignKey, Integer, String, Text
 
-from dbcpu.store.schema.grants import as_those_of_runs
+from dbcpu.store.schema.grants import grant_as_runs
 
 revision = "0002"
 down_revision = "0001"
@@ -23,4 +23,4 @@ def upgrade() -> None:
         Column("text", Text),
         sqlite_with_rowid=False,
     )
-    as_those_of_runs(op.get_bind(), op.get_context().version_table_schema, "figure")
+    grant_as_runs(op.get_bind(), op.get_context().version_table_schema, "figure")

@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import Column, Float, ForeignKey, Integer, String, Text
 
-from dbcpu.store.schema.grants import as_those_of_runs
+from dbcpu.store.schema.grants import grant_as_runs
 
 revision = "0003"
 down_revision = "0002"
@@ -38,4 +38,4 @@ def upgrade() -> None:
         Column("started_at", String(32)),
         Column("ended_at", String(32)),
     )
-    as_those_of_runs(op.get_bind(), op.get_context().version_table_schema, "campaign", "campaign_item")
+    grant_as_runs(op.get_bind(), op.get_context().version_table_schema, "campaign", "campaign_item")

@@ -6,7 +6,7 @@ Those of revision 0003 cannot be gone on with, and are dropped; their runs stay.
 from alembic import op
 from sqlalchemy import Column, Float, ForeignKey, Integer, String, Text
 
-from dbcpu.store.schema.grants import as_those_of_runs
+from dbcpu.store.schema.grants import grant_as_runs
 
 revision = "0004"
 down_revision = "0003"
@@ -43,4 +43,4 @@ def upgrade() -> None:
         Column("started_at", String(32)),
         Column("ended_at", String(32)),
     )
-    as_those_of_runs(op.get_bind(), op.get_context().version_table_schema, "campaign", "campaign_item")
+    grant_as_runs(op.get_bind(), op.get_context().version_table_schema, "campaign", "campaign_item")
