@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.answers import EQUAL, Answers, Seen, answers
+from dbcpu.analysis.levels.answers import EQUAL, Answers, LevelSeen, answers
 from dbcpu.analysis.levels.calm_rounds import short_of_rounds
 from dbcpu.analysis.levels.level_views import pace_seen
 from dbcpu.analysis.levels.measured_rounds import scatter_of
@@ -176,7 +176,7 @@ def _undecided(
             continue
         medians = tuple(float(np.exp(value)) for value in each.median)
         whole = each.logs if all(len(logs) == level for logs in each.logs) else ()
-        given = Seen(
+        given = LevelSeen(
             level, each.ratio, medians, None, split=False, slow=False, vcpus=vcpus, scatter=scatter, logs=whole,
             cpus=each.cpus, alone=context.alone_at(level),
         )  # fmt: skip

@@ -12,7 +12,7 @@ from dbcpu.analysis.history.against_earlier_runs import AgainstHistory, against_
 from dbcpu.analysis.history.limits import (
     MIN_RUNS,
     HistoryKey,
-    Point,
+    HistoryPoint,
     Violation,
     check,
     fewer_vcpus,
@@ -102,7 +102,7 @@ def _lost_vcpus(runs: ReadableRuns, header: Header) -> Violation | None:
 def _checked(
     header: Header,
     figures: RunFigures,
-    earlier: Sequence[Point],
+    earlier: Sequence[HistoryPoint],
     limits: CheckLimits,
     strict: bool,
     lost: Violation | None = None,
@@ -141,7 +141,7 @@ def against(store: Store, header: Header, figures: RunFigures, *, make: bool = F
     return against_history(header, figures, found, limits)
 
 
-def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) -> tuple[Point, ...]:
+def history(runs: ReadableRuns, kept: KeptFigures, header: Header, most: int) -> tuple[HistoryPoint, ...]:
     """Up to ``most`` earlier comparable runs of the target, the oldest first."""
     earlier = {each.run_id: each.started_at for each in islice(earlier_runs(runs, header), most)}
     known, maintenance = kept.of(list(earlier)), in_maintenance(header)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.fleet.hosts import ALONE, Host, HostRun, Speed
+from dbcpu.analysis.fleet.hosts import ALONE, FleetHost, HostRun, Speed
 from dbcpu.analysis.scaling.licences import LicenceFacts
 
 RATE = 20.0
@@ -21,14 +21,14 @@ def host(
     settings: Mapping[str, str] | None = None,
     cpu_model: str = "Xeon",
     vcpus: int = 16,
-) -> Host:
+) -> FleetHost:
     """One with a run per rate (Mrows/s of a single session)."""
     runs = tuple(
         HostRun(f"{name}-{at}", "2026-11-01T00:00:00+00:00", {ALONE: Speed(rate, error, 1, losses or {})})
         for at, rate in enumerate(rates)
     )
     facts = LicenceFacts(vcpus, vcpus // 2, 1, 2, cpu_model, "postgresql", frozenset({name}))
-    return Host(
+    return FleetHost(
         name, runs, vcpus, vcpus // 2, cpu_model, "kvm", "postgresql", "17.2", ("Mrows/s", "cartesian", "medium", "a"),
         facts, tags=tags or {}, settings=settings or {},
     )  # fmt: skip
@@ -43,7 +43,7 @@ def fleet(
     runs: int = 1,
     error: float = 0.005,
     slow: Mapping[int, float] | None = None,
-) -> list[Host]:
+) -> list[FleetHost]:
     """So many twins: their nature varies by ``spread``, their runs by ``run_effect``, rounds by ``error``.
 
     ``slow``: index -> how many times slower by nature. Relative standard deviations of logarithms.

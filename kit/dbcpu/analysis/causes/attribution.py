@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
-from dbcpu.analysis.causes.over_fastest import At, Lost, Named
-from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, RowShare, Share, Shares
+from dbcpu.analysis.causes.over_fastest import At, Lost, NamedCauses
+from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts, RowPart
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -79,7 +79,7 @@ class _Explained(Struct, frozen=True):
     quiet: Mask
     pace_only: Mask
     lost: Lost
-    causes: Named
+    causes: NamedCauses
 
     def columns(self) -> dict[str, list[Any]]:
         """Fields of ``SessionView``."""
@@ -218,7 +218,7 @@ def _divided(of: Sessions) -> _Explained:
     by_pace = np.where(by_clock, AT[Cause.FREQUENCY], AT[Cause.SLOWER_CPU])
     nothing = quiet | (of.valid & ~of.shares_known)
     other = np.where(pace_only, by_pace, np.where(nothing, AT[Cause.NONE], AT[Cause.UNEXPLAINED]))
-    causes = Named(np.where(weighed, named.first, other), np.where(weighed, named.second, AT[Cause.NONE]))
+    causes = NamedCauses(np.where(weighed, named.first, other), np.where(weighed, named.second, AT[Cause.NONE]))
     return _Explained(of, split, known, quiet, pace_only, lost, causes)
 
 
@@ -245,9 +245,9 @@ def _avoidable_s(of: Sessions, causes: At) -> Floats:
     return np.where(met.known & (met.polls >= evidence_rules.MIN_POLLS), found_s, np.nan)
 
 
-def _shares(of: Sessions, on: Mask, split: Loss) -> Shares:
+def _shares(of: Sessions, on: Mask, split: Loss) -> LossParts:
     """The parts of the losses in the rows that ``on`` marks."""
-    shares, counted = Shares(len(of)), ~np.isnan(split.inflation_s)
+    shares, counted = LossParts(len(of)), ~np.isnan(split.inflation_s)
     whole = on & split.is_split
     for row in np.flatnonzero(on & ~counted).tolist():
         shares.of_row[row] = _without_host(of, row, float(split.total_s[row]))
@@ -269,12 +269,12 @@ def _shares(of: Sessions, on: Mask, split: Loss) -> Shares:
     return shares
 
 
-def _unsplit(on: Mask, unsplit_s: Floats) -> Share:
+def _unsplit(on: Mask, unsplit_s: Floats) -> LossPart:
     text = "without schedstat run-queue wait and steal are not distinguishable"
-    return Share.where(on, Cause.UNEXPLAINED, unsplit_s, lambda row: f"off-CPU {seconds(unsplit_s[row])}: {text}")
+    return LossPart.where(on, Cause.UNEXPLAINED, unsplit_s, lambda row: f"off-CPU {seconds(unsplit_s[row])}: {text}")
 
 
-def _without_host(of: Sessions, row: int, total_s: float) -> list[RowShare]:
+def _without_host(of: Sessions, row: int, total_s: float) -> list[RowPart]:
     """By the database's own counters, where it has some; they show a slower CPU and waits, and no more."""
     each, reference = of.timed[row], of.reference_of(row)
     why_not = _why_not(each)
@@ -282,7 +282,7 @@ def _without_host(of: Sessions, row: int, total_s: float) -> list[RowShare]:
         found = without_host.shares_by_database(each.session, int(of.executions[row]), total_s, reference, why_not)
         if found is not None:
             return found
-    return [RowShare(Cause.UNEXPLAINED, total_s, partial(str, f"no evidence from the host: {why_not}"))]
+    return [RowPart(Cause.UNEXPLAINED, total_s, partial(str, f"no evidence from the host: {why_not}"))]
 
 
 def _why_not(member: Timed) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, Share, Words
-from dbcpu.analysis.causes.session_columns import Counted, Partners, Sessions
+from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, LossPart, Words
+from dbcpu.analysis.causes.session_columns import CountedTimes, Partners, Sessions
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
@@ -42,7 +42,7 @@ RESOURCE_MANAGER = "resmgr:"
 """Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
-def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[Share]:
+def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
     """Time runnable but not running and not throttled: behind other sessions, or behind other processes?
 
     The wait is divided in the ratio of the CPU time that other sessions and other processes used meanwhile on
@@ -75,13 +75,13 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[Share]:
         return f"{seconds(behind_s[row])} of it behind other sessions{with_whom(row)}"
 
     return [
-        Share.where(unwatched & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + UNSEEN),
-        Share.where(unwatched & ~of.lone, Cause.RUN_QUEUE, queue_s, waited),
-        Share.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
-        Share.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
-        Share.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
-        Share.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}"),
-        Share.where(nobody, Cause.RUN_QUEUE, queue_s, where),
+        LossPart.where(unwatched & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + UNSEEN),
+        LossPart.where(unwatched & ~of.lone, Cause.RUN_QUEUE, queue_s, waited),
+        LossPart.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
+        LossPart.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
+        LossPart.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
+        LossPart.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}"),
+        LossPart.where(nobody, Cause.RUN_QUEUE, queue_s, where),
         *_divided(divided, queue_s, of, where, with_whom),
     ]
 
@@ -108,7 +108,7 @@ def _is_empty(met: Evidence, ran_s: Floats, queue_s: Floats) -> Mask:
     return np.asarray(counted & (met.polls >= MIN_POLLS) & (ran_s < EMPTY_QUEUE * queue_s))
 
 
-def _divided(on: Mask, queue_s: Floats, of: Sessions, where: Words, with_whom: Words) -> list[Share]:
+def _divided(on: Mask, queue_s: Floats, of: Sessions, where: Words, with_whom: Words) -> list[LossPart]:
     """The wait in the ratio of what sessions and other processes ran."""
     met = of.evidence
     sessions_s, foreign_s = _sessions_s(met), met.foreign_cpu_s
@@ -129,8 +129,8 @@ def _divided(on: Mask, queue_s: Floats, of: Sessions, where: Words, with_whom: W
         return f"{text} behind {behind}{'' if by_sessions_s[row] > 0 else meanwhile(row)}"
 
     return [
-        Share.where(on & (by_sessions_s > 0), Cause.RUN_QUEUE, by_sessions_s, behind_sessions),
-        Share.where(on & (by_foreign_s > 0), Cause.COMPETITOR, by_foreign_s, behind_others),
+        LossPart.where(on & (by_sessions_s > 0), Cause.RUN_QUEUE, by_sessions_s, behind_sessions),
+        LossPart.where(on & (by_foreign_s > 0), Cause.COMPETITOR, by_foreign_s, behind_others),
     ]
 
 
@@ -144,7 +144,7 @@ def of_elapsed(lost_s: float, alone_s: float, elapsed_s: float) -> str:
     return f"all of {elapsed}{more}" if all_s >= elapsed_s else f"{seconds(all_s)}{more} of {elapsed}"
 
 
-def throttling(on: Mask, throttled_s: Floats, of: Sessions) -> list[Share]:
+def throttling(on: Mask, throttled_s: Floats, of: Sessions) -> list[LossPart]:
     """Time lost to a CPU quota beyond that of a single session."""
 
     def words(row: int) -> str:
@@ -153,10 +153,10 @@ def throttling(on: Mask, throttled_s: Floats, of: Sessions) -> list[Share]:
         lost = of_elapsed(throttled_s[row], of.alone.throttled_s[row], of.elapsed_s[row])
         return f"throttled by its CPU quota{quota} for {lost}"
 
-    return [Share.where(on, Cause.THROTTLED, throttled_s, words)]
+    return [LossPart.where(on, Cause.THROTTLED, throttled_s, words)]
 
 
-def inflation(on: Mask, inflation_s: Floats, left: Counted, of: Sessions) -> list[Share]:
+def inflation(on: Mask, inflation_s: Floats, left: CountedTimes, of: Sessions) -> list[LossPart]:
     """More CPU time for the same work.
 
     What is counted, as far as it is ``left``, comes first: steal and interrupts that the kernel left in the CPU time,
@@ -173,16 +173,16 @@ def inflation(on: Mask, inflation_s: Floats, left: Counted, of: Sessions) -> lis
     steal_s, irq_s = left.steal_s, left.irq_s
     slow_s = np.where(left.slow_clock_s > 0, inflation_s * _clock_share(of.cpu_s, inflation_s, left), 0.0)
     found = [
-        Share.where(watched & (steal_s > 0), Cause.STEAL, steal_s,
-                    lambda row: more(row, after=f", with {seconds(steal_s[row])} of steal on its CPUs")),
-        Share.where(watched & (irq_s > 0), Cause.IRQ, irq_s,
-                    lambda row: more(row, after=f", with {seconds(irq_s[row])} of interrupts on its CPUs")),
-        Share.where(watched & (slow_s > 0), Cause.FREQUENCY, slow_s,
-                    lambda row: more(row, after=f": {clock_words(left, row)}")),
+        LossPart.where(watched & (steal_s > 0), Cause.STEAL, steal_s,
+                       lambda row: more(row, after=f", with {seconds(steal_s[row])} of steal on its CPUs")),
+        LossPart.where(watched & (irq_s > 0), Cause.IRQ, irq_s,
+                       lambda row: more(row, after=f", with {seconds(irq_s[row])} of interrupts on its CPUs")),
+        LossPart.where(watched & (slow_s > 0), Cause.FREQUENCY, slow_s,
+                       lambda row: more(row, after=f": {clock_words(left, row)}")),
     ]  # fmt: skip
     covered_s = _total_s(found)
     enough = watched & (covered_s >= ACCOUNTS * inflation_s)
-    unsampled = Share.where(
+    unsampled = LossPart.where(
         unwatched, Cause.SLOWER_CPU, inflation_s, lambda row: more(row, after=" (placement not sampled)")
     )
     counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
@@ -205,7 +205,7 @@ def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> li
     return texts
 
 
-def _clock_share(cpu_s: Floats, inflation_s: Floats, left: Counted) -> Floats:
+def _clock_share(cpu_s: Floats, inflation_s: Floats, left: CountedTimes) -> Floats:
     """Of the inflation, what the lower frequency explains: causes multiply, so their logarithms are shared out."""
     alone_s = cpu_s - inflation_s
     if not left.alone_mhz:
@@ -214,13 +214,13 @@ def _clock_share(cpu_s: Floats, inflation_s: Floats, left: Counted) -> Floats:
     return np.where(~(left.mhz > 0) | (alone_s <= 0), 1.0, share)
 
 
-def clock_words(counted: Counted, row: int) -> str:
+def clock_words(counted: CountedTimes, row: int) -> str:
     """Both frequencies."""
     mhz, alone_mhz = np.nan_to_num(counted.mhz[row]), counted.alone_mhz or 0.0
     return f"its CPUs ran at {mhz:.0f} MHz instead of {alone_mhz:.0f} MHz"
 
 
-def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeReason], of: Sessions) -> list[Share]:
+def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeReason], of: Sessions) -> list[LossPart]:
     """What the placement explains.
 
     A thread that shares its core with k others loses at most k / (k + 1) of the time they overlap; sharing
@@ -256,14 +256,14 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
     known_s = by_place_s + by_others_s
     placed, factor = on & (known_s >= ACCOUNTS * rest_s), rest_s / known_s
     return [
-        Share.where(placed & (by_sharing_s > 0), Cause.SHARED_CORE, by_sharing_s * factor, shared_words),
-        Share.where(placed & (by_remote_s > 0), Cause.REMOTE_MEMORY, by_remote_s * factor, remote_words),
-        Share.where(placed & (by_others_s > 0), Cause.COMPETITOR, by_others_s * factor, foreign_words),
-        Share.where(on & ~placed, Cause.SLOWER_CPU, rest_s, slower_words),
+        LossPart.where(placed & (by_sharing_s > 0), Cause.SHARED_CORE, by_sharing_s * factor, shared_words),
+        LossPart.where(placed & (by_remote_s > 0), Cause.REMOTE_MEMORY, by_remote_s * factor, remote_words),
+        LossPart.where(placed & (by_others_s > 0), Cause.COMPETITOR, by_others_s * factor, foreign_words),
+        LossPart.where(on & ~placed, Cause.SLOWER_CPU, rest_s, slower_words),
     ]
 
 
-def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[Share]:
+def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
     """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
     met, steal_s, irq_s = of.evidence, of.counted.steal_s, of.counted.irq_s
     waited_s, by_manager = _waits(on, of)
@@ -279,15 +279,15 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[Share]:
     by_waits = on & (waited_s > 0) & (waited_s >= ACCOUNTS * np.minimum(gap_s, np.where(asleep_s > 0, asleep_s, gap_s)))
     asleep = on & ~by_waits & (asleep_s > 0)
     found = [
-        Share.where(on & (steal_s > 0), Cause.STEAL, steal_s,
-                    lambda row: f"{off(row)}: {seconds(steal_s[row])} of steal on its CPUs"),
-        Share.where(on & (irq_s > 0), Cause.IRQ, irq_s,
-                    lambda row: f"{off(row)}: {seconds(irq_s[row])} of interrupts on its CPUs"),
-        Share.where(on & (met.stopped_s > 0), Cause.STOPPED, met.stopped_s,
-                    lambda row: f"{off(row)}: stopped for {seconds(met.stopped_s[row])}"),
-        Share.where(by_waits & by_manager, Cause.RESOURCE_MANAGER, waited_s, waited),
-        Share.where(by_waits & ~by_manager, Cause.WAIT, waited_s, waited),
-        Share.where(asleep, Cause.WAIT, asleep_s, lambda row: f"{off(row)}: asleep for {seconds(asleep_s[row])}"),
+        LossPart.where(on & (steal_s > 0), Cause.STEAL, steal_s,
+                       lambda row: f"{off(row)}: {seconds(steal_s[row])} of steal on its CPUs"),
+        LossPart.where(on & (irq_s > 0), Cause.IRQ, irq_s,
+                       lambda row: f"{off(row)}: {seconds(irq_s[row])} of interrupts on its CPUs"),
+        LossPart.where(on & (met.stopped_s > 0), Cause.STOPPED, met.stopped_s,
+                       lambda row: f"{off(row)}: stopped for {seconds(met.stopped_s[row])}"),
+        LossPart.where(by_waits & by_manager, Cause.RESOURCE_MANAGER, waited_s, waited),
+        LossPart.where(by_waits & ~by_manager, Cause.WAIT, waited_s, waited),
+        LossPart.where(asleep, Cause.WAIT, asleep_s, lambda row: f"{off(row)}: asleep for {seconds(asleep_s[row])}"),
     ]  # fmt: skip
     covered_s = _total_s(found)
     needed_s = (steal_s + irq_s + met.stopped_s) / ACCOUNTS
@@ -301,7 +301,7 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[Share]:
         return f"{off(row)}, reason unknown"
 
     scaled = [share.scaled(np.where(enough, gap_s / covered_s, 1.0)) for share in found]
-    return [*scaled, Share.where(on & ~enough, Cause.UNEXPLAINED, gap_s - covered_s, unknown)]
+    return [*scaled, LossPart.where(on & ~enough, Cause.UNEXPLAINED, gap_s - covered_s, unknown)]
 
 
 def _waits(on: Mask, of: Sessions) -> tuple[Floats, Mask]:
@@ -315,7 +315,7 @@ def _waits(on: Mask, of: Sessions) -> tuple[Floats, Mask]:
     return waited_s, by_manager
 
 
-def _total_s(shares: Sequence[Share]) -> Floats:
+def _total_s(shares: Sequence[LossPart]) -> Floats:
     return np.asarray(sum(share.seconds for share in shares))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 
 
-class Alone(NamedTuple):
+class AloneTimes(NamedTuple):
     """What one session takes alone for as many executions: the ``Reference`` of each row, NaN where there is none.
 
     Seconds but for ``tolerance``, ``counted_tolerance`` and ``spread`` (one standard deviation): shares of
@@ -39,7 +39,7 @@ class Loss(NamedTuple):
         return np.asarray(~np.isnan(self.gap_s))
 
 
-def loss(elapsed_s: Floats, cpu_s: Floats, delay_s: Floats, throttled_s: Floats, alone: Alone) -> Loss:
+def loss(elapsed_s: Floats, cpu_s: Floats, delay_s: Floats, throttled_s: Floats, alone: AloneTimes) -> Loss:
     """Split what sessions took beyond the reference; the gap is the rest, so the parts add up exactly.
 
     Args:
@@ -65,7 +65,7 @@ def at_usual_steal(split: Loss, less_s: Floats) -> Loss:
     return split._replace(total_s=split.total_s + less_s, gap_s=split.gap_s + less_s)
 
 
-def counted_only(split: Loss, alone: Alone, least: Floats) -> tuple[Mask, Loss]:
+def counted_only(split: Loss, alone: AloneTimes, least: Floats) -> tuple[Mask, Loss]:
     """Where the CPU time is within the noise and the rest is not, and what is lost there without it.
 
     ``least``: share of its time alone that a session lost in all.

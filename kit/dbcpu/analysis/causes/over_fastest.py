@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.causes.parts_by_cause import AT, Share, Shares
+from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
@@ -33,7 +33,7 @@ _NONE, _UNEXPLAINED = AT[Cause.NONE], AT[Cause.UNEXPLAINED]
 At = npt.NDArray[np.int64]
 
 
-class Named(NamedTuple):
+class NamedCauses(NamedTuple):
     """Columns of ``CAUSES`` by row: to what most was lost, and to what else, or NONE."""
 
     first: At
@@ -55,9 +55,9 @@ class Lost(Struct):
     beside_s: Floats
     tolerated_s: Floats
     spread: Floats
-    shares: Shares
+    shares: LossParts
 
-    def named(self) -> Named:
+    def named(self) -> NamedCauses:
         """By row, where it has parts. Too little evidence makes a loss unexplained.
 
         What is put down to sharing by the fastest session beside it is taken out of the shares first.
@@ -86,7 +86,7 @@ class Lost(Struct):
         clear = is_over & is_alone & (over.first != of_alone.first) & (largest >= CLEAR * accounted)
         first = np.where(is_over & ~clear, over.first, np.where(is_alone, of_alone.first, _UNEXPLAINED))
         second = np.where(clear, over.first, np.where(is_over, over.second, of_alone.second))
-        return Named(np.where(explained, first, _UNEXPLAINED), np.where(explained, second, _NONE))
+        return NamedCauses(np.where(explained, first, _UNEXPLAINED), np.where(explained, second, _NONE))
 
     def _fastest(self, beside: Floats) -> At:
         """By row: that of the fastest session of its round, -1 where fewer than two are known."""
@@ -126,11 +126,11 @@ class Lost(Struct):
         self.shares.of_all = [
             share.scaled(1 - part) if share.cause is Cause.SHARED_CORE else share for share in self.shares.of_all
         ]
-        self.shares.add([Share.where(beside, Cause.SLOWER_CPU, common_s, words)])
+        self.shares.add([LossPart.where(beside, Cause.SLOWER_CPU, common_s, words)])
         return True
 
 
-def _leading(parts: Floats, there: Mask, whole: Floats) -> Named:
+def _leading(parts: Floats, there: Mask, whole: Floats) -> NamedCauses:
     """The largest part, if it is large enough, and the next one, if that is worth naming; else NONE."""
     some = np.asarray(there.any(axis=1))
     some[_NONE] = True
@@ -140,4 +140,4 @@ def _leading(parts: Floats, there: Mask, whole: Floats) -> Named:
     second, more = ranked.argmax(axis=0), ranked.max(axis=0)
     large = most >= LEADING * whole
     also = large & (more > np.maximum(ALSO * most, WORTH_NAMING))
-    return Named(np.where(large & np.isfinite(most), causes[first], _NONE), np.where(also, causes[second], _NONE))
+    return NamedCauses(np.where(large & np.isfinite(most), causes[first], _NONE), np.where(also, causes[second], _NONE))

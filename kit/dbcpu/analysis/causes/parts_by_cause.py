@@ -37,7 +37,7 @@ Reasons = Callable[[int], str | CpuTimeReason]
 """The same, why a part of a loss has its cause."""
 
 
-class Share(NamedTuple):
+class LossPart(NamedTuple):
     """Seconds of the losses with one cause, and the reason; nothing (0 s) where it is not ``there``."""
 
     cause: Cause
@@ -46,16 +46,16 @@ class Share(NamedTuple):
     words: Reasons
 
     @classmethod
-    def where(cls, there: Mask, cause: Cause, seconds: Floats, words: Reasons) -> "Share":
+    def where(cls, there: Mask, cause: Cause, seconds: Floats, words: Reasons) -> "LossPart":
         """So many seconds in the rows that ``there`` marks."""
         return cls(cause, np.where(there, seconds, 0.0), there, words)
 
-    def scaled(self, factor: Floats) -> "Share":
+    def scaled(self, factor: Floats) -> "LossPart":
         """So many times as long."""
         return self._replace(seconds=np.where(self.there, self.seconds * factor, 0.0))
 
 
-class RowShare(NamedTuple):
+class RowPart(NamedTuple):
     """The same of a single row."""
 
     cause: Cause
@@ -63,14 +63,14 @@ class RowShare(NamedTuple):
     words: Callable[[], str | CpuTimeReason]
 
 
-class Shares(Struct):
+class LossParts(Struct):
     """All parts of the losses of ``count`` sessions."""
 
     count: int
-    of_all: list[Share] = field(default_factory=list)
-    of_row: dict[int, list[RowShare]] = field(default_factory=dict)
+    of_all: list[LossPart] = field(default_factory=list)
+    of_row: dict[int, list[RowPart]] = field(default_factory=dict)
 
-    def add(self, shares: Sequence[Share]) -> None:
+    def add(self, shares: Sequence[LossPart]) -> None:
         """Those that any row has."""
         self.of_all += [share for share in shares if share.there.any()]
 
@@ -87,10 +87,10 @@ class Shares(Struct):
                 there[AT[part.cause], row] = True
         return seconds, there & ~((seconds > 0) & (seconds < MIN_PART_S))
 
-    def of(self, row: int) -> list[RowShare]:
+    def of(self, row: int) -> list[RowPart]:
         """The parts of one session."""
         parts = [
-            RowShare(share.cause, float(share.seconds[row]), _made(share.words, row))
+            RowPart(share.cause, float(share.seconds[row]), _made(share.words, row))
             for share in self.of_all
             if share.there[row]
         ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, of_elapsed
-from dbcpu.analysis.causes.parts_by_cause import RowShare
+from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.causes.session_columns import Sessions
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, plain, ranges, seconds
@@ -24,7 +24,7 @@ def traced_behind_others_s(queue_s: float, session: Session) -> float:
     return queue_s * others_s / (sum(each.ran_s for each in session.ran_instead) or 1.0)
 
 
-def traced_queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
+def traced_queueing(row: int, queue_s: float, of: Sessions) -> list[RowPart]:
     """As ``evidence_rules.queueing``, for a session that has a trace. The larger part is first."""
     session, cpus = of.timed[row].session, of.evidence.cpus[row] if of.evidence.known[row] else ()
     by_others_s = traced_behind_others_s(queue_s, session)
@@ -36,7 +36,7 @@ def traced_queueing(row: int, queue_s: float, of: Sessions) -> list[RowShare]:
     ]
     parts = sorted((each for each in parts if each[1] > 0), key=lambda each: -each[1])
     return [
-        RowShare(cause, part_s, _words(f"{waited}; there" if at == 0 else "in the same wait", who))
+        RowPart(cause, part_s, _words(f"{waited}; there" if at == 0 else "in the same wait", who))
         for at, (cause, part_s, who) in enumerate(parts)
     ]
 

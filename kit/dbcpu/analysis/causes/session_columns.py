@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.causes.loss import Alone
+from dbcpu.analysis.causes.loss import AloneTimes
 from dbcpu.analysis.host_usage.host_time import throttled_shares
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import solo_sessions
@@ -68,7 +68,7 @@ def cores_of(record: RunRecord) -> Cores:
     )
 
 
-class Counted(Struct, frozen=True):
+class CountedTimes(Struct, frozen=True):
     """What the host counted of sessions' losses beyond what one loses alone, in seconds.
 
     ``steal_s`` and ``irq_s``: taken from its CPUs; ``slow_clock_s``: more CPU time than at the frequency it has
@@ -83,7 +83,7 @@ class Counted(Struct, frozen=True):
     alone_mhz: float | None
     unseen: str
 
-    def beyond(self, gap_s: Floats) -> "Counted":
+    def beyond(self, gap_s: Floats) -> "CountedTimes":
         """What is left of steal and interrupts after they have explained ``gap_s``."""
         lost_s = self.steal_s + self.irq_s
         left = np.where(lost_s > 0, np.maximum(0.0, 1 - np.maximum(0.0, gap_s) / lost_s), 1.0)
@@ -163,7 +163,7 @@ class Sessions:
         """At one pace where that of the session is known, else as delivered."""
         return self.reference if self.pace.known[row] else self.delivered
 
-    def _alone(self) -> Alone:
+    def _alone(self) -> AloneTimes:
         """The reference of each row, for as many executions."""
 
         def of(name: str, default: float | None) -> Floats:
@@ -175,7 +175,7 @@ class Sessions:
 
         many, error = self.executions, self.pace.error
         tolerance = np.where(self.pace.known, np.hypot(of("tolerance", 0.0), SPREADS * error), of("tolerance", 0.0))
-        return Alone(
+        return AloneTimes(
             of("elapsed_s", None) * many, of("cpu_s", None) * many, of("queue_s", 0.0) * many,
             of("throttled_s", 0.0) * many, tolerance, of("counted_tolerance", None),
             np.where(self.pace.known, np.hypot(of("spread", 0.0), error), of("spread", 0.0)),
@@ -193,7 +193,7 @@ class Sessions:
         return np.where(self.pace.known & self.evidence.known & ~np.isnan(less_s), less_s, 0.0)
 
     @cached_property
-    def counted(self) -> Counted:
+    def counted(self) -> CountedTimes:
         """What the host counted beyond what a single session loses."""
         met, alone = self.evidence, self._single
         steal_s = or_zero(met.steal_s)
@@ -202,7 +202,7 @@ class Sessions:
         if alone.mhz:
             share = or_zero(np.maximum(0.0, 1 - met.mhz / alone.mhz))
             slow_s = np.where(some, or_zero(self.cpu_s) * share, 0.0)
-        return Counted(
+        return CountedTimes(
             np.where(some, np.maximum(0.0, steal_s - alone.steal_s * self.executions), 0.0),
             np.where(some, np.maximum(0.0, met.irq_s - alone.irq_s * self.executions), 0.0),
             slow_s, np.where(some, met.mhz, np.nan), alone.mhz, self._unseen,

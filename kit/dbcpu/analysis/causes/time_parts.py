@@ -11,7 +11,7 @@ from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.host_usage.stolen import stolen_from
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, RunRecord
@@ -62,7 +62,7 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
     return tuple(sorted(found, key=lambda each: (-(each.view.elapsed_s or 0.0), each.view.ordinal)))
 
 
-def _met(round_: Round, bounds: Bounds) -> tuple[Floats, Floats]:
+def _met(round_: Round, bounds: SessionBounds) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
     rows = stretches(round_).clipped(bounds)
     idle_s = np.zeros(len(round_.sessions))

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
-from dbcpu.analysis.causes.parts_by_cause import RowShare
+from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
@@ -193,7 +193,7 @@ def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
 
 def shares_by_database(
     session: Session, executions: int, loss_s: float, reference: Reference, why_not: str
-) -> list[RowShare] | None:
+) -> list[RowPart] | None:
     """The loss divided by the database's counters, or None where it has none.
 
     Args:
@@ -203,23 +203,23 @@ def shares_by_database(
     cpu_s = database_cpu_s(session)
     if cpu_s is None or reference.db_cpu_s is None:
         return None
-    found: list[RowShare] = []
+    found: list[RowPart] = []
     more_s = min(cpu_s - reference.db_cpu_s * executions, loss_s)
     if more_s > 0:
         words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than for a single session"
-        found.append(RowShare(Cause.SLOWER_CPU, more_s, partial(str, words)))
+        found.append(RowPart(Cause.SLOWER_CPU, more_s, partial(str, words)))
     left_s = loss_s - max(0.0, more_s)
     for wait in sorted(session.waits, key=lambda each: -each.waited_s):
         part_s = min(wait.waited_s, left_s)
         if part_s <= 0:
             break
         words = f"waited {seconds(wait.waited_s)} for {plain(wait.event)}"
-        found.append(RowShare(wait_cause(wait.event), part_s, partial(str, words)))
+        found.append(RowPart(wait_cause(wait.event), part_s, partial(str, words)))
         left_s -= part_s
     if left_s > 0:
         words = (
             f"{seconds(left_s)} neither on a CPU nor in a wait that the database counts: run queue, steal or a quota "
             f"(only the host can show which: {why_not})"
         )
-        found.append(RowShare(Cause.UNEXPLAINED, left_s, partial(str, words)))
+        found.append(RowPart(Cause.UNEXPLAINED, left_s, partial(str, words)))
     return found

@@ -22,7 +22,7 @@ LINEAR = 0.9
 FLAT = 0.5
 
 
-class Point(Struct, frozen=True):
+class CpuPoint(Struct, frozen=True):
     """Mrows/s that last, the median over rounds, with the least and most of them. Seconds per execution.
 
     ``times``: over the throughput of one CPU, as the smallest count gives it. ``tried``: (sessions per CPU, Mrows/s) of
@@ -63,14 +63,14 @@ class ByCpus(Struct, frozen=True):
 
     workload: str
     per_cpu: float
-    points: tuple[Point, ...]
+    points: tuple[CpuPoint, ...]
     linear_to: int
     flat_from: int | None
     tried: tuple[float, ...] = ()
     unclaimed: str = ""
 
     @property
-    def largest(self) -> Point:
+    def largest(self) -> CpuPoint:
         """Of all CPUs: under the variant that was named first."""
         return next(each for each in self.points if each.cpus == self.points[-1].cpus)
 
@@ -118,7 +118,7 @@ def _same_levels_planned(record: RunRecord) -> bool:
     return plan.rounds == len(plan.variants) * len(levels) * plan.repeats + first_and_last
 
 
-def _unclaimed(record: RunRecord, points: Sequence[Point]) -> str:
+def _unclaimed(record: RunRecord, points: Sequence[CpuPoint]) -> str:
     header, done = record.header, len(record.rounds)
     if is_unfinished(header, done):
         return "not all planned rounds are there"
@@ -149,7 +149,7 @@ def _median(each: Measured, sessions: int) -> float:
     return median(_values(each, sessions))
 
 
-def _point(each: Measured, cpus: int, sessions: int, one: float, asked: Sequence[float]) -> Point:
+def _point(each: Measured, cpus: int, sessions: int, one: float, asked: Sequence[float]) -> CpuPoint:
     values = _values(each, sessions)
     elapsed = [
         view.elapsed_s / view.executions
@@ -157,14 +157,14 @@ def _point(each: Measured, cpus: int, sessions: int, one: float, asked: Sequence
         if view.level == sessions and view.valid and view.elapsed_s is not None and view.executions
     ]
     middle = median(values)
-    return Point(
+    return CpuPoint(
         each.name, cpus, sessions, len(values), middle, min(values), max(values), middle / one,
         float(np.mean(elapsed)), min(elapsed), max(elapsed),
         tuple((ratio, _median(each, round(ratio * cpus))) for ratio in asked),
     )  # fmt: skip
 
 
-def _linear_to(points: Sequence[Point]) -> int:
+def _linear_to(points: Sequence[CpuPoint]) -> int:
     reached = points[0].cpus
     for each in points[1:]:
         if each.share < LINEAR:
@@ -173,7 +173,7 @@ def _linear_to(points: Sequence[Point]) -> int:
     return reached
 
 
-def _flat_from(points: Sequence[Point], one: float) -> int | None:
+def _flat_from(points: Sequence[CpuPoint], one: float) -> int | None:
     for before, after in pairwise(points):
         added = (after.throughput - before.throughput) / max(1, after.cpus - before.cpus)
         if after.cpus > before.cpus and added < FLAT * one:

@@ -30,7 +30,7 @@ ROUNDED = 0.01
 RANKS = ("vcpu", "core", "licence", "money")
 
 
-class Ranked(Struct, frozen=True):
+class RankedKind(Struct, frozen=True):
     """A host in the ranking: sessions shown to be fair per counted thing; None without a rule, or unknown cores."""
 
     kind: Kind
@@ -50,7 +50,7 @@ class Sizing(Struct, frozen=True):
     busy: int | None
     old: Kind
     needs: tuple[Need, ...]
-    ranking: tuple[Ranked, ...]
+    ranking: tuple[RankedKind, ...]
     sentence: str
     rules: tuple[str, ...]
     disclaimer: str
@@ -256,9 +256,9 @@ def _price(kind: Kind, facts: LicenceFacts) -> float | None:
     return None if kind.price is None else price_of(kind.price, facts)
 
 
-def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
+def _ranked(kind: Kind, facts: LicenceFacts) -> RankedKind:
     licences, price = _licences(kind, facts), _price(kind, facts)
-    return Ranked(
+    return RankedKind(
         kind,
         per_vcpu=kind.shown / kind.vcpus,
         per_core=kind.shown / kind.cores if kind.cores and kind.threads else None,
@@ -267,7 +267,7 @@ def _ranked(kind: Kind, facts: LicenceFacts) -> Ranked:
     )
 
 
-def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
+def _ranking(found: Sequence[RankedKind], by: str | None) -> tuple[RankedKind, ...]:
     """The best first, hosts without a figure last. Raises UsageError where there is nothing to rank by."""
     if by is None:
         by = "licence" if all(each.per_licence is not None for each in found) else "vcpu"
@@ -278,7 +278,7 @@ def _ranking(found: Sequence[Ranked], by: str | None) -> tuple[Ranked, ...]:
         units = listed(sorted(" per ".join(filter(None, each)) for each in currencies))
         raise UsageError(f"prices are in {units}, so hosts cannot be ranked by money; bring them to one unit")
 
-    def place(each: Ranked) -> tuple[float, ...]:
+    def place(each: RankedKind) -> tuple[float, ...]:
         first: float | None = getattr(each, f"per_{by}")
         return (-(first or 0.0), -each.per_vcpu, -(each.per_core or 0.0), -each.kind.shown_throughput)
 

@@ -64,7 +64,7 @@ class HostRun(Struct, frozen=True):
     disturbed: tuple[str, ...] = ()
 
 
-class Host(Struct, frozen=True):
+class FleetHost(Struct, frozen=True):
     """A measured target. ``settings`` do not make twins, and may explain why two of them differ.
 
     ``work``: unit, workload and size; only hosts with the same are compared. ``shown``: vCPUs that the host shows, of
@@ -123,7 +123,7 @@ class Failure(Struct, frozen=True):
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-class Member(Struct, frozen=True):
+class FleetMember(Struct, frozen=True):
     """What the campaign says of a target: ``runs`` are its header and figures, the oldest first."""
 
     name: str
@@ -132,7 +132,7 @@ class Member(Struct, frozen=True):
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def host_of(member: Member) -> Host | None:
+def host_of(member: FleetMember) -> FleetHost | None:
     """None without a run that measured a single session; facts are those of the newest run."""
     runs = [(header, figures) for header, figures in member.runs if figures.value("solo_mrows_per_s")]
     if not runs:
@@ -141,7 +141,7 @@ def host_of(member: Member) -> Host | None:
     host, work = header.host, header.plan.workload
     vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
     bare = RunRecord(header, ())
-    return Host(
+    return FleetHost(
         name=member.name,
         runs=tuple(host_run(*each) for each in runs),
         vcpus=vcpus,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import ALONE, BUSY, LOADED, Host
+from dbcpu.analysis.fleet.hosts import ALONE, BUSY, LOADED, FleetHost
 from dbcpu.analysis.fleet.spread import Spread, effect_of, spread
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.scaling.licences import chosen_rule, licence_count, price_of, rule_words
@@ -22,10 +22,10 @@ MIN_IN_TAG = 2
 """A tag's value that one host alone has is no group."""
 
 
-class Ranked(Struct, frozen=True):
+class RankedHost(Struct, frozen=True):
     """``alone``: rate of a single session; ``loaded`` at ``level``: of all together, which the others are shares of."""
 
-    host: Host
+    host: FleetHost
     alone: float
     loaded: float | None
     level: int | None
@@ -39,7 +39,7 @@ class Ranked(Struct, frozen=True):
 class Ranking(Struct, frozen=True):
     """The fastest alone first, of each work. ``unknown``: what was left out, and of how many hosts."""
 
-    rows: tuple[Ranked, ...]
+    rows: tuple[RankedHost, ...]
     rules: tuple[str, ...]
     unknown: tuple[str, ...]
 
@@ -54,7 +54,7 @@ class Group(Struct, frozen=True):
     spreads: Mapping[str, Spread]
 
 
-def ranking(hosts: Sequence[Host], rules: SizingRules) -> Ranking:
+def ranking(hosts: Sequence[FleetHost], rules: SizingRules) -> Ranking:
     """All hosts; those of another work below each other, for their rates cannot be compared."""
     used: dict[str, None] = {}
     rows = [_ranked(each, rules, used) for each in hosts]
@@ -62,7 +62,7 @@ def ranking(hosts: Sequence[Host], rules: SizingRules) -> Ranking:
     return Ranking(tuple(rows), tuple(used), _unknown(rows, rules))
 
 
-def host_groups(hosts: Sequence[Host]) -> tuple[Group, ...]:
+def host_groups(hosts: Sequence[FleetHost]) -> tuple[Group, ...]:
     """By instance type, and by each tag that several hosts share, but for what sizing reads; of one work each."""
     effects = {metric: effect_of(hosts, metric) for metric in (ALONE, LOADED)}
     keys = sorted({key for each in hosts for key in each.tags if key != BUSY})
@@ -92,7 +92,7 @@ def _parts(values: Mapping[str, str]) -> set[frozenset[str]]:
     return {frozenset(each) for each in found.values()}
 
 
-def _spread(members: Sequence[Host], metric: str, effect: BetweenRuns | None, *, one_kind: bool) -> Spread | None:
+def _spread(members: Sequence[FleetHost], metric: str, effect: BetweenRuns | None, *, one_kind: bool) -> Spread | None:
     """Of throughput only where all have it at one level; ``one_kind``: several kinds of CPU are no draw of one."""
     levels = {each.speeds(metric)[-1].level for each in members if each.speeds(metric)}
     found = spread(members, metric, effect) if len(levels) == 1 else None
@@ -101,7 +101,7 @@ def _spread(members: Sequence[Host], metric: str, effect: BetweenRuns | None, *,
     return replace(found, between=None, between_interval=None, answer=Answer.UNDECIDED, why="several kinds of CPU")
 
 
-def _ranked(host: Host, rules: SizingRules, used: dict[str, None]) -> Ranked:
+def _ranked(host: FleetHost, rules: SizingRules, used: dict[str, None]) -> RankedHost:
     alone, loaded = host.rate(ALONE) or 0.0, host.rate(LOADED)
     level = host.speeds(LOADED)[-1].level if loaded else None
     licence, price = chosen_rule(rules.licences, host.counted), chosen_rule(rules.prices, host.counted)
@@ -114,7 +114,7 @@ def _ranked(host: Host, rules: SizingRules, used: dict[str, None]) -> Ranked:
         name: loaded / count if loaded and count else None
         for name, count in zip(COUNTED, (host.vcpus, host.cores, licences, money), strict=True)
     }
-    return Ranked(
+    return RankedHost(
         host, alone, loaded, level,
         per_vcpu=per["vcpu"], per_core=per["core"], per_licence=per["licence"], per_money=per["money"],
         currency=_unit_of(price) if isinstance(price, Price) else "",
@@ -125,7 +125,7 @@ def _unit_of(price: Price) -> str:
     return f"{price.currency} per {price.period}" if price.period else price.currency
 
 
-def _unknown(rows: Sequence[Ranked], rules: SizingRules) -> tuple[str, ...]:
+def _unknown(rows: Sequence[RankedHost], rules: SizingRules) -> tuple[str, ...]:
     """One sentence per figure that some hosts lack."""
     lacks = {
         "per_core": "cores are not known",
@@ -145,5 +145,5 @@ def _unknown(rows: Sequence[Ranked], rules: SizingRules) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _is_part(each: Ranked) -> bool:
+def _is_part(each: RankedHost) -> bool:
     return each.level is not None and each.host.vcpus is not None and each.level < each.host.vcpus

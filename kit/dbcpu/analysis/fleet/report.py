@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dbcpu.analysis.fleet.hosts import Failure, Host, Member, host_of
+from dbcpu.analysis.fleet.hosts import Failure, FleetHost, FleetMember, host_of
 from dbcpu.analysis.fleet.ranking import Group, Ranking, host_groups, ranking
 from dbcpu.analysis.fleet.sizing import FleetSizing, Measured, fleet_sizing
 from dbcpu.analysis.fleet.twins import Twins, twins
@@ -18,7 +18,7 @@ class FleetReport(Struct, frozen=True):
     """
 
     campaign: str
-    hosts: tuple[Host, ...]
+    hosts: tuple[FleetHost, ...]
     failures: tuple[Failure, ...]
     twins: Twins
     ranking: Ranking
@@ -28,13 +28,13 @@ class FleetReport(Struct, frozen=True):
 
 def fleet_report(
     campaign: str,
-    members: Sequence[Member],
+    members: Sequence[FleetMember],
     failures: Sequence[Failure],
     rules: SizingRules,
     shapes: Sequence[Measured] = (),
 ) -> FleetReport:
     """``members`` were measured; one whose runs have no single session is a failure, too."""
-    hosts: list[Host] = []
+    hosts: list[FleetHost] = []
     without: list[Failure] = []
     for each in members:
         host = host_of(each)

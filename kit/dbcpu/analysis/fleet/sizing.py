@@ -12,7 +12,7 @@ from dbcpu.analysis.comparison.measured_kind import FAIR, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing import size, unmeasured_words
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
-from dbcpu.analysis.fleet.hosts import BUSY, Member
+from dbcpu.analysis.fleet.hosts import BUSY, FleetMember
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -67,7 +67,7 @@ class FleetSizing(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
-def fleet_sizing(members: Sequence[Member], shapes: Sequence[Measured], rules: SizingRules) -> FleetSizing:
+def fleet_sizing(members: Sequence[FleetMember], shapes: Sequence[Measured], rules: SizingRules) -> FleetSizing:
     """Size every member with a whole run on each of the ``shapes``; needs at least one.
 
     Raises UsageError where the levels of no shape say what it can do; where some do not, ``unknown`` names these.
@@ -116,7 +116,7 @@ def _basis(need: Need) -> str:
     return ""
 
 
-def _busy(member: Member, figures: RunFigures) -> tuple[int, bool]:
+def _busy(member: FleetMember, figures: RunFigures) -> tuple[int, bool]:
     given = member.tags.get(BUSY)
     if given is None:
         cores = figures.value("cores") or figures.value("vcpus")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.fleet.hosts import Host
+from dbcpu.analysis.fleet.hosts import FleetHost
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
@@ -45,14 +45,14 @@ class Spread(Struct, frozen=True):
     why: str = ""
 
 
-def effect_of(hosts: Sequence[Host], metric: str) -> BetweenRuns | None:
+def effect_of(hosts: Sequence[FleetHost], metric: str) -> BetweenRuns | None:
     """What runs of one host differ by, rounds' errors in it; None where too few hosts have several runs."""
     groups = [[[speed.log] for speed in each.speeds(metric)] for each in hosts]
     found = between_runs([each for each in groups if len(each) > 1])
     return found if found is not None and found.freedom >= MIN_FREEDOM else None
 
 
-def own_error(host: Host, metric: str, effect: BetweenRuns | None) -> float:
+def own_error(host: FleetHost, metric: str, effect: BetweenRuns | None) -> float:
     """Standard error of a host's figure by its own rounds, and by the run effect where that is known."""
     runs = host.speeds(metric)
     rounds = [each.error**2 for each in runs if each.error is not None]
@@ -62,7 +62,7 @@ def own_error(host: Host, metric: str, effect: BetweenRuns | None) -> float:
     return math.sqrt(square / max(1, len(runs)))
 
 
-def spread(hosts: Sequence[Host], metric: str, effect: BetweenRuns | None) -> Spread | None:
+def spread(hosts: Sequence[FleetHost], metric: str, effect: BetweenRuns | None) -> Spread | None:
     """Of hosts that measured this metric; None where none did."""
     measured = [each for each in hosts if each.speeds(metric)]
     rates = [rate for each in measured if (rate := each.rate(metric)) is not None]

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
+from dbcpu.analysis.fleet.hosts import ALONE, LOADED, FleetHost
 from dbcpu.analysis.fleet.spread import effect_of, own_error
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -47,7 +47,7 @@ MIN_LOSS = 0.01
 """A cause takes at least this share of time more than it takes from the twins."""
 
 
-class Kind(Struct, frozen=True):
+class TwinKind(Struct, frozen=True):
     """What twins have in common. ``level``: sessions of the speed that is compared. ``vcpus``: that the hosts show."""
 
     metric: str
@@ -60,7 +60,7 @@ class Kind(Struct, frozen=True):
     work: tuple[str, ...]
 
 
-class Compared(Struct, frozen=True):
+class ComparedTwin(Struct, frozen=True):
     """A host against its twins: ``ratio`` of its speed to their median, with a 95 % interval; ``rank`` 1 is fastest.
 
     ``p`` is two-sided; ``unlike``: named, false discoveries controlled over all hosts. ``runs`` of this host.
@@ -72,7 +72,7 @@ class Compared(Struct, frozen=True):
     """
 
     host: str
-    kind: Kind
+    kind: TwinKind
     ratio: float
     interval: Interval
     rank: int
@@ -99,7 +99,7 @@ class Compared(Struct, frozen=True):
 class TooFew(Struct, frozen=True):
     """A group of which nothing can be said."""
 
-    kind: Kind
+    kind: TwinKind
     hosts: tuple[str, ...]
 
 
@@ -109,12 +109,12 @@ class Twins(Struct, frozen=True):
     ``detectable``: by metric the relative difference that would typically have been seen, with a power of 80 %.
     """
 
-    compared: tuple[Compared, ...]
+    compared: tuple[ComparedTwin, ...]
     too_few: tuple[TooFew, ...]
     detectable: Mapping[str, float]
 
     @property
-    def unlike(self) -> tuple[Compared, ...]:
+    def unlike(self) -> tuple[ComparedTwin, ...]:
         """The comparisons that show a host to be unlike its twins."""
         return tuple(each for each in self.compared if each.unlike)
 
@@ -125,14 +125,14 @@ class Twins(Struct, frozen=True):
         return tuple(dict.fromkeys(each.host for each in self.compared if each.undecided and each.host not in named))
 
 
-def twins(hosts: Sequence[Host], share: float = FALSE_DISCOVERIES) -> Twins:
+def twins(hosts: Sequence[FleetHost], share: float = FALSE_DISCOVERIES) -> Twins:
     """Compare every host with its twins; ``share`` of those named may be false on average."""
-    found: list[Compared] = []
+    found: list[ComparedTwin] = []
     too_few: list[TooFew] = []
     seen: dict[str, list[float]] = {}
     for metric in (ALONE, LOADED):
         effect = effect_of(hosts, metric)
-        groups: dict[Kind, list[Host]] = {}
+        groups: dict[TwinKind, list[FleetHost]] = {}
         for each in hosts:
             if each.speeds(metric):
                 groups.setdefault(_kind(each, metric), []).append(each)
@@ -149,7 +149,7 @@ def twins(hosts: Sequence[Host], share: float = FALSE_DISCOVERIES) -> Twins:
     return Twins(tuple(judged), tuple(too_few), {metric: median(known) for metric, known in seen.items()})
 
 
-def _judged(one: Compared, is_named: bool, max_p: float) -> Compared:
+def _judged(one: ComparedTwin, is_named: bool, max_p: float) -> ComparedTwin:
     """``max_p``: of a host that is far out by its twins' scatter alone, Bonferroni's over all comparisons."""
     if abs(math.log(one.ratio)) < math.log1p(MIN_DIFFERENCE):
         return one
@@ -166,14 +166,16 @@ def benjamini_hochberg(p: Sequence[float], share: float) -> list[bool]:
     return found
 
 
-def _kind(host: Host, metric: str) -> Kind:
+def _kind(host: FleetHost, metric: str) -> TwinKind:
     level = host.speeds(metric)[-1].level
-    return Kind(
+    return TwinKind(
         metric, level, host.cpu_model, host.shown or host.vcpus, host.hypervisor, host.database, host.version, host.work
     )
 
 
-def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -> tuple[list[Compared], float]:
+def _compared(
+    kind: TwinKind, members: Sequence[FleetHost], effect: BetweenRuns | None
+) -> tuple[list[ComparedTwin], float]:
     """All of a group, and the difference that would typically have been seen."""
     logs = np.log(np.asarray([each.rate(kind.metric) for each in members], dtype=np.float64))
     own = np.asarray([own_error(each, kind.metric, effect) for each in members])
@@ -200,7 +202,7 @@ def _compared(kind: Kind, members: Sequence[Host], effect: BetweenRuns | None) -
         width = Chance(math.hypot(its_own, of_median), freedom).passed_by(0.025)
         detectable.append(math.expm1(Chance(expected, freedom).detectable(FALSE_DISCOVERIES)))
         found.append(
-            Compared(
+            ComparedTwin(
                 host=host.name,
                 kind=kind,
                 ratio=math.exp(shift),
@@ -242,7 +244,7 @@ def _p(distance: float, freedom: float) -> float:
     return float(2 * stdtr(freedom, -abs(distance)))
 
 
-def _losses(host: Host, metric: str) -> Mapping[str, float]:
+def _losses(host: FleetHost, metric: str) -> Mapping[str, float]:
     """Shares of time by name, the mean over its runs."""
     runs = host.speeds(metric)
     names = {name for each in runs for name in each.losses}

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.history.limits import (
     RATES,
-    Compared,
-    Point,
+    ComparedFigure,
+    HistoryPoint,
     Violation,
     compared,
     compared_runs,
@@ -55,7 +55,7 @@ class AgainstHistory(Struct, frozen=True):
 
 
 def against_history(
-    header: Header, figures: RunFigures, earlier: Sequence[Point], limits: CheckLimits
+    header: Header, figures: RunFigures, earlier: Sequence[HistoryPoint], limits: CheckLimits
 ) -> AgainstHistory | None:
     """None where no figure has a history; ``earlier`` as for ``check``."""
     now = point(header.run_id, header.started_at, figures, in_maintenance(header))
@@ -98,7 +98,7 @@ def _before(runs: int) -> str:
     return f"{plural(runs, 'run')} before"
 
 
-def _unseen(found: Sequence[Compared]) -> str:
+def _unseen(found: Sequence[ComparedFigure]) -> str:
     """Of the rates if there are any: they are what most histories have."""
     rates = [each for each in found if each.value.metric in RATES and each.usual.median > 0]
     if not rates:

@@ -49,7 +49,7 @@ class Value(Struct, frozen=True):
     shown: bool = True
 
 
-class Point(Struct, frozen=True):
+class HistoryPoint(Struct, frozen=True):
     """What a run contributes to the history of its target."""
 
     run_id: str
@@ -103,7 +103,7 @@ class Violation(Struct, frozen=True):
     since: str = ""
 
 
-def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool = False) -> Point:
+def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool = False) -> HistoryPoint:
     """The figures of a run. Slowdown and max/min only where every session has a core of its own; of one alone what it
     lost as the kernel counted.
     """
@@ -133,7 +133,7 @@ def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool =
         ]
     if (stolen := figures.value("steal_share")) is not None:
         values.append(Value("steal", 0, stolen))
-    return Point(run_id, started_at, maintenance, tuple(values))
+    return HistoryPoint(run_id, started_at, maintenance, tuple(values))
 
 
 def in_maintenance(header: Header) -> bool:
@@ -204,7 +204,9 @@ def comparable(header: Header, other: Header) -> bool:
     return other.status == "complete" and same_history(history_key(header), history_key(other))
 
 
-def check(header: Header, figures: RunFigures, earlier: Sequence[Point], limits: CheckLimits) -> tuple[Violation, ...]:
+def check(
+    header: Header, figures: RunFigures, earlier: Sequence[HistoryPoint], limits: CheckLimits
+) -> tuple[Violation, ...]:
     """The limits that a run exceeds, and where that is inconclusive; ``earlier`` is ordered from the oldest.
 
     The answers of the levels decide what is shown (see ``answers``); the limits how much of it matters.
@@ -219,7 +221,7 @@ def check(header: Header, figures: RunFigures, earlier: Sequence[Point], limits:
     return tuple(found)
 
 
-def compared_runs(now: Point, earlier: Sequence[Point], limits: CheckLimits) -> Sequence[Point]:
+def compared_runs(now: HistoryPoint, earlier: Sequence[HistoryPoint], limits: CheckLimits) -> Sequence[HistoryPoint]:
     """The runs that ``now`` is compared with, the oldest first."""
     usual = [each for each in earlier if each.maintenance == now.maintenance and each.run_id != now.run_id]
     return sorted(usual, key=lambda each: each.started_at)[-limits.runs :]
@@ -274,7 +276,7 @@ def _status(header: Header, figures: RunFigures) -> list[Violation]:
     return [Violation("status", 0, 0.0, 0.0, f"the run is {header.status} with {there}")]
 
 
-def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
+def _fixed(now: HistoryPoint, limits: CheckLimits) -> list[Violation]:
     fixed = {
         "slowdown": limits.slowdown,
         "max_over_min": limits.max_over_min,
@@ -294,7 +296,7 @@ def _fixed(now: Point, limits: CheckLimits) -> list[Violation]:
     return found
 
 
-class Compared(Struct, frozen=True):
+class ComparedFigure(Struct, frozen=True):
     """A figure and what is usual of it; ``limit``: from there on it is unusual, on the bad side."""
 
     value: Value
@@ -326,20 +328,20 @@ class Compared(Struct, frozen=True):
         )
 
 
-def compared(value: Value, earlier: Sequence[Point], limits: CheckLimits) -> Compared | None:
+def compared(value: Value, earlier: Sequence[HistoryPoint], limits: CheckLimits) -> ComparedFigure | None:
     """None where fewer than five runs have it, or its limit is switched off."""
     series = [seen for each in earlier if (seen := each.value(value.metric, value.level)) is not None]
     usual = band(series, limits.widths)
     if usual is None:
         return None
     if METRICS[value.metric][2]:
-        return Compared(value, usual, usual.high)
+        return ComparedFigure(value, usual, usual.high)
     if limits.throughput_drop is None:
         return None
-    return Compared(value, usual, min(usual.low, usual.median * (1 - limits.throughput_drop)))
+    return ComparedFigure(value, usual, min(usual.low, usual.median * (1 - limits.throughput_drop)))
 
 
-def unusual(value: Value, now: Point, earlier: Sequence[Point], limits: CheckLimits) -> list[Violation]:
+def unusual(value: Value, now: HistoryPoint, earlier: Sequence[HistoryPoint], limits: CheckLimits) -> list[Violation]:
     """That a value of ``now`` is beyond what is usual, on the bad side; [] where it is not."""
     found = compared(value, earlier, limits)
     if found is None or not found.is_worse:

@@ -43,7 +43,7 @@ class PastRun(Struct, frozen=True):
     levels: tuple[tuple[int, float | None, float | None], ...]
 
 
-class Mark(Struct, frozen=True):
+class TrendMark(Struct, frozen=True):
     """Something at the run with this index: ``kind`` is gap, changed or lasting; ``metric`` only of the last."""
 
     index: int
@@ -87,11 +87,11 @@ class Trend(Struct, frozen=True):
     started_at: tuple[str, ...]
     labels: tuple[str, ...]
     series: tuple[Series, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[TrendMark, ...]
     older: bool = False
     quote: Quote = Quote()
 
-    def marks_at(self, index: int) -> tuple[Mark, ...]:
+    def marks_at(self, index: int) -> tuple[TrendMark, ...]:
         return tuple(each for each in self.marks if each.index == index)
 
 
@@ -169,32 +169,32 @@ def _value(metric: str, levels: tuple[int, ...], run: PastRun) -> float | None:
     return max(known) if len(known) == len(spreads) else None
 
 
-def _gaps(runs: Sequence[PastRun]) -> list[Mark]:
+def _gaps(runs: Sequence[PastRun]) -> list[TrendMark]:
     times = [moment(each.header.started_at) for each in runs]
     pauses_s = [(later - earlier).total_seconds() if earlier and later else 0.0 for earlier, later in pairwise(times)]
     usual_s = median(pauses_s) if pauses_s else 0.0
     limit_s = max(GAP * usual_s, DAY_S)
     return [
-        Mark(at, GAP_MARK, f"no run for {pause_s / DAY_S:.0f} days before")
+        TrendMark(at, GAP_MARK, f"no run for {pause_s / DAY_S:.0f} days before")
         for at, pause_s in enumerate(pauses_s, 1)
         if pause_s > limit_s
     ]
 
 
-def _changes(runs: Sequence[PastRun]) -> list[Mark]:
+def _changes(runs: Sequence[PastRun]) -> list[TrendMark]:
     found = []
     for at, (earlier, later) in enumerate(pairwise(named_facts(each.header) for each in runs), 1):
         facts = [each for each in facts_that_differ(earlier, later) if each.fact not in UNMARKED]
         changed = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
         if changed:
             more = [f"{len(changed) - MAX_FACTS} more"] if len(changed) > MAX_FACTS else []
-            found.append(Mark(at, CHANGED, "; ".join([*changed[:MAX_FACTS], *more])))
+            found.append(TrendMark(at, CHANGED, "; ".join([*changed[:MAX_FACTS], *more])))
     return found
 
 
-def _lasting(series: Sequence[Series]) -> list[Mark]:
+def _lasting(series: Sequence[Series]) -> list[TrendMark]:
     return [
-        Mark(change.at, LASTING, f"sustained change ({change.ratio:.2f}x)", each.metric)
+        TrendMark(change.at, LASTING, f"sustained change ({change.ratio:.2f}x)", each.metric)
         for each in series
         for change in each.changes
     ]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import Span, Stretches, stretches
-from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.placement.residency import ResidencyStretches, Span, stretches
+from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.record import Round
 
@@ -18,10 +18,10 @@ def stolen_s(round_: Round, spans: Sequence[Span | None]) -> Floats:
     """Seconds by session, within its (start, end); 0 where its CPUs were not watched."""
     if not any(any(row.steal_s) for row in round_.cpu_timeline):
         return np.zeros(len(round_.sessions))
-    return stolen_from(round_, stretches(round_).clipped(Bounds.of(spans)))
+    return stolen_from(round_, stretches(round_).clipped(SessionBounds.of(spans)))
 
 
-def stolen_from(round_: Round, rows: Stretches) -> Floats:
+def stolen_from(round_: Round, rows: ResidencyStretches) -> Floats:
     """The same, of stretches that are clipped already."""
     stolen = slices(round_.timeline_s, {row.cpu: row.steal_s for row in round_.cpu_timeline})
     found_s = np.zeros(len(round_.sessions))

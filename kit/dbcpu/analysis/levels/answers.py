@@ -41,7 +41,7 @@ MIN_ROUNDS = 2
 """One round of one pair proves no equality."""
 
 
-class Counted(Struct, frozen=True):
+class CountedSlowdown(Struct, frozen=True):
     """What the kernel counted at a level; medians over rounds.
 
     ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
@@ -54,7 +54,7 @@ class Counted(Struct, frozen=True):
     high: float | None = None
 
 
-class Seen(Struct, frozen=True):
+class LevelSeen(Struct, frozen=True):
     """What was measured at a level. ``ratios``: slowest over fastest of each round; () for one session.
 
     ``medians``: of each round, over the single-session time. ``split``: in most rounds some sessions have a cause of a
@@ -69,7 +69,7 @@ class Seen(Struct, frozen=True):
     sessions: int
     ratios: tuple[float, ...]
     medians: tuple[float, ...]
-    counted: Counted | None
+    counted: CountedSlowdown | None
     split: bool
     slow: bool
     vcpus: int | None
@@ -136,7 +136,7 @@ class Answers(Struct, frozen=True):
     detectable: float | None = None
 
 
-def answers(seen: Seen, reference: Reference | None, pace: PaceSeen | None = None) -> Answers:
+def answers(seen: LevelSeen, reference: Reference | None, pace: PaceSeen | None = None) -> Answers:
     """Of a level with at least one usable round. ``reference`` None: only what was counted answers."""
     if reference is None:
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
@@ -182,7 +182,7 @@ def _left(even: Answer, full_speed: Answer, bound: float | None, high: float) ->
     return max([EQUAL, *open_]) if open_ else float("inf")
 
 
-def _alone(seen: Seen, reference: Reference) -> Answer:
+def _alone(seen: LevelSeen, reference: Reference) -> Answer:
     """Of a single session: by what was counted. Where nothing is, it is as fast as alone by definition.
 
     Unless the reference is of other rounds: those of this level may have had their memory on another node.
@@ -196,14 +196,14 @@ def _alone(seen: Seen, reference: Reference) -> Answer:
     return Answer.UNDECIDED if _may_wait(seen) or reference.noise_range is None else Answer.YES
 
 
-def _may_wait(seen: Seen) -> bool:
+def _may_wait(seen: LevelSeen) -> bool:
     """Whether what was counted in some rounds leaves it open that sessions usually lose more than 10 % to it."""
     return seen.counted is not None and (seen.counted.high is None or exceeds(seen.counted.high))
 
 
-def _as_delivered(seen: Seen, even: Answer, full_speed: Answer, pace: PaceSeen) -> tuple[Answer, Answer]:
+def _as_delivered(seen: LevelSeen, even: Answer, full_speed: Answer, pace: PaceSeen) -> tuple[Answer, Answer]:
     """The answers of a level whose times are as delivered: what a stranger may have done to it is undecided."""
-    counted = seen.counted or Counted(1.0, 1.0)
+    counted = seen.counted or CountedSlowdown(1.0, 1.0)
     if even is Answer.NO and pace.explains(pace.rest_ratio) and not exceeds(counted.ratio):
         even = Answer.UNDECIDED
     kept_waiting = seen.beyond or exceeds(counted.slowdown)
@@ -219,7 +219,7 @@ def _known(ratio: float | None) -> float | None:
     return ratio if ratio is not None and np.isfinite(ratio) else None
 
 
-def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
+def _even(seen: LevelSeen, bound: float | None, gate: float | None) -> Answer:
     least = UNEQUAL_TURNS if seen.beyond else EQUAL
     if seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > least:
         return Answer.NO
@@ -229,13 +229,13 @@ def _even(seen: Seen, bound: float | None, gate: float | None) -> Answer:
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
 
 
-def _differ(seen: Seen) -> bool:
+def _differ(seen: LevelSeen) -> bool:
     """Whether rounds are so unlike that noise does not explain it: then the usual one does not speak for all."""
     high, allowed = sum(ratio > EQUAL for ratio in seen.ratios), may_stand_apart(len(seen.ratios))
     return high > allowed and _apart(seen) > allowed
 
 
-def _apart(seen: Seen) -> int:
+def _apart(seen: LevelSeen) -> int:
     """How many rounds are so unlike the others that noise does not explain it."""
     return outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions)
 
@@ -251,7 +251,7 @@ def may_stand_apart(rounds: int) -> int:
     return max(0, few)
 
 
-def _full_speed(seen: Seen, high: float | None, slowed: float | None) -> Answer:
+def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
     if seen.counted is not None and exceeds(seen.counted.slowdown):
         return Answer.NO
     if slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown):
@@ -268,7 +268,7 @@ def exceeds(ratio: float) -> bool:
     return round(ratio, 2) > EQUAL
 
 
-def _even_bound(seen: Seen, reference: Reference) -> float | None:
+def _even_bound(seen: LevelSeen, reference: Reference) -> float | None:
     if reference.noise_range is None or not seen.ratios:
         return None
     usual = _usual_rounds(seen)
@@ -280,7 +280,7 @@ def _even_bound(seen: Seen, reference: Reference) -> float | None:
     return float(np.exp(_by_degrees(seen, usual, few)))
 
 
-def _by_degrees(seen: Seen, usual: Sequence[int], least: float) -> float:
+def _by_degrees(seen: LevelSeen, usual: Sequence[int], least: float) -> float:
     """The largest difference of logarithms that is possible of sessions that differ by degrees: lasting, or in turns.
 
     ``least``: at least this is possible.
@@ -298,7 +298,7 @@ def _by_degrees(seen: Seen, usual: Sequence[int], least: float) -> float:
     return least
 
 
-def _usual_rounds(seen: Seen) -> tuple[int, ...]:
+def _usual_rounds(seen: LevelSeen) -> tuple[int, ...]:
     """All but those that stand apart, where these are so few that the usual round is not like them."""
     every, allowed = range(len(seen.logs)), may_stand_apart(len(seen.logs))
     few = _apart(seen) if allowed else 0
@@ -309,7 +309,7 @@ def _usual_rounds(seen: Seen) -> tuple[int, ...]:
 
 
 def _detectable(
-    seen: Seen, reference: Reference, gate: float, shift: Chance, even: Answer, full_speed: Answer
+    seen: LevelSeen, reference: Reference, gate: float, shift: Chance, even: Answer, full_speed: Answer
 ) -> float:
     """Of the questions that are undecided; of both where neither or both are."""
     of_median = max(np.log(EQUAL), shift.passed_by(SLOWED_ALARM)) + shift.passed_by(1 - POWER)

@@ -16,9 +16,9 @@ from dbcpu.analysis.levels.answers import (
     EQUAL,
     MIN_ROUNDS,
     Answers,
-    Counted,
+    CountedSlowdown,
+    LevelSeen,
     PaceSeen,
-    Seen,
     answers,
     may_stand_apart,
 )
@@ -227,7 +227,7 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]
     )
 
 
-def _with_counted(found: LevelView, seen: _Rounds, counted: Counted | None) -> LevelView:
+def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | None) -> LevelView:
     """What the kernel alone counted that sessions lost, and to what most of it in most rounds."""
     lost = [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in seen.viewed]
     return replace(found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost))
@@ -280,15 +280,15 @@ def pace_seen(level: int, context: RunContext) -> PaceSeen | None:
 def _seen(
     seen: _Rounds,
     slower: Sequence[Sequence[float]],
-    counted: Counted | None,
+    counted: CountedSlowdown | None,
     context: RunContext,
     scatter: Chance | None,
-) -> Seen:
+) -> LevelSeen:
     """What the answers of a level rest on."""
     alone_s, level = context.reference.elapsed_s if context.reference else 1.0, seen.level
     many = median([len(each) for each in slower]) if slower else 0.0
     ratio, grouped = seen.median("max_over_min") or 1.0, seen.median("slow") or 0.0
-    return Seen(
+    return LevelSeen(
         sessions=level,
         ratios=tuple(value for figure in seen.figures if (value := figure.max_over_min) is not None),
         medians=tuple(figure.median_s / alone_s for figure in seen.figures),
@@ -312,7 +312,7 @@ def _usual_factor(slower: Sequence[Sequence[float]]) -> float:
     return median_high(factors) if median_low(factors) == 1.0 else median(factors)
 
 
-def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Counted | None:
+def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> CountedSlowdown | None:
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
@@ -327,7 +327,7 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
             ratios.append(max(1.0, max(factors) / min(factors) / explained))
     if not slowdowns:
         return None
-    return Counted(median(slowdowns), median(ratios), _upper(slowdowns))
+    return CountedSlowdown(median(slowdowns), median(ratios), _upper(slowdowns))
 
 
 def _upper(slowdowns: Sequence[float]) -> float | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.pace.pieces import Stretch
+from dbcpu.analysis.pace.pieces import PaceStretch
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -68,13 +68,13 @@ class Speeds(Struct, frozen=True, dict=True):
         return few_values.sum_of(self.weights * (self.values / self.mean - 1) ** 2)
 
 
-def speeds_with_few(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
+def speeds_with_few(stretches: Sequence[PaceStretch], exponent: float) -> dict[int, Speeds]:
     """By CPU, with at most one session: what those of every level are compared with."""
     return _by_cpu([each for each in stretches if each.sessions <= 1], exponent)
 
 
 def pace_ratio(
-    stretches: Sequence[Stretch], levels: Sequence[int], exponent: float, few: Mapping[int, Speeds] | None = None
+    stretches: Sequence[PaceStretch], levels: Sequence[int], exponent: float, few: Mapping[int, Speeds] | None = None
 ) -> PaceRatio | None:
     """Of the CPUs beside sessions at ``levels``; None where too little was seen with at most one session.
 
@@ -97,7 +97,7 @@ def pace_ratio(
     return PaceRatio(few_values.sum_of(weight * logs), Chance(error, float(freedom)))
 
 
-def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
+def _by_cpu(stretches: Sequence[PaceStretch], exponent: float) -> dict[int, Speeds]:
     cpus: dict[int, list[tuple[float, int]]] = {}
     for each in stretches:
         cpus.setdefault(each.cpu, []).append((each.speed(exponent), each.ns.size))
@@ -107,9 +107,9 @@ def _by_cpu(stretches: Sequence[Stretch], exponent: float) -> dict[int, Speeds]:
     }
 
 
-def full_speed_ns(stretches: Sequence[Stretch]) -> dict[int, float]:
+def full_speed_ns(stretches: Sequence[PaceStretch]) -> dict[int, float]:
     """A piece at full speed, by CPU."""
-    cpus: dict[int, list[Stretch]] = {}
+    cpus: dict[int, list[PaceStretch]] = {}
     for each in stretches:
         cpus.setdefault(each.cpu, []).append(each)
     return {cpu: float(quantile(np.concatenate([each.ns for each in own]), FAST)) for cpu, own in cpus.items()}

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, witness_pieces
-from dbcpu.analysis.placement.residency import Stretches
+from dbcpu.analysis.placement.residency import ResidencyStretches
 from dbcpu.analysis.statistics.cumulative import Floats, Keys
 from dbcpu.record import HostInfo, Round
 
@@ -20,7 +20,7 @@ FEWEST = 15
 """Beside one session; with fewer its pace is less certain than its time."""
 
 
-class Stretch(Struct, frozen=True):
+class PaceStretch(Struct, frozen=True):
     """Pieces on one CPU in one round: CPU time in ns by piece. ``sessions`` at work: 0 before the release."""
 
     order: int
@@ -87,7 +87,7 @@ class _Runs(NamedTuple):
     to_s: Floats
 
     @classmethod
-    def of(cls, rows: Stretches, cpu: int) -> "_Runs":
+    def of(cls, rows: ResidencyStretches, cpu: int) -> "_Runs":
         own = rows.runnable & (rows.cpu == cpu)
         return cls(rows.session[own], rows.from_s[own], rows.to_s[own])
 
@@ -100,9 +100,11 @@ def _covered(at_s: Floats, here: _Runs) -> np.ndarray[tuple[int], np.dtype[np.bo
     return np.asarray(began.searchsorted(at_s, side="right") > ended.searchsorted(at_s, side="left"))
 
 
-def stretches_of(round_: Round, pieces: RoundPieces) -> list[Stretch]:
+def stretches_of(round_: Round, pieces: RoundPieces) -> list[PaceStretch]:
     """Busy and idle pieces by CPU. Idle ones of a round that began on a busy host are left out: others ran beside."""
-    found = [Stretch(round_.order, round_.level, cpu, round_.level, ns) for cpu, ns in pieces.busy.items() if ns.size]
+    found = [
+        PaceStretch(round_.order, round_.level, cpu, round_.level, ns) for cpu, ns in pieces.busy.items() if ns.size
+    ]
     if round_.gate.settled:
-        found += [Stretch(round_.order, round_.level, cpu, 0, ns) for cpu, ns in pieces.idle.items() if ns.size]
+        found += [PaceStretch(round_.order, round_.level, cpu, 0, ns) for cpu, ns in pieces.idle.items() if ns.size]
     return found

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.pace.by_level import PaceRatio, Speeds, are_cpus_alike, full_speed_ns, pace_ratio, speeds_with_few
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
-from dbcpu.analysis.pace.pieces import FEWEST, RoundPieces, Stretch, pieces_of, siblings_of, stretches_of
+from dbcpu.analysis.pace.pieces import FEWEST, PaceStretch, RoundPieces, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.results.pace import TwoSpeeds
@@ -53,7 +53,7 @@ class Split(Struct, frozen=True, dict=True):
 
     scale: Scale
     sessions: dict[Key, SessionPace]
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[PaceStretch, ...]
     alike: bool
     two_speeds: TwoSpeeds | None
     watched: Sequence[WatchedRound] = ()
@@ -127,7 +127,7 @@ def _session_pace(scale: Scale, pace: float, pieces: int) -> SessionPace:
     return SessionPace(pace, slower, pieces, error)
 
 
-def _stretches(members: Sequence[Timed], pieces: dict[int, RoundPieces]) -> list[Stretch]:
+def _stretches(members: Sequence[Timed], pieces: dict[int, RoundPieces]) -> list[PaceStretch]:
     round_ = members[0].round
     return stretches_of(round_, pieces[round_.order])
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.pace.by_level import FAST
-from dbcpu.analysis.pace.pieces import Stretch
+from dbcpu.analysis.pace.pieces import PaceStretch
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median, quantile
@@ -21,7 +21,7 @@ LEAST, MOST = 0.05, 0.95
 FEWEST = 40
 
 
-def two_speeds(stretches: Sequence[Stretch]) -> TwoSpeeds | None:
+def two_speeds(stretches: Sequence[PaceStretch]) -> TwoSpeeds | None:
     """None where one speed is seen, or too few pieces are."""
     few = [each.ns for each in stretches if each.sessions <= 1]
     ns = np.concatenate(few) if few else np.zeros(0)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
 from dbcpu.analysis.placement.occupancy import Occupancy
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, Stretches
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, ResidencyStretches
 from dbcpu.analysis.statistics.cumulative import Floats, Keys, Mask, or_zero, spread_by
 
 FOREIGN_BUSY = 0.2
@@ -159,7 +159,7 @@ class Placement:
             asleep_s=of("asleep_s"),
         )
 
-    def _met(self, part: Stretches) -> dict[str, Floats]:
+    def _met(self, part: ResidencyStretches) -> dict[str, Floats]:
         """What these runnable stretches met, each on its CPU."""
         on, own_s, length_s = (part.cpu, part.from_s, part.to_s), or_zero(part.cpu_s), part.length_s
         ran_s = self._ran.between(*on)
@@ -185,7 +185,7 @@ class Placement:
             met |= self._met_together(part, running, waited_s)
         return met
 
-    def _beside_s(self, part: Stretches) -> Floats:
+    def _beside_s(self, part: ResidencyStretches) -> Floats:
         """CPU time of processes that are no sessions on the other threads of each stretch's core."""
         if not self._several_threads:
             return np.zeros(part.cpu.size)
@@ -197,7 +197,7 @@ class Placement:
             found_s += self._foreign_s(siblings[at], part.from_s, part.to_s, self.joined.round_at[part.session])
         return found_s
 
-    def _met_together(self, part: Stretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
+    def _met_together(self, part: ResidencyStretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, during = self.occupancy, self.occupancy.during(part)
         none_beside = np.zeros(0, dtype=np.int32)
@@ -229,7 +229,7 @@ class Placement:
             met["queue_idle_s"] += waited_s * share * own
         return met
 
-    def _is_remote(self, part: Stretches) -> Floats:
+    def _is_remote(self, part: ResidencyStretches) -> Floats:
         if not any(self._bound):
             return np.zeros(part.cpu.size)
         away = [
@@ -257,7 +257,7 @@ class Placement:
         return every.by_cpu(joined.counted[every.round_at] & (foreign_s >= FOREIGN_BUSY * every.length_s))
 
 
-def _cpus(ran: Stretches, count: int) -> tuple[tuple[int, ...], ...]:
+def _cpus(ran: ResidencyStretches, count: int) -> tuple[tuple[int, ...], ...]:
     """By session: the CPUs that it was runnable on, longest first."""
     if not ran.cpu.size:
         return ((),) * count

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.analysis.placement.kept_answers import kept
-from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
-from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.placement.residency import ResidencyStretches, poll_hz, stretches
+from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
-from dbcpu.analysis.statistics.cumulative import Curve, Curves, Floats, spread_by
+from dbcpu.analysis.statistics.cumulative import CumulativeCurves, Curve, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 
 GAP_S = 1.0
@@ -51,9 +51,9 @@ class WatchedRound(Struct, frozen=True):
     """A round with the ``bounds`` of its sessions, and its ``stretches``, which begin and end with these."""
 
     round: Round
-    bounds: Bounds
+    bounds: SessionBounds
     hz: float
-    stretches: Stretches
+    stretches: ResidencyStretches
 
     @classmethod
     def each(cls, rounds: Sequence[Sequence[Timed]]) -> list["WatchedRound"]:
@@ -62,12 +62,12 @@ class WatchedRound(Struct, frozen=True):
             return []
         own, counts = [members[0].round for members in rounds], list(map(len, rounds))
         hz, bounds = list(map(poll_hz, own)), list(map(bounds_of, rounds))
-        every = Stretches.joined(list(map(stretches, own)), counts)
-        snapped = every.snapped(Bounds.joined(bounds), np.repeat(1 / np.array(hz), counts))
+        every = ResidencyStretches.joined(list(map(stretches, own)), counts)
+        snapped = every.snapped(SessionBounds.joined(bounds), np.repeat(1 / np.array(hz), counts))
         return list(map(cls, own, bounds, hz, snapped.divided(counts)))
 
     @classmethod
-    def as_polled(cls, round_: Round, bounds: Bounds) -> "WatchedRound":
+    def as_polled(cls, round_: Round, bounds: SessionBounds) -> "WatchedRound":
         """The same with ``stretches`` that begin and end as they were polled."""
         return cls(round_, bounds, poll_hz(round_), stretches(round_))
 
@@ -107,10 +107,10 @@ class JoinedRounds:
         self.starts = _starts(rounds)
         self.sessions = [session for each in rounds for session in each.round.sessions]
         counts = [len(each.round.sessions) for each in rounds]
-        self.bounds = Bounds.joined([each.bounds for each in rounds]).later(np.repeat(self.starts, counts))
+        self.bounds = SessionBounds.joined([each.bounds for each in rounds]).later(np.repeat(self.starts, counts))
         self.round_at: npt.NDArray[np.int64] = np.repeat(np.arange(len(rounds)), counts)
         starts_s = np.repeat(self.starts, [each.stretches.cpu.size for each in rounds])
-        every = Stretches.joined([each.stretches for each in rounds], counts)
+        every = ResidencyStretches.joined([each.stretches for each in rounds], counts)
         self.stretches = every if len(rounds) == 1 else every.later(starts_s)
         self.hz = np.array([each.hz for each in rounds])[self.round_at]
         runnable = self.stretches.where(self.stretches.runnable)
@@ -145,12 +145,12 @@ class JoinedRounds:
         ]
 
     @cached_property
-    def steal(self) -> Curves:
+    def steal(self) -> CumulativeCurves:
         """Seconds, by CPU."""
         return self._timeline("steal_s")
 
     @cached_property
-    def irq(self) -> Curves:
+    def irq(self) -> CumulativeCurves:
         """Seconds of interrupts of either kind, by CPU; without what may be a tick by chance."""
         return self._timeline("irq_s", "softirq_s", only=self._is_irq)
 
@@ -159,17 +159,17 @@ class JoinedRounds:
         return len(times) > 1 and irq_s(row, times[-1] - times[0]) > 0
 
     @cached_property
-    def busy(self) -> Curves:
+    def busy(self) -> CumulativeCurves:
         """Seconds, by CPU."""
         return self._timeline("busy_s")
 
     @cached_property
-    def cycles(self) -> Curves:
+    def cycles(self) -> CumulativeCurves:
         """Millions, by CPU, where its frequency is known."""
         return self._timeline("mhz", per_second=True)
 
     @cached_property
-    def witness(self) -> Curves:
+    def witness(self) -> CumulativeCurves:
         """CPU time of the witness, by CPU."""
         points: dict[int, list[tuple[Floats, Floats]]] = {}
         for each, start in zip(self.rounds, self.starts, strict=True):
@@ -180,7 +180,7 @@ class JoinedRounds:
         return _curves(points)
 
     @cached_property
-    def processes(self) -> Curves:
+    def processes(self) -> CumulativeCurves:
         """Seconds of other processes by CPU in rounds without a timeline: spread evenly over their CPUs and round."""
         used = [
             (float(cpu), float(each.stretches.from_s.min()) + start, float(each.stretches.to_s.max()) + start, used_s)
@@ -231,7 +231,7 @@ class JoinedRounds:
 
     def _timeline(
         self, *amounts: str, per_second: bool = False, only: Callable[[int, CpuSeries], bool] | None = None
-    ) -> Curves:
+    ) -> CumulativeCurves:
         """By CPU: the sum of ``amounts`` of its row, each with one value per slice; other rows are left out."""
         rows = self.rows(*amounts)
         if only is not None and not all(only(*each) for each in rows):
@@ -242,7 +242,7 @@ class JoinedRounds:
         some = gained.any(axis=1)
         many = int(some.sum())
         starts, totals = np.arange(many) * self._times.size, np.cumsum(gained[some], axis=1)
-        return Curves(self._cpus[some], starts, np.tile(self._times, many), totals.ravel())
+        return CumulativeCurves(self._cpus[some], starts, np.tile(self._times, many), totals.ravel())
 
 
 class Slices(NamedTuple):
@@ -272,10 +272,10 @@ def values_of(rows: Sequence[tuple[int, CpuSeries]], name: str) -> Floats:
     return np.fromiter(chain.from_iterable(getattr(row, name) for _, row in rows), dtype=np.float64)
 
 
-def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:
+def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> CumulativeCurves:
     """Of moments, and what was gained since the one before; the first of a round has gained nothing."""
     joined = {cpu: tuple(map(np.concatenate, zip(*rounds, strict=True))) for cpu, rounds in points.items()}
-    return Curves.of({cpu: Curve(moments, np.cumsum(gained)) for cpu, (moments, gained) in joined.items()})
+    return CumulativeCurves.of({cpu: Curve(moments, np.cumsum(gained)) for cpu, (moments, gained) in joined.items()})
 
 
 def _starts(rounds: Sequence[WatchedRound]) -> list[float]:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dbcpu.analysis.placement.residency import RUNNABLE, Span, Stretches
+from dbcpu.analysis.placement.residency import RUNNABLE, ResidencyStretches, Span
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round
 
@@ -13,11 +13,11 @@ from dbcpu.record import Round
 class Neighbours:
     """The stretches ``every`` of a round, by CPU when they are needed; ``siblings``: all CPUs of a CPU's core."""
 
-    def __init__(self, round_: Round, every: Stretches, siblings: Mapping[int, tuple[int, ...]]) -> None:
+    def __init__(self, round_: Round, every: ResidencyStretches, siblings: Mapping[int, tuple[int, ...]]) -> None:
         self._round, self._every, self._siblings = round_, every, siblings
 
     @cached_property
-    def _on_cpu(self) -> dict[int, Stretches]:
+    def _on_cpu(self) -> dict[int, ResidencyStretches]:
         runnable = self._every.where(self._every.runnable)
         return {int(cpu): runnable.where(np.asarray(runnable.cpu == cpu)) for cpu in distinct(runnable.cpu)}
 

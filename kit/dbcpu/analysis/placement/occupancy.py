@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.residency import Stretches
+from dbcpu.analysis.placement.residency import ResidencyStretches
 from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats
 from dbcpu.analysis.statistics.robust import distinct
 
@@ -50,7 +50,7 @@ class Occupancy:
 
     def __init__(
         self,
-        runnable: Stretches,
+        runnable: ResidencyStretches,
         siblings: Mapping[int, tuple[int, ...]],
         foreign: Mapping[int, Sequence[Interval]],
     ) -> None:
@@ -124,7 +124,7 @@ class Occupancy:
             return Idle(idle_cpus, idle_cpus)
         return Idle(_how_many(self._free_cores[distinct(self._core[rows])]), idle_cpus)
 
-    def sessions(self, own: Stretches, allowed: Sequence[int]) -> SessionCounts:
+    def sessions(self, own: ResidencyStretches, allowed: Sequence[int]) -> SessionCounts:
         """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. Other processes are no sessions."""
         rows = np.searchsorted(self._sorted, distinct(own.cpu))
         every = rows.size == len(self.cpus)
@@ -157,11 +157,11 @@ class Occupancy:
         gained = self._lengths * np.asarray(worth, dtype=np.float64)
         return Curve(self.times, np.concatenate([[0.0], np.cumsum(gained)]))
 
-    def during(self, part: Stretches) -> "During":
+    def during(self, part: ResidencyStretches) -> "During":
         """To integrate over these stretches, each on its CPU, which is one of ``cpus``."""
         return During(self.times, np.searchsorted(self._sorted, part.cpu), part.from_s, part.to_s)
 
-    def _count(self, runnable: Stretches, rows: npt.NDArray[np.int64]) -> Counts:
+    def _count(self, runnable: ResidencyStretches, rows: npt.NDArray[np.int64]) -> Counts:
         """(rows, cuts): how many of these stretches on the CPUs of these rising rows; each begins and ends at a cut."""
         width = max(1, self.times.size)
         at = np.searchsorted(self._sorted, runnable.cpu)

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, of_each, values_of
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
-from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
-from dbcpu.analysis.statistics.cumulative import Curves, Floats, spread_by
+from dbcpu.analysis.statistics.cumulative import CumulativeCurves, Floats, spread_by
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 
@@ -118,7 +118,7 @@ def _watched(members: Sequence[Timed]) -> WatchedRound:
     if len(members) == len(round_.sessions):
         return WatchedRound.as_polled(round_, bounds_of(members))
     counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
-    return WatchedRound.as_polled(round_, Bounds.of([counted.get(each.ordinal) for each in round_.sessions]))
+    return WatchedRound.as_polled(round_, SessionBounds.of([counted.get(each.ordinal) for each in round_.sessions]))
 
 
 def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeSeconds]:
@@ -149,7 +149,7 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
         )
 
 
-def _windows(rounds: Sequence[Bounds]) -> Floats:
+def _windows(rounds: Sequence[SessionBounds]) -> Floats:
     """From when and until when all sessions of each round ran, and when the last of them ended, (3, rounds).
 
     Where they never ran all together: from when and until when any did.
@@ -175,7 +175,7 @@ def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[t
     return every.by_cpu(taken)
 
 
-def _ran(joined: JoinedRounds) -> Curves:
+def _ran(joined: JoinedRounds) -> CumulativeCurves:
     """What the sessions ran on each CPU."""
     every, round_at = joined.stretches, joined.round_at[joined.stretches.session]
     unknown = np.bincount(round_at, np.isnan(every.cpu_s), minlength=len(joined.rounds)) > 0

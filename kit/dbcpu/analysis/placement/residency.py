@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.kept_answers import kept_together
-from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.record import Round
 
@@ -24,7 +24,7 @@ _KINDS = {"R": RUNNABLE, "T": STOPPED, "t": STOPPED, "S": ASLEEP, "D": ASLEEP}
 Span = tuple[float, float]
 
 
-class Stretches(Struct, frozen=True):
+class ResidencyStretches(Struct, frozen=True):
     """One row per stretch, in the order of sessions. ``session`` indexes them; ``cpu_s`` is NaN where not counted."""
 
     session: npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ class Stretches(Struct, frozen=True):
         return np.asarray(self.kind == RUNNABLE)
 
     @classmethod
-    def joined(cls, parts: Sequence["Stretches"], counts: Sequence[int]) -> "Stretches":
+    def joined(cls, parts: Sequence["ResidencyStretches"], counts: Sequence[int]) -> "ResidencyStretches":
         """Those of several rounds: of so many sessions each, which are counted on."""
         if len(parts) == 1:
             return parts[0]
@@ -51,36 +51,36 @@ class Stretches(Struct, frozen=True):
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__}
         return cls(**columns | {"session": columns["session"] + before})
 
-    def divided(self, counts: Sequence[int]) -> list["Stretches"]:
+    def divided(self, counts: Sequence[int]) -> list["ResidencyStretches"]:
         """Those of the first so many sessions, of the next ones, and so on: what ``joined`` has joined."""
         if len(counts) == 1:
             return [self]
         firsts = np.cumsum([0, *counts])
         places = self.session.searchsorted(firsts).tolist()
         return [
-            Stretches(
+            ResidencyStretches(
                 self.session[rows] - first, self.cpu[rows], self.kind[rows], self.from_s[rows], self.to_s[rows],
                 self.cpu_s[rows],
             )
             for first, rows in zip(firsts.tolist(), map(slice, places, places[1:]), strict=False)
         ]  # fmt: skip
 
-    def later(self, by_s: Floats) -> "Stretches":
+    def later(self, by_s: Floats) -> "ResidencyStretches":
         """With so much added to the times of each row."""
-        return Stretches(self.session, self.cpu, self.kind, self.from_s + by_s, self.to_s + by_s, self.cpu_s)
+        return ResidencyStretches(self.session, self.cpu, self.kind, self.from_s + by_s, self.to_s + by_s, self.cpu_s)
 
     def of(self, index: int) -> slice:
         """The rows of one session."""
         first, last = np.searchsorted(self.session, (index, index + 1))
         return slice(int(first), int(last))
 
-    def where(self, mask: Mask) -> "Stretches":
+    def where(self, mask: Mask) -> "ResidencyStretches":
         """The rows that ``mask`` marks."""
-        return Stretches(
+        return ResidencyStretches(
             self.session[mask], self.cpu[mask], self.kind[mask], self.from_s[mask], self.to_s[mask], self.cpu_s[mask]
         )
 
-    def clipped(self, bounds: Bounds) -> "Stretches":
+    def clipped(self, bounds: SessionBounds) -> "ResidencyStretches":
         """Every stretch cut to its session's bounds; its CPU time shrinks with it. None is left where they are not
         known."""
         starts, ends = (each[self.session] for each in bounds)
@@ -88,9 +88,9 @@ class Stretches(Struct, frozen=True):
         kept = np.asarray(to_s > from_s)
         inner, from_s, to_s = self.where(kept), from_s[kept], to_s[kept]
         share = (to_s - from_s) / inner.length_s
-        return Stretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
+        return ResidencyStretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
 
-    def snapped(self, bounds: Bounds, period_s: Floats) -> "Stretches":
+    def snapped(self, bounds: SessionBounds, period_s: Floats) -> "ResidencyStretches":
         """The first and last runnable stretch of each session moved to its bounds.
 
         A change of state is put halfway between two polls; of these two it is known when they happened. Nothing
@@ -115,11 +115,11 @@ class Stretches(Struct, frozen=True):
         ended = last[moved & (last < self.session.searchsorted(sessions, side="right") - 1)]
         cpu_s[ended], cpu_s[ended + 1] = cpu_s[ended] + cpu_s[ended + 1], 0.0
         from_s[ended + 1] = np.minimum(to_s[ended + 1], to_s[ended])
-        return Stretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
+        return ResidencyStretches(self.session, self.cpu, self.kind, from_s, to_s, cpu_s)
 
 
 @kept_together
-def stretches(rounds: Sequence[Round]) -> list[Stretches]:
+def stretches(rounds: Sequence[Round]) -> list[ResidencyStretches]:
     """The residency of all sessions of a round, of each in the order of time."""
     sessions = [session.residency for each in rounds for session in each.sessions]
     counts, every = np.array(list(map(len, sessions)), dtype=np.int64), list(chain.from_iterable(sessions))
@@ -140,7 +140,7 @@ def stretches(rounds: Sequence[Round]) -> list[Stretches]:
     members = [len(each.sessions) for each in rounds]
     held_s = np.repeat([HELD_POLLS / poll_hz(each) for each in rounds], members)[session]
     held = following - to_s <= held_s
-    found = Stretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
+    found = ResidencyStretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
     return found.divided(members)
 
 

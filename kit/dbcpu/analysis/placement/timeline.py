@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
 from dbcpu.analysis.placement.regimes import core_by_cpu
-from dbcpu.analysis.placement.residency import OTHER, Stretches, stretches
+from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches
 from dbcpu.analysis.sessions.valid_sessions import bounds_of, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord
@@ -157,7 +157,7 @@ def _cpus(record: RunRecord, round_: Round) -> tuple[Cpu, ...]:
 
 
 def _together(
-    rows: Stretches, middles: Floats, cpus: Sequence[Cpu], doing: States, where: npt.NDArray[np.int32]
+    rows: ResidencyStretches, middles: Floats, cpus: Sequence[Cpu], doing: States, where: npt.NDArray[np.int32]
 ) -> tuple[States, npt.NDArray[np.int64]]:
     """Refine ``doing`` in place by who is near; the use of each CPU, and the number of wasted cores per moment."""
     core = {each.cpu: each.core for each in cpus}
@@ -182,7 +182,7 @@ def _together(
     return use, free[first_of_core].sum(axis=0)
 
 
-def _moves(rows: Stretches, session: int) -> tuple[float, ...]:
+def _moves(rows: ResidencyStretches, session: int) -> tuple[float, ...]:
     """When a session was first seen on another CPU than before."""
     own = np.flatnonzero(np.asarray((rows.session == session) & rows.runnable))
     own = own[np.argsort(rows.from_s[own], kind="stable")]

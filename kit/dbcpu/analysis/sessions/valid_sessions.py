@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.sessions.bounds import Bounds
+from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -126,11 +126,11 @@ def times_of(members: Iterable[Timed]) -> list[float]:
     return [each.span.per_execution_s for each in members if each.span]
 
 
-def bounds_of(members: Sequence[Timed]) -> Bounds:
+def bounds_of(members: Sequence[Timed]) -> SessionBounds:
     """From when to when each ran, in seconds after the release of its round."""
     starts_s = [each.span.start_s if each.span else np.nan for each in members]
     ends_s = [each.span.end_s if each.span else np.nan for each in members]
-    return Bounds(np.array(starts_s, dtype=np.float64), np.array(ends_s, dtype=np.float64))
+    return SessionBounds(np.array(starts_s, dtype=np.float64), np.array(ends_s, dtype=np.float64))
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:

@@ -33,7 +33,7 @@ class Curve(Struct, frozen=True):
 FLAT = Curve(np.zeros(0), np.zeros(0))
 
 
-class Curves:
+class CumulativeCurves:
     """A cumulative curve for each of some keys (CPUs); nothing is gained where there is none.
 
     ``keys`` rise; ``starts``: where in ``times`` and ``values`` the points of each key begin.
@@ -51,7 +51,7 @@ class Curves:
         self._values = values
 
     @classmethod
-    def of(cls, curves: Mapping[int, Curve]) -> "Curves":
+    def of(cls, curves: Mapping[int, Curve]) -> "CumulativeCurves":
         """Those of a mapping."""
         kept = {key: curve for key, curve in sorted(curves.items()) if curve.times.size}
         counts = np.array([curve.times.size for curve in kept.values()], dtype=np.int64)
@@ -70,7 +70,7 @@ class Curves:
         return np.asarray((after - before) * (self.keys[lane] == keys))
 
 
-NO_CURVES = Curves.of({})
+NO_CURVES = CumulativeCurves.of({})
 
 
 def or_zero(values: Floats) -> Floats:
@@ -78,7 +78,7 @@ def or_zero(values: Floats) -> Floats:
     return np.where(np.isnan(values), 0.0, values)
 
 
-def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
+def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> CumulativeCurves:
     """For each key the cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
     rates = np.divide(amounts, length, out=np.zeros_like(amounts), where=length >= SHORTEST_S)
@@ -90,10 +90,10 @@ def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curv
     values = np.zeros(times.size)
     np.cumsum((times[1:] - times[:-1]) * rate[:-1] * same, out=values[1:])
     starts = np.flatnonzero(np.concatenate([[True], ~same])[: times.size])
-    return Curves(both[starts], starts, times, values)
+    return CumulativeCurves(both[starts], starts, times, values)
 
 
-def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> Curves:
+def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> CumulativeCurves:
     """By key, cumulative amounts from one amount per slice between ``times``; none where the numbers do not fit.
 
     Keys of which all amounts are 0 are left out, for nothing is gained there.
@@ -108,4 +108,4 @@ def slices(times: Sequence[float], amounts: Mapping[int, Sequence[float]]) -> Cu
     totals = np.zeros((many, ends.size))
     np.cumsum(gained[some], axis=1, out=totals[:, 1:])
     starts = np.arange(many) * ends.size
-    return Curves(np.array(keys, dtype=np.int64)[some], starts, np.tile(ends, many), totals.ravel())
+    return CumulativeCurves(np.array(keys, dtype=np.int64)[some], starts, np.tile(ends, many), totals.ravel())

@@ -30,7 +30,7 @@ class BetweenRuns(Struct, frozen=True):
     freedom: int
 
 
-class Difference(Struct, frozen=True):
+class RunDifference(Struct, frozen=True):
     """``shift``: difference of two groups' means, of logarithms, with its standard error and degrees of freedom."""
 
     shift: float
@@ -80,13 +80,13 @@ def between_runs(groups: Sequence[Runs]) -> BetweenRuns | None:
     return BetweenRuns(spread, sum(map(len, several)), int(seen.freedom))
 
 
-def difference(base: Runs, other: Runs, effects: tuple[BetweenRuns, BetweenRuns]) -> Difference:
+def difference(base: Runs, other: Runs, effects: tuple[BetweenRuns, BetweenRuns]) -> RunDifference:
     """``other`` less ``base``, with the run effect of either side; they are the same one where it was pooled."""
     square = sum(
         effect.spread**2 / len(group) + sum(_squared_errors(group)) / len(group) ** 2
         for group, effect in zip((base, other), effects, strict=True)
     )
-    return Difference(mean(other) - mean(base), math.sqrt(square), min(each.freedom for each in effects))
+    return RunDifference(mean(other) - mean(base), math.sqrt(square), min(each.freedom for each in effects))
 
 
 def _squared_errors(group: Runs) -> list[float]:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, Point
+from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, CpuPoint
 from dbcpu.analysis.levels.level_losses import GOOD, PARTLY, UNKNOWN
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.fact import Fact
@@ -92,7 +92,7 @@ def _tried(found: ByCpus) -> tuple[Column, ...]:
     )  # fmt: skip
 
 
-def _rate_at(ratio: float, point: Point) -> float | None:
+def _rate_at(ratio: float, point: CpuPoint) -> float | None:
     return dict(point.tried).get(ratio)
 
 

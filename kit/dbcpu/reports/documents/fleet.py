@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import ALONE, LOADED, Host
+from dbcpu.analysis.fleet.hosts import ALONE, LOADED, FleetHost
 from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.spread import LOTTERY, MIN_HOSTS
-from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, Compared, Kind
+from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, ComparedTwin, TwinKind
 from dbcpu.analysis.levels.level_losses import BAD, PARTLY
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.fact import Fact
@@ -166,7 +166,7 @@ def _lottery(group: Group) -> str:
     return f"{kind}:{seen}{why}."
 
 
-def _one_each(named: Sequence[Compared]) -> list[Compared]:
+def _one_each(named: Sequence[ComparedTwin]) -> list[ComparedTwin]:
     """Of a host that is odd alone and loaded, what is said of it alone: that is the host and not its size."""
     found = {each.host: each for each in named if each.metric != ALONE} | {
         each.host: each for each in named if each.metric == ALONE
@@ -280,7 +280,7 @@ def _notes(report: FleetReport) -> tuple[str, ...]:
 
 def _chart(report: FleetReport) -> Chart | None:
     """By kind of twins the ratios of single sessions; the largest kinds."""
-    kinds: dict[Kind, list[Compared]] = {}
+    kinds: dict[TwinKind, list[ComparedTwin]] = {}
     for each in report.twins.compared:
         if each.metric == ALONE:
             kinds.setdefault(each.kind, []).append(each)
@@ -320,7 +320,7 @@ def _data(report: FleetReport) -> Mapping[str, Any]:
     }
 
 
-def _host(host: Host) -> Mapping[str, Any]:
+def _host(host: FleetHost) -> Mapping[str, Any]:
     found = {name: getattr(host, name) for name in HOST_FACTS}
     runs = [plain_data(each) for each in host.runs]
     return {**found, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
@@ -329,7 +329,7 @@ def _host(host: Host) -> Mapping[str, Any]:
 def _gauges(report: FleetReport) -> Sequence[Gauge]:
     campaign = {"campaign": report.campaign}
 
-    def of(compared: Compared) -> Mapping[str, str]:
+    def of(compared: ComparedTwin) -> Mapping[str, str]:
         return {**campaign, "host": compared.host, "speed": compared.metric}
 
     types = [(each, each.spreads[ALONE]) for each in report.groups if each.key == INSTANCE and ALONE in each.spreads]

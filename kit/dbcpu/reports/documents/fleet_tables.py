@@ -6,12 +6,12 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.needed_host import between
-from dbcpu.analysis.fleet.hosts import ALONE, Host
-from dbcpu.analysis.fleet.ranking import Group, Ranked
+from dbcpu.analysis.fleet.hosts import ALONE, FleetHost
+from dbcpu.analysis.fleet.ranking import Group, RankedHost
 from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
 from dbcpu.analysis.fleet.spread import Spread
-from dbcpu.analysis.fleet.twins import Compared, Kind
+from dbcpu.analysis.fleet.twins import ComparedTwin, TwinKind
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
@@ -42,7 +42,7 @@ def cv_words(shown: tuple[float | None, Interval | None]) -> str:
     return percent(value) + (f" ({percent(interval.low)} to {percent(interval.high)})" if interval else "")
 
 
-def sentence(one: Compared) -> str:
+def sentence(one: ComparedTwin) -> str:
     """``db-17 is 11 % slower alone than its 43 twins: steal 9 %``."""
     more = "slower" if one.slower else "faster"
     how = "alone" if one.metric == ALONE else f"with {plural(one.kind.level, 'session')}"
@@ -51,7 +51,7 @@ def sentence(one: Compared) -> str:
     return f"{one.host} is {by} {more} {how} than its {one.twins} twins{f': {why}' if why else ''}"
 
 
-def cause_words(one: Compared) -> str:
+def cause_words(one: ComparedTwin) -> str:
     """What the run counts more of than its twins, else what it lost most to; '' for neither."""
     parts = [f"{name} {percent(share)}{f' (twins {percent(usual)})' if usual >= 0.005 else ''}"
              for name, share, usual in one.causes]  # fmt: skip
@@ -60,15 +60,15 @@ def cause_words(one: Compared) -> str:
     return ", ".join(parts)
 
 
-def _ratio(one: Compared) -> str:
+def _ratio(one: ComparedTwin) -> str:
     return f"{one.ratio:.3f} ({one.interval.low:.3f} to {one.interval.high:.3f})"
 
 
-def _speed(one: Compared) -> str:
+def _speed(one: ComparedTwin) -> str:
     return "alone" if one.metric == ALONE else f"N={one.kind.level}"
 
 
-def unlike_columns(found: Sequence[Compared]) -> tuple[Column, ...]:
+def unlike_columns(found: Sequence[ComparedTwin]) -> tuple[Column, ...]:
     """Of a row per host; its other speeds that are odd are named beside the first. Settings where some differ."""
     speeds: dict[str, list[str]] = {}
     for each in sorted(found, key=lambda one: one.kind.level):
@@ -121,7 +121,7 @@ def _answer(found: Spread) -> str:
     return f"{found.answer.value}: {found.why}" if found.why else found.answer.value
 
 
-def ranking_titles(rows: Sequence[Ranked]) -> Mapping[tuple[str, ...], str]:
+def ranking_titles(rows: Sequence[RankedHost]) -> Mapping[tuple[str, ...], str]:
     """By work, in the order of the rows; its words where there are several, and a number where these are the same."""
     found: dict[tuple[str, ...], str] = {}
     works = dict.fromkeys(row.host.work for row in rows)
@@ -134,7 +134,7 @@ def ranking_titles(rows: Sequence[Ranked]) -> Mapping[tuple[str, ...], str]:
     return found
 
 
-def ranking_columns(rows: Sequence[Ranked]) -> tuple[Column, ...]:
+def ranking_columns(rows: Sequence[RankedHost]) -> tuple[Column, ...]:
     """Without those that no host has a figure for."""
     all_of_them = (
         Column("host", "host", kind="name", value=lambda row: row.host.name),
@@ -207,7 +207,7 @@ def sizing_data(found: FleetSizing) -> Mapping[str, Any]:
     return {"rows": rows, "totals": [plain_data(each) for each in found.totals], "left_out": found.left_out}
 
 
-def kind_names(kinds: Sequence[Kind]) -> Mapping[Kind, str]:
+def kind_names(kinds: Sequence[TwinKind]) -> Mapping[TwinKind, str]:
     """As short as distinguishes them: the CPU model and vCPUs, and what else differs."""
     shown = ("cpu_model", "vcpus", "hypervisor", "database", "version", "work")
     differing = [name for name in shown if len({getattr(each, name) for each in kinds}) > 1]
@@ -215,7 +215,9 @@ def kind_names(kinds: Sequence[Kind]) -> Mapping[Kind, str]:
     return {each: _kind_words(each, used) for each in kinds}
 
 
-def _kind_words(kind: Kind, used: Sequence[str] = ("cpu_model", "vcpus", "hypervisor", "database", "version")) -> str:
+def _kind_words(
+    kind: TwinKind, used: Sequence[str] = ("cpu_model", "vcpus", "hypervisor", "database", "version")
+) -> str:
     words = {
         "vcpus": f"{kind.vcpus} vCPUs" if kind.vcpus else "vCPUs unknown",
         "cpu_model": kind.cpu_model or "CPU unknown",
@@ -279,7 +281,7 @@ RECORD = tuple(Column(name, name) for name in Record.__struct_fields__)
 
 def target_records(report: FleetReport) -> Sequence[Record]:
     """Every target in the order of the ranking, those that failed last."""
-    compared: dict[str, dict[str, Compared]] = {}
+    compared: dict[str, dict[str, ComparedTwin]] = {}
     for each in report.twins.compared:
         compared.setdefault(each.host, {})[each.metric] = each
     measured = [_record(row, compared.get(row.host.name, {})) for row in report.ranking.rows]
@@ -287,8 +289,8 @@ def target_records(report: FleetReport) -> Sequence[Record]:
     return [*measured, *failed]
 
 
-def _record(row: Ranked, compared: Mapping[str, Compared]) -> Record:
-    host: Host = row.host
+def _record(row: RankedHost, compared: Mapping[str, ComparedTwin]) -> Record:
+    host: FleetHost = row.host
     alone, loaded = compared.get(ALONE), next((one for name, one in compared.items() if name != ALONE), None)
     odd = [one for one in (alone, loaded) if one is not None and one.unlike]
     return Record(

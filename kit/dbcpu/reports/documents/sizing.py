@@ -5,7 +5,7 @@ from itertools import product
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.needed_host import Need
-from dbcpu.analysis.comparison.sizing import RANKS, Ranked, Sizing
+from dbcpu.analysis.comparison.sizing import RANKS, RankedKind, Sizing
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges
 from dbcpu.reports.document import Column, Section
@@ -202,7 +202,7 @@ def money(need: Need) -> str | None:
     return f"{need.price:,.2f} {rule.currency}{f' per {rule.period}' if rule.period else ''}"
 
 
-def _per_money(ranked: Ranked) -> str | None:
+def _per_money(ranked: RankedKind) -> str | None:
     if ranked.per_money is None or ranked.kind.price is None:
         return None
     price = ranked.kind.price

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import FIGURES, Failure, Member
+from dbcpu.analysis.fleet.hosts import FIGURES, Failure, FleetMember
 from dbcpu.analysis.fleet.report import fleet_report
 from dbcpu.analysis.fleet.sizing import Measured
 from dbcpu.config.given_file import is_file
@@ -72,7 +72,7 @@ def _ended(opened: Store, name: str) -> tuple[Item, ...]:
 
 def _members(
     opened: Store, items: Sequence[Item], earlier: Sequence[Item]
-) -> tuple[Sequence[Member], Sequence[Failure]]:
+) -> tuple[Sequence[FleetMember], Sequence[Failure]]:
     """Targets with a whole run, and those without; runs of earlier campaigns come first."""
     runs = ReadableRuns(opened)
     own: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ def _members(
             failures.append(replace(_failure(each), state=UNKNOWN, why=f"its run {each.run_id} is deleted or damaged"))
             continue
         found.sort(key=lambda run: run[0].started_at)
-        members.append(Member(each.target, tuple(found), each.group, each.tags))
+        members.append(FleetMember(each.target, tuple(found), each.group, each.tags))
     return members, failures
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.causes.over_fastest import Lost
-from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, Share, Shares
+from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis
@@ -18,11 +18,11 @@ NONE, SHARED, SLOWER, QUEUE = Cause.NONE, Cause.SHARED_CORE, Cause.SLOWER_CPU, C
 def lost(*sessions: dict[str, float] | None, noise: float = 0.01) -> Lost:
     """Sessions of one round that take a second alone, and what they lose by cause; None: it failed."""
     many, known = len(sessions), np.array([each is not None for each in sessions])
-    shares = Shares(many)
+    shares = LossParts(many)
     for row, each in enumerate(sessions):
         there = np.arange(many) == row
         for name, lost_s in (each or {}).items():
-            shares.add([Share.where(there, Cause(name), np.full(many, lost_s), str)])
+            shares.add([LossPart.where(there, Cause(name), np.full(many, lost_s), str)])
     total_s = np.array([sum((each or {}).values()) for each in sessions])
     tolerated_s, spread = np.full(many, 0.1), np.full(many, noise)
     return Lost(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.analysis.fleet.hosts import Member
+from dbcpu.analysis.fleet.hosts import FleetMember
 from dbcpu.analysis.fleet.sizing import fleet_sizing
 from dbcpu.config.rules import SizingRules
 from dbcpu.figures import RunFigures
@@ -11,7 +11,7 @@ from plugins import runs
 
 @pytest.mark.parametrize("busy", ["\N{SUPERSCRIPT TWO}", "9" * 5000, "0", "four"])
 def test_a_host_whose_tag_is_no_number_of_cores_is_left_out_with_the_reason(busy: str) -> None:
-    member = Member("a", ((runs.header(), RunFigures(())),), tags={"busy": busy})
+    member = FleetMember("a", ((runs.header(), RunFigures(())),), tags={"busy": busy})
     found = fleet_sizing([member], (), SizingRules((), ()))
     assert found.left_out == (("a", f"its tag busy={busy[:40]!r} is no whole number of cores"),)
     assert found.rows == ()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import ALONE, Host
+from dbcpu.analysis.fleet.hosts import ALONE, FleetHost
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, benjamini_hochberg, twins
 from support.builders.fleets import RATE, fleet, host
 
@@ -157,7 +157,7 @@ def test_what_most_twins_lose_most_to_explains_none_of_them() -> None:
     assert (same.run_cause, other.run_cause) == ("", "irq")
 
 
-def _lost_most_to(one: Host, cause: str) -> Host:
+def _lost_most_to(one: FleetHost, cause: str) -> FleetHost:
     return replace(one, runs=tuple(replace(each, cause=cause) for each in one.runs))
 
 

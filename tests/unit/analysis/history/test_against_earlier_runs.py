@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE, AgainstHistory, against_history
-from dbcpu.analysis.history.limits import Point, check, point
+from dbcpu.analysis.history.limits import HistoryPoint, check, point
 from dbcpu.config.rules import CheckLimits
 from dbcpu.record import Foreign, KitCost, RunRecord
 from dbcpu.reports.document import Document
@@ -25,18 +25,18 @@ def night(day: int, speed: float = 1.0, noise: float = 0.01) -> RunRecord:
 
 
 @cache
-def known(day: int, speed: float, noise: float) -> Point:
+def known(day: int, speed: float, noise: float) -> HistoryPoint:
     """A night as a history holds it: most tests look back at the same ones, which are explained once."""
     run = night(day, speed, noise)
     return point(run.header.run_id, run.header.started_at, run_figures(run, explain(run)))
 
 
-def nights(slow: int = 0, noise: float = 0.01) -> list[Point]:
+def nights(slow: int = 0, noise: float = 0.01) -> list[HistoryPoint]:
     """Fourteen, the last ones slow."""
     return [known(day, 0.7 if day > 14 - slow else 1.0, noise) for day in range(1, 15)]
 
 
-def beside(run: RunRecord, *earlier: Point, limits: CheckLimits | None = None) -> AgainstHistory | None:
+def beside(run: RunRecord, *earlier: HistoryPoint, limits: CheckLimits | None = None) -> AgainstHistory | None:
     return against_history(run.header, run_figures(run, explain(run)), earlier, limits or CheckLimits())
 
 

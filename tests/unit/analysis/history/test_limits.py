@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import (
-    Point,
+    HistoryPoint,
     Value,
     band,
     check,
@@ -39,13 +39,13 @@ def night(day: int, **how: float) -> RunRecord:
 
 
 @cache
-def known(day: int, speed: float = 1.0, label: str = "") -> Point:
+def known(day: int, speed: float = 1.0, label: str = "") -> HistoryPoint:
     """A night as a history holds it: most tests look back at the same ones, which are explained once."""
     run = labelled(night(day, speed=speed), label)
     return point(run.header.run_id, run.header.started_at, figures(run), in_maintenance(run.header))
 
 
-def held(run: RunRecord, *earlier: Point, limits: CheckLimits | None = None) -> list[str]:
+def held(run: RunRecord, *earlier: HistoryPoint, limits: CheckLimits | None = None) -> list[str]:
     return [each.text for each in check(run.header, figures(run), earlier, limits or CheckLimits())]
 
 

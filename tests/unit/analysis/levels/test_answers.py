@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.answers import EQUAL, Counted, Seen, answers, may_stand_apart
+from dbcpu.analysis.levels.answers import EQUAL, CountedSlowdown, LevelSeen, answers, may_stand_apart
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN, outcome
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, Reference
@@ -25,12 +25,12 @@ def reference(spread: float = 0.01, solos: int = 6, known: bool = True) -> Refer
     return Reference(solos, 1.0, 1.0, 1.0, spread, max(0.1, 3 * spread), noise_low=low, noise_high=high)
 
 
-def seen(ratio: float = 1.0, median: float = 1.0, rounds: int = 6, sessions: int = 4, **how: object) -> Seen:
+def seen(ratio: float = 1.0, median: float = 1.0, rounds: int = 6, sessions: int = 4, **how: object) -> LevelSeen:
     given = {"counted": None, "split": False, "slow": False, "vcpus": 8, **how}
-    return Seen(sessions, (ratio,) * rounds, (median,) * rounds, **given)  # type: ignore[arg-type]
+    return LevelSeen(sessions, (ratio,) * rounds, (median,) * rounds, **given)  # type: ignore[arg-type]
 
 
-def both(of: Seen, ref: Reference | None = None) -> tuple[Answer, Answer]:
+def both(of: LevelSeen, ref: Reference | None = None) -> tuple[Answer, Answer]:
     found = answers(of, ref or reference())
     return found.even, found.full_speed
 
@@ -46,10 +46,10 @@ def both(of: Seen, ref: Reference | None = None) -> tuple[Answer, Answer]:
         (seen(1.02, 1.2, sessions=9), (YES, NO)),
         (seen(1.02, 1.01, split=True), (UNDECIDED, YES)),
         (seen(1.02, 1.01, slow=True), (YES, UNDECIDED)),
-        (seen(1.02, 1.01, counted=Counted(1.3, 1.01)), (YES, NO)),
-        (seen(1.12, 1.01, counted=Counted(1.05, 1.2, 1.06)), (NO, YES)),
-        (seen(1.02, 1.01, counted=Counted(1.05, 1.2, 1.06)), (YES, YES)),
-        (seen(1.02, 1.01, counted=Counted(1.05, 1.01, 1.12)), (YES, UNDECIDED)),
+        (seen(1.02, 1.01, counted=CountedSlowdown(1.3, 1.01)), (YES, NO)),
+        (seen(1.12, 1.01, counted=CountedSlowdown(1.05, 1.2, 1.06)), (NO, YES)),
+        (seen(1.02, 1.01, counted=CountedSlowdown(1.05, 1.2, 1.06)), (YES, YES)),
+        (seen(1.02, 1.01, counted=CountedSlowdown(1.05, 1.01, 1.12)), (YES, UNDECIDED)),
     ],
     ids=[
         "clean", "all slow", "some slow", "one round", "above the vCPUs", "taking turns",
@@ -57,7 +57,7 @@ def both(of: Seen, ref: Reference | None = None) -> tuple[Answer, Answer]:
         "may be kept waiting",
     ],
 )  # fmt: skip
-def test_a_level_is_answered_by_what_is_shown(level: Seen, expected: tuple[Answer, Answer]) -> None:
+def test_a_level_is_answered_by_what_is_shown(level: LevelSeen, expected: tuple[Answer, Answer]) -> None:
     assert both(level) == expected
 
 
@@ -93,18 +93,18 @@ def test_a_ratio_above_what_is_called_even_is_none_whatever_the_noise() -> None:
 def test_where_nothing_was_measured_twice_only_what_was_counted_answers() -> None:
     unknown = reference(0.1, known=False)
     assert both(seen(1.02, 1.0), unknown) == (UNDECIDED, UNDECIDED)
-    assert both(seen(1.02, 1.0, counted=Counted(1.4, 1.0)), unknown) == (UNDECIDED, NO)
+    assert both(seen(1.02, 1.0, counted=CountedSlowdown(1.4, 1.0)), unknown) == (UNDECIDED, NO)
     assert answers(seen(1.02, 1.0), unknown).detectable is None
 
 
 def test_one_session_alone_is_slow_only_by_what_was_counted() -> None:
-    def alone(counted: Counted | None) -> Seen:
-        return Seen(1, (), (1.0,), counted, split=False, slow=False, vcpus=2)
+    def alone(counted: CountedSlowdown | None) -> LevelSeen:
+        return LevelSeen(1, (), (1.0,), counted, split=False, slow=False, vcpus=2)
 
-    assert both(alone(Counted(1.0, 1.0, 1.01))) == (YES, YES)
-    assert both(alone(Counted(2.0, 1.0, 2.1))) == (YES, NO)
-    assert both(alone(Counted(1.04, 1.0, 1.13))) == (YES, UNDECIDED)
-    assert both(alone(Counted(1.0, 1.0))) == (YES, UNDECIDED), "one round"
+    assert both(alone(CountedSlowdown(1.0, 1.0, 1.01))) == (YES, YES)
+    assert both(alone(CountedSlowdown(2.0, 1.0, 2.1))) == (YES, NO)
+    assert both(alone(CountedSlowdown(1.04, 1.0, 1.13))) == (YES, UNDECIDED)
+    assert both(alone(CountedSlowdown(1.0, 1.0))) == (YES, UNDECIDED), "one round"
     assert both(alone(None)) == (YES, YES), "nothing was counted: as fast as alone by definition"
 
 
@@ -116,7 +116,7 @@ def test_what_could_have_been_shown_is_a_factor_that_grows_with_the_noise() -> N
 
 def test_a_level_of_which_only_the_rate_is_known_says_nothing_of_its_sessions() -> None:
     """A table of rates by level, as magazines print them, has no times of single sessions."""
-    found = answers(Seen(9999, (), (1.0,), None, split=False, slow=False, vcpus=None), reference())
+    found = answers(LevelSeen(9999, (), (1.0,), None, split=False, slow=False, vcpus=None), reference())
     assert (found.even, found.even_bound) == (Answer.UNDECIDED, None)
     assert found.slowdown_high is not None
 
@@ -184,7 +184,7 @@ def test_equal_sessions_on_a_quiet_host_are_called_equal() -> None:
     assert [(each.even, each.full_speed) for each in found.levels] == [(YES, YES)] * 3
 
 
-def by_degrees(cpus: tuple[tuple[int, ...], ...] = (), order: tuple[tuple[int, ...], ...] = ()) -> Seen:
+def by_degrees(cpus: tuple[tuple[int, ...], ...] = (), order: tuple[tuple[int, ...], ...] = ()) -> LevelSeen:
     """Four sessions, 10.4 % from first to last by degrees, in six rounds; in this ``order``, or always the same."""
     logs = 0.033 * np.array(order or ((0, 1, 2, 3),) * 6) + np.random.default_rng(1).normal(0.0, 0.005, (6, 4))
     return replace(seen(1.09), logs=tuple(map(tuple, logs.tolist())), cpus=cpus)

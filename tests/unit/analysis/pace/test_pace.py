@@ -15,7 +15,7 @@ from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.solo_reference import MIN_COUNTED
 from dbcpu.analysis.pace.by_level import pace_ratio
 from dbcpu.analysis.pace.exponent import PRIOR_SD, USUAL, fitted, speed
-from dbcpu.analysis.pace.pieces import FEWEST, Stretch, pieces_of
+from dbcpu.analysis.pace.pieces import FEWEST, PaceStretch, pieces_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.results.answer import Answer
@@ -271,9 +271,9 @@ def test_the_exponent_is_found_and_stays_near_its_prior_without_data() -> None:
 def test_a_pace_that_falls_with_the_sessions_is_seen(slower: float, rises: bool) -> None:
     rng = np.random.default_rng(2)
 
-    def stretch(order: int, sessions: int, factor: float) -> Stretch:
+    def stretch(order: int, sessions: int, factor: float) -> PaceStretch:
         ns = 1e5 * factor * np.exp(0.1 * rng.standard_normal(30))
-        return Stretch(order, max(1, sessions), order % 2, sessions, ns)
+        return PaceStretch(order, max(1, sessions), order % 2, sessions, ns)
 
     seen = [stretch(at, sessions, slower if sessions == 2 else 1.0) for at in range(12) for sessions in (0, 1, 2)]
     ratio = pace_ratio(seen, (2,), 1.0)
@@ -285,7 +285,7 @@ def test_a_pace_that_falls_with_the_sessions_is_seen(slower: float, rises: bool)
 
 def test_one_speed_is_not_called_two() -> None:
     rng = np.random.default_rng(3)
-    one = [Stretch(at, 1, 0, 1, 1e5 * np.exp(0.02 * rng.standard_normal(50))) for at in range(4)]
+    one = [PaceStretch(at, 1, 0, 1, 1e5 * np.exp(0.02 * rng.standard_normal(50))) for at in range(4)]
     assert two_speeds(one) is None
     slow = [replace(each, ns=each.ns * 1.8) if each.order % 2 else each for each in one]
     found = two_speeds(slow)

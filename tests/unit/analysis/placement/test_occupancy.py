@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.placement.occupancy import Occupancy
-from dbcpu.analysis.placement.residency import RUNNABLE, Stretches
+from dbcpu.analysis.placement.residency import RUNNABLE, ResidencyStretches
 
 
-def some(cpus: int, seed: int) -> Stretches:
+def some(cpus: int, seed: int) -> ResidencyStretches:
     rng, many = np.random.default_rng(seed), 40
     from_s = np.round(rng.uniform(0, 10, many), 2)
     to_s, cpu = from_s + np.round(rng.uniform(0.1, 4, many), 2), rng.integers(cpus, size=many)
-    return Stretches(np.arange(many), cpu, np.full(many, RUNNABLE), from_s, to_s, np.full(many, np.nan))
+    return ResidencyStretches(np.arange(many), cpu, np.full(many, RUNNABLE), from_s, to_s, np.full(many, np.nan))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
 from dbcpu.analysis.placement.regimes import RegimeSeconds, core_by_cpu, regime, regime_seconds
-from dbcpu.analysis.placement.residency import Stretches
+from dbcpu.analysis.placement.residency import ResidencyStretches
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.record import CpuSeries, HostInfo, Round, Session
@@ -181,7 +181,7 @@ def test_the_occupancy_agrees_with_looking_at_every_moment(
 ) -> None:
     cores = {cpu: cpu % 4 for cpu in range(8)}
     may_use = [{*chosen, cpu} if chosen else set(cores) for chosen, (cpu, _, _) in zip(choices, stays, strict=False)]
-    rows = Stretches(
+    rows = ResidencyStretches(
         np.arange(len(stays)), np.array([cpu for cpu, _, _ in stays]), np.zeros(len(stays), np.int64),
         np.array([a for _, a, _ in stays]), np.array([a + lasts for _, a, lasts in stays]), np.zeros(len(stays)),
     )  # fmt: skip
