@@ -199,7 +199,7 @@ class Store(AbstractContextManager["Store"]):
         if hostname is not None:
             query = query.where(run.c.hostname == hostname)
         with translated_errors(self._location), self._reading.connect() as connection:
-            return tuple(rows.summary(row) for row in connection.execute(query))
+            return tuple(map(rows.summary, connection.execute(query).all()))
 
     def _newest_first(self) -> tuple[UnaryExpression[Any], ...]:
         """By start; of those of one second the one that was stored last. PostgreSQL does not know which that is."""

@@ -75,7 +75,7 @@ class FigureTable:
         own = (figure.c.run_id == run.c.run_id) & (figure.c.analysis == analysis) & (figure.c.metric == metric)
         wanted = select(run.c.run_id, figure.c.text).join(figure, own & (figure.c.level == 0))
         with translated_errors(self._location), self._reading.connect() as connection:
-            return {row[0]: row[1] for row in connection.execute(wanted) if isinstance(row[1], str)}
+            return {run_id: text for run_id, text in connection.execute(wanted).all() if isinstance(text, str)}
 
     def keep(self, run_id: str, analysis: int, figures: Iterable[Figure], rounds: int) -> bool:
         """In place of what is kept of this and older analyses, if the run is over and has so many ``rounds``."""
