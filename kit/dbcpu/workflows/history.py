@@ -18,7 +18,7 @@ from dbcpu.workflows.readable_runs import ReadableRuns, none_kept
 
 MAX_RUNS = 60
 """Of a history, where nobody asks for more."""
-AT_ONCE = 1000
+AT_ONCE = 2000
 """Runs whose figures and headers are read before the next."""
 
 

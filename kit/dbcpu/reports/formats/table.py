@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from itertools import zip_longest
 
 from msgspec import Struct
 from rich.box import SIMPLE_HEAD
@@ -52,8 +53,8 @@ def _section(section: Section, console: Console) -> None:
     for table in section.tables:
         for part in _below_each_other(table, console.width):
             # One line after the other takes a tenth of the time of a grid of cells.
-            if console.color_system is None and part.fits:
-                console.file.writelines(part.lines())
+            if console.color_system is None and part.is_plain:
+                console.file.writelines(part.lines(console))
             else:
                 console.print(part.grid())
         _notes(table.remarks(MAX_ROWS), console)
@@ -97,36 +98,46 @@ class _Part(Struct, frozen=True):
         return grid
 
     @property
-    def fits(self) -> bool:
-        """Whether nothing is broken into lines."""
-        wide = [each or 0 for each in self.widths]
-        lines = [[*row] for row in (*self._headings(), *self.cells)]
-        return cell_len(self.caption) <= sum(wide) + 2 * len(wide) and all(
-            cell_len(text) <= width for row in lines for text, width in zip(row, wide, strict=True)
-        )
+    def is_plain(self) -> bool:
+        """Whether its columns stand beside each other, and its caption above them, in widths that are known."""
+        return None not in self.widths and cell_len(self.caption) <= sum(self._wide) + 2 * len(self.columns)
 
-    def lines(self) -> Iterator[str]:
-        """What the grid is without colours, where it ``fits``."""
+    def lines(self, console: Console) -> Iterator[str]:
+        """What the grid is without colours, where it ``is_plain``."""
         if self.caption:
             yield f"{self.caption}\n"
+        headings = self._broken([_heading(column) for column in self.columns], console)
+        most = max(map(len, headings))
         yield "\n"
-        yield from map(self._line, self._headings())
-        yield f" {'─' * (sum(each or 0 for each in self.widths) + 2 * len(self.widths) - 2)}\n"
-        yield from map(self._line, self.cells)
+        yield from self._beside([[""] * (most - len(lines)) + lines for lines in headings])
+        yield f" {'─' * (sum(self._wide) + 2 * len(self.columns) - 2)}\n"
+        for row in self.cells:
+            yield from self._beside(self._broken(row, console))
         yield "\n"
 
-    def _headings(self) -> list[Sequence[str]]:
-        """Line by line; those with fewer stand at the bottom."""
-        lines = [_heading(column).split("\n") for column in self.columns]
-        most = max(map(len, lines))
-        return [*zip(*(["" for _ in range(most - len(each))] + each for each in lines), strict=True)]
+    @property
+    def _wide(self) -> list[int]:
+        return [each or 0 for each in self.widths]
 
-    def _line(self, row: Sequence[str]) -> str:
-        beside = (
-            text + " " * (wide - cell_len(text)) if column.is_left else " " * (wide - cell_len(text)) + text
-            for text, column, wide in zip(row, self.columns, (each or 0 for each in self.widths), strict=True)
-        )
-        return f" {'  '.join(beside)}\n"
+    def _broken(self, texts: Sequence[str], console: Console) -> list[list[str]]:
+        """The lines of each cell: mostly one."""
+        return [
+            [
+                line.plain.rstrip()
+                for line in Text(text).wrap(console, wide, overflow="fold", no_wrap=not each.may_break)
+            ]
+            if "\n" in text or cell_len(text) > wide
+            else [text]
+            for text, each, wide in zip(texts, self.columns, self._wide, strict=True)
+        ]
+
+    def _beside(self, cells: Sequence[Sequence[str]]) -> Iterator[str]:
+        for line in zip_longest(*cells, fillvalue=""):
+            beside = (
+                text + " " * (wide - cell_len(text)) if column.is_left else " " * (wide - cell_len(text)) + text
+                for text, column, wide in zip(line, self.columns, self._wide, strict=True)
+            )
+            yield f" {'  '.join(beside)}\n"
 
 
 def _below_each_other(table: Table, width: int) -> Iterator[_Part]:
