@@ -30,7 +30,7 @@ _VALUES = (
     figure.c.high,
     figure.c.text,
 )
-_KINDS: Sequence[set[type]] = ({str}, {int}, {str}, *3 * ({float, NoneType},), {str, NoneType})
+_KINDS: Sequence[set[object]] = ({str}, {int}, {str}, *3 * ({float, NoneType},), {str, NoneType})
 """What these hold, and which of them are ``_NUMBERS``."""
 _NUMBERS = (3, 4, 5)
 
