@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.sessions.bounds import Bounds
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.undone_sessions import undone_of
+from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 from dbcpu.record import HostInfo, Round, RunRecord, Session
@@ -129,9 +130,10 @@ def times_of(members: Iterable[Timed]) -> list[float]:
 
 def bounds_of(members: Sequence[Timed]) -> Bounds:
     """From when to when each ran, in seconds after the release of its round."""
-    starts_s = [each.span.start_s if each.span else np.nan for each in members]
-    ends_s = [each.span.end_s if each.span else np.nan for each in members]
-    return Bounds(np.array(starts_s, dtype=np.float64), np.array(ends_s, dtype=np.float64))
+    spans = [each.span for each in members]
+    if all(spans):
+        return Bounds(*columns(spans, "start_s", "end_s"))
+    return Bounds.of([(span.start_s, span.end_s) if span else None for span in spans])
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
@@ -159,7 +161,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
         spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
     every_node = frozenset(node.values())
-    columns: dict[str, Sequence[object]] = {
+    fields: dict[str, Sequence[object]] = {
         "round": of_round,
         "session": sessions,
         "span": spans,
@@ -168,7 +170,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
         "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for session in sessions],
         "key": keys,
     }
-    found = tuple(map(Timed, *(columns[name] for name in Timed.__struct_fields__)))
+    found = tuple(map(Timed, *(fields[name] for name in Timed.__struct_fields__)))
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
 
 
@@ -244,7 +246,7 @@ def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
         for each, one_start_s, one_end_s in zip(times.sessions, starts_s, ends_s, strict=True)
     ]
     elapsed_s = last_s - first_s - np.array(idle_s)
-    columns: dict[str, Sequence[object]] = {
+    fields: dict[str, Sequence[object]] = {
         "executions": times.rows_by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),
         "start_s": starts_s,
         "end_s": ends_s,
@@ -252,7 +254,7 @@ def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
         "elapsed_s": elapsed_s.tolist(),
         "per_execution_s": (elapsed_s / times.counts).tolist(),
     }
-    return list(map(Span, *(columns[name] for name in Span.__struct_fields__)))
+    return list(map(Span, *(fields[name] for name in Span.__struct_fields__)))
 
 
 def _idle_s(session: Session, first_s: float, last_s: float, in_turn: bool) -> float:

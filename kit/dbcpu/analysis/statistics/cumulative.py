@@ -78,12 +78,21 @@ def or_zero(values: Floats) -> Floats:
     return np.where(np.isnan(values), 0.0, values)
 
 
+def order_by(keys: Keys, values: Floats) -> npt.NDArray[np.intp]:
+    """The order by key and, for each, by value; equal ones stay as they are. Keys are 0 or more."""
+    order = values.argsort(kind="stable")
+    short = not keys.size or int(keys.max()) <= np.iinfo(np.uint16).max
+    # NumPy sorts 16 bits without a comparison.
+    found: npt.NDArray[np.intp] = order[keys[order].astype(np.uint16 if short else np.int64).argsort(kind="stable")]
+    return found
+
+
 def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:
     """For each key the cumulative amount when each is spread evenly over its own interval."""
     length = to_s - from_s
     rates = np.divide(amounts, length, out=np.zeros_like(amounts), where=length >= SHORTEST_S)
     edges, both = np.concatenate([from_s, to_s]), np.concatenate([keys, keys])
-    order = np.lexsort((edges, both))
+    order = order_by(both, edges)
     times, both = edges[order], both[order]
     rate = np.concatenate([rates, -rates])[order].cumsum()
     same = both[1:] == both[:-1]
