@@ -32,7 +32,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
-from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
+from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero, order_by
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round
 
@@ -157,7 +157,7 @@ class _Explained(Struct, frozen=True):
         parts_s, there = self.lost.shares.by_cause()
         cause, row = np.nonzero(there & self.lost.weighed)
         lost_s = parts_s[cause, row]
-        order = np.lexsort((-lost_s, row))
+        order = order_by(row, -lost_s)
         pairs = list(zip(_causes(cause[order]), lost_s[order].tolist(), strict=True))
         ends = np.searchsorted(row[order], np.arange(len(self.of) + 1)).tolist()
         return [tuple(pairs[first:last]) for first, last in pairwise(ends)]

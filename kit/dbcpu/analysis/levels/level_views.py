@@ -4,7 +4,9 @@ Each figure is made per round and then the median over rounds is taken: sessions
 each other.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter, itemgetter
 from statistics import median_high, median_low
 
 import numpy as np
@@ -39,6 +41,7 @@ from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, Sessio
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.columns import column
 from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record import AA, IMPORTED
 
@@ -293,6 +296,7 @@ def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> 
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:
-    starts_s = [each.session.executions[0].server_start_s for each in members]
-    known = [start_s for start_s in starts_s if start_s is not None]
-    return max(known) - min(known) if len(known) == len(starts_s) > 1 else None
+    firsts = [*map(itemgetter(0), map(attrgetter("session.executions"), members))]
+    starts_s = column(firsts, "server_start_s")
+    spread_s = float(starts_s.max() - starts_s.min()) if len(members) > 1 else math.nan
+    return None if math.isnan(spread_s) else spread_s

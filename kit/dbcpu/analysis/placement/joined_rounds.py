@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -195,7 +196,8 @@ class JoinedRounds:
         """Those of the timelines that have a value per slice for each of ``amounts``, with the index of their round."""
         many = [edges_s.size - 1 for edges_s in self.edges_s]
         wanted = [many[at] for at, _ in self._rows]
-        if all([len(getattr(row, name)) for _, row in self._rows] == wanted for name in amounts):
+        series = [row for _, row in self._rows]
+        if all([*map(len, map(attrgetter(name), series))] == wanted for name in amounts):
             return self._rows
         return [(at, row) for at, row in self._rows if all(len(getattr(row, name)) == many[at] for name in amounts)]
 
@@ -269,7 +271,7 @@ class Slices(NamedTuple):
 
 def values_of(rows: Sequence[tuple[int, CpuSeries]], name: str) -> Floats:
     """Those of one amount of these rows, one after the other."""
-    return np.fromiter(chain.from_iterable(getattr(row, name) for _, row in rows), dtype=np.float64)
+    return np.fromiter(chain.from_iterable(map(attrgetter(name), [row for _, row in rows])), dtype=np.float64)
 
 
 def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> Curves:

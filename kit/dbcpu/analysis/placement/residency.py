@@ -77,9 +77,8 @@ class Stretches(Struct, frozen=True):
 
     def where(self, mask: Mask) -> "Stretches":
         """The rows that ``mask`` marks."""
-        return Stretches(
-            self.session[mask], self.cpu[mask], self.kind[mask], self.from_s[mask], self.to_s[mask], self.cpu_s[mask]
-        )
+        at = np.flatnonzero(mask)
+        return Stretches(self.session[at], self.cpu[at], self.kind[at], self.from_s[at], self.to_s[at], self.cpu_s[at])
 
     def clipped(self, bounds: Bounds) -> "Stretches":
         """Every stretch cut to its session's bounds; its CPU time shrinks with it. None is left where they are not

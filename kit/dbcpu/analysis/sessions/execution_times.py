@@ -69,4 +69,6 @@ class ExecutionTimes(Struct, frozen=True, dict=True):
 
     def rows_by_session(self, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The values of the rows of each session."""
+        if self.ends.size == len(values):
+            return [*zip(values, strict=True)]
         return [tuple(values[first:end]) for first, end in zip(self.first.tolist(), self.ends.tolist(), strict=True)]

@@ -7,7 +7,7 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise, repeat
 from operator import attrgetter
 
 import numpy as np
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.sessions.bounds import Bounds
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.undone_sessions import undone_of
-from dbcpu.analysis.statistics.columns import columns
+from dbcpu.analysis.statistics.columns import column, columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 from dbcpu.record import HostInfo, Round, RunRecord, Session
@@ -138,25 +138,28 @@ def bounds_of(members: Sequence[Timed]) -> Bounds:
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
     """``times``: of these rounds."""
-    of_round = [each for each in rounds for _ in each.sessions]
-    sessions = [session for each in rounds for session in each.sessions]
-    keys = [(each.order, session.ordinal) for each, session in zip(of_round, sessions, strict=True)]
-    whys = [
-        "" if session.executions and session.answer_ok and not (session.error or each.error)
-        else _why_left_out(each, session)
-        for each, session in zip(of_round, sessions, strict=True)
-    ]  # fmt: skip
+    counts, sessions = (
+        [len(each.sessions) for each in rounds],
+        [session for each in rounds for session in each.sessions],
+    )
+    of_round = [*chain.from_iterable(map(repeat, rounds, counts))]
+    keys = [*zip(map(attrgetter("order"), of_round), map(attrgetter("ordinal"), sessions), strict=True)]
+    whys = [why for each in rounds for why in _whys_left_out(each)]
     is_undone = [False] * len(sessions)
     if not_done := undone_of(record, rounds, times):
         for at, key in enumerate(keys):
             if not whys[at] and key in not_done:
                 whys[at], is_undone[at] = f"the work was not done: {not_done[key]}", True
-    ran = [at for at, session in enumerate(sessions) if session.executions]
-    spans: list[Span | None] = [None] * len(sessions)
-    for at, span in zip(ran, _spans(record, times, basis), strict=True):
-        spans[at] = span
+    known = _spans(record, times, basis)
+    ran: Sequence[int] = range(len(sessions))
+    spans: list[Span | None] = [*known]
+    if len(known) < len(sessions):
+        ran = [at for at, session in enumerate(sessions) if session.executions]
+        spans = [None] * len(sessions)
+        for at, span in zip(ran, known, strict=True):
+            spans[at] = span
     wrong = _clock_steps(times) if basis != "client" else {}
-    wrong |= {row: BACKWARDS for row, at in enumerate(ran) if (one := spans[at]) and one.elapsed_s <= 0}
+    wrong |= dict.fromkeys(np.flatnonzero(column(known, "elapsed_s") <= 0).tolist(), BACKWARDS)
     for row, why in wrong.items():
         spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
@@ -226,6 +229,17 @@ def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[
     return far_s > near_s
 
 
+def _whys_left_out(round_: Round) -> Sequence[str]:
+    """Of each of its sessions; of most rounds all count."""
+    every = round_.sessions
+    if not round_.error and all(map(attrgetter("executions"), every)) and all(map(attrgetter("answer_ok"), every)):
+        return [error or "" for error in map(attrgetter("error"), every)]
+    return [
+        "" if each.executions and each.answer_ok and not (each.error or round_.error) else _why_left_out(round_, each)
+        for each in every
+    ]
+
+
 def _why_left_out(round_: Round, session: Session) -> str:
     if round_.error:
         return f"the round failed: {round_.error}"
@@ -241,10 +255,12 @@ def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
     begin_s, end_s = _intervals(times, basis)
     first_s, last_s = begin_s[times.first], times.max_by_session(end_s)
     starts_s, ends_s = first_s.tolist(), last_s.tolist()
-    idle_s = [
-        _idle_s(each, one_start_s, one_end_s, in_turn) if each.blocked or in_turn else 0.0
-        for each, one_start_s, one_end_s in zip(times.sessions, starts_s, ends_s, strict=True)
-    ]
+    idle_s = [0.0] * len(starts_s)
+    if in_turn or any(map(attrgetter("blocked"), times.sessions)):
+        idle_s = [
+            _idle_s(each, one_start_s, one_end_s, in_turn) if each.blocked or in_turn else 0.0
+            for each, one_start_s, one_end_s in zip(times.sessions, starts_s, ends_s, strict=True)
+        ]
     elapsed_s = last_s - first_s - np.array(idle_s)
     fields: dict[str, Sequence[object]] = {
         "executions": times.rows_by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),

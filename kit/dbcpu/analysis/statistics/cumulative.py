@@ -80,11 +80,16 @@ def or_zero(values: Floats) -> Floats:
 
 def order_by(keys: Keys, values: Floats) -> npt.NDArray[np.intp]:
     """The order by key and, for each, by value; equal ones stay as they are. Keys are 0 or more."""
-    order = values.argsort(kind="stable")
-    short = not keys.size or int(keys.max()) <= np.iinfo(np.uint16).max
-    # NumPy sorts 16 bits without a comparison.
-    found: npt.NDArray[np.intp] = order[keys[order].astype(np.uint16 if short else np.int64).argsort(kind="stable")]
-    return found
+    return order_of(keys, values.argsort(kind="stable"))
+
+
+def order_of(keys: Keys, order: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.intp]:
+    """The order by key; equal ones stay in the ``order`` given. Keys are 0 or more."""
+    order, left = np.arange(keys.size) if order is None else order, int(keys.max(initial=0))
+    # NumPy sorts 16 bits without a comparison: so first by the lowest ones.
+    for shift in range(0, max(1, left.bit_length()), 16):
+        order = order[(keys >> shift).astype(np.uint16)[order].argsort(kind="stable")]
+    return order
 
 
 def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Curves:

@@ -117,4 +117,4 @@ def geometric_mean(values: Sequence[float]) -> float:
 def median_of_known(values: Iterable[float | None]) -> float | None:
     """None when no value is known."""
     known = [value for value in values if value is not None]
-    return median(known) if known else None
+    return float(known[0]) if len(known) == 1 else median(known) if known else None
