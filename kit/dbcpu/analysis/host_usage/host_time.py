@@ -88,7 +88,7 @@ def counted_share(round_: Round) -> float:
     allowed = set(chain.from_iterable(cpus for cpus, _ in groupby(map(attrgetter("allowed_cpus"), round_.sessions))))
     rows = [row for row in round_.cpu_timeline if row.cpu in allowed] or round_.cpu_timeline
     busy_s = sum(sum(row.busy_s) - sum(row.irq_s) - sum(row.softirq_s) for row in rows)
-    left_s = busy_s - sum(each or 0.0 for each in used_s) - _kit_s(round_)
+    left_s = busy_s - sum(filter(None, used_s)) - _kit_s(round_)
     return left_s / (lasted_s * len(rows)) if left_s >= max(MIN_LEFT_S, TICK_S * len(rows)) else 0.0
 
 

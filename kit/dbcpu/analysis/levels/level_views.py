@@ -6,6 +6,7 @@ each other.
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import attrgetter, itemgetter
 from statistics import median_high, median_low
 
@@ -105,10 +106,10 @@ def _level(
     room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     shares = all(members[0].round.shares_known for members in used)
-    viewed = [[views[each.key] for each in members] for members in used]
+    viewed = [[*map(views.__getitem__, map(attrgetter("key"), members))] for members in used]
     causes = [causes_shown(members, same) for members in viewed]
     slower = [_slower(*both, same) for both in zip(viewed, causes, strict=True)] if shares else []
-    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
+    connects = [[s for s in map(attrgetter("session.connect_s"), members) if s is not None] for members in rounds]
     counted = _counted(viewed, vcpus)
     whole = bool(used) and all(len(members) == level for members in used)
     # Where a session failed, the others had more CPU than this level gives.
@@ -140,7 +141,7 @@ def _level(
         ideal_throughput=ideal,
         mrows_per_s=median_of_known(figure["per_session"] for figure in figures),
         connect_median_s=median_of_known(median(each) for each in connects if each),
-        connect_max_s=max((value for each in connects for value in each), default=None),
+        connect_max_s=max(chain.from_iterable(connects), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=median_of_known(_start_spread_s(members) for members in used),
         regime=regime(level, context.cores, vcpus),
@@ -250,15 +251,15 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
-        both = [(each.elapsed_s, each.counted_s) for each in views]
-        known = [(took_s, lost_s) for took_s, lost_s in both if took_s and lost_s is not None]
-        if known and len(known) == len(both):
+        every, lost = [*map(attrgetter("elapsed_s"), views)], [*map(attrgetter("counted_s"), views)]
+        if every and all(every) and None not in lost:
             # A wait that began before the release may be longer than a very short session.
-            work_s = [max(took_s - lost_s, took_s / COUNTED_LIMIT) for took_s, lost_s in known]
-            factors = [took_s / own_s for (took_s, _), own_s in zip(known, work_s, strict=True)]
+            took_s = np.array(every)
+            work_s = np.maximum(took_s - np.array(lost), took_s / COUNTED_LIMIT)
+            factors = took_s / work_s
             slowdowns.append(median(factors))
             explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
-            ratios.append(max(1.0, max(factors) / min(factors) / explained))
+            ratios.append(max(1.0, float(factors.max() / factors.min()) / explained))
     if not slowdowns:
         return None
     return Counted(median(slowdowns), median(ratios), _upper(slowdowns))

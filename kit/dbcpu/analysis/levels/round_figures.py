@@ -1,5 +1,6 @@
 """The figures of one round over its valid sessions, and the work that they did."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.measured_rounds import spans_of, usable
@@ -7,7 +8,7 @@ from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import split
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
-from dbcpu.analysis.statistics.robust import median
+from dbcpu.analysis.statistics.robust import middle_of
 
 Works = dict[int, RoundWork]
 """By the order of the round."""
@@ -38,28 +39,29 @@ def round_figures(
 
     ``kept``: as for ``work``.
     """
-    spans = spans_of(members)
     elapsed = times_of(members)
+    ordered = sorted(elapsed)
+    fastest_s, slowest_s, count = ordered[0], ordered[-1], len(ordered)
     ratio, slowest_of_fast = split(elapsed, min_gap)
     shares = members[0].round.shares_known
-    several = len(spans) > 1 and shares
-    rows_done = rows * sum(len(span.executions) for span in spans)
-    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
+    several = count > 1 and shares
+    done = _work_of(members, {} if kept is None else kept)
+    makespan_s = float(done.ends_s.max() - done.starts_s.min())
     return {
-        "median_s": median(elapsed),
-        "slowest_s": max(elapsed) if shares or len(spans) == 1 else None,
-        "fastest_s": min(elapsed) if shares or len(spans) == 1 else None,
-        "max_over_min": max(elapsed) / min(elapsed) if several else None,
+        "median_s": middle_of(ordered),
+        "slowest_s": slowest_s if shares or count == 1 else None,
+        "fastest_s": fastest_s if shares or count == 1 else None,
+        "max_over_min": slowest_s / fastest_s if several else None,
         "cv": few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
         "slow": None
         if not shares
-        else float(sum(each > slowest_of_fast for each in elapsed))
+        else float(count - bisect_right(ordered, slowest_of_fast))
         if slowest_of_fast is not None
         else 0.0,
         "gap_ratio": ratio if shares else None,
-        "rate_sum": rate_sum(_work_of(members, {} if kept is None else kept), rows),
-        "makespan": rows_done / makespan_s / 1e6,
-        "per_session": median([rows / each for each in elapsed]) / 1e6,
+        "rate_sum": rate_sum(done, rows),
+        "makespan": rows * done.from_s.size / makespan_s / 1e6,
+        "per_session": middle_of([rows / each for each in ordered[(count - 1) // 2 : count // 2 + 1]]) / 1e6,
     }
 
 

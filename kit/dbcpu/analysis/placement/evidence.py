@@ -8,6 +8,7 @@ search per question finds the ends of all stretches of all rounds.
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,9 @@ class Placement:
         self._ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
         self.occupancy = Occupancy(every.where(every.runnable), cores.siblings, self._foreign_intervals())
         nodes = set(cores.node.values())
-        self._bound = [bool(each.memory_nodes) and not nodes <= set(each.memory_nodes) for each in joined.sessions]
+        own = [*map(attrgetter("memory_nodes"), joined.sessions)]
+        is_bound = {each: bool(each) and not nodes.issubset(each) for each in frozenset(own)}
+        self._bound = [*map(is_bound.__getitem__, own)]
 
     def evidence(self) -> Evidence:
         """A row for each session of the rounds, within its span."""

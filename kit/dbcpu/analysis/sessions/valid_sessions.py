@@ -138,11 +138,8 @@ def bounds_of(members: Sequence[Timed]) -> Bounds:
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
     """``times``: of these rounds."""
-    counts, sessions = (
-        [len(each.sessions) for each in rounds],
-        [session for each in rounds for session in each.sessions],
-    )
-    of_round = [*chain.from_iterable(map(repeat, rounds, counts))]
+    sessions = [session for each in rounds for session in each.sessions]
+    of_round = [*chain.from_iterable(map(repeat, rounds, [len(each.sessions) for each in rounds]))]
     keys = [*zip(map(attrgetter("order"), of_round), map(attrgetter("ordinal"), sessions), strict=True)]
     whys = [why for each in rounds for why in _whys_left_out(each)]
     is_undone = [False] * len(sessions)
@@ -163,14 +160,16 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
     for row, why in wrong.items():
         spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
+    own_nodes = [*map(attrgetter("memory_nodes"), sessions)]
     every_node = frozenset(node.values())
+    may_be_away = {each: bool(each) and not every_node.issubset(each) for each in frozenset(own_nodes)}
     fields: dict[str, Sequence[object]] = {
         "round": of_round,
         "session": sessions,
         "span": spans,
         "why": whys,
         "undone": is_undone,
-        "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for session in sessions],
+        "remote": [may_be_away[own] and _is_remote(each, node) for each, own in zip(sessions, own_nodes, strict=True)],
         "key": keys,
     }
     found = tuple(map(Timed, *(fields[name] for name in Timed.__struct_fields__)))
@@ -215,9 +214,7 @@ def kernel_node_of(host: HostInfo | None) -> dict[int, int]:
     return {each.cpu: theirs.get(each.node, each.node) for each in host.topology.cpus if each.node >= 0}
 
 
-def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[int]) -> bool:
-    if every_node.issubset(session.memory_nodes):
-        return False
+def _is_remote(session: Session, node: Mapping[int, int]) -> bool:
     near_s = far_s = 0.0
     for each in session.residency:
         if each.state == "R" and each.cpu in node:

@@ -54,9 +54,12 @@ def median(values: Sequence[float] | Floats) -> float:
     else:
         ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
         unknown = math.isnan(ordered[-1])
+    return math.nan if unknown or not len(ordered) else middle_of(ordered)
+
+
+def middle_of(ordered: Sequence[float] | Floats) -> float:
+    """The same of values in order, of which none is NaN."""
     half, odd = divmod(len(ordered), 2)
-    if unknown or not len(ordered):
-        return math.nan
     return float(ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2)
 
 
