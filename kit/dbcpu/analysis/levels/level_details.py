@@ -1,14 +1,13 @@
 """What is asked of a level beside its medians: percentiles, CPU utilisation, and moves between CPUs."""
 
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import add, attrgetter
 
 import numpy as np
 
 from dbcpu.analysis.results.run import LevelDetails
 from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.analysis.statistics import few_values
-from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median, quantile
 from dbcpu.record import Round
@@ -50,8 +49,7 @@ def utilisation(round_: Round) -> float | None:
     edges, executions = np.array(round_.timeline_s), [one for each in round_.sessions for one in each.executions]
     if not executions or edges.size < 2 or not round_.cpu_timeline:
         return None
-    start_s, lasted_s = columns(executions, "start_s", "elapsed_s")
-    end_s = float((start_s + lasted_s).max())
+    end_s = max(map(add, map(attrgetter("start_s"), executions), map(attrgetter("elapsed_s"), executions)))
     # Of a slice that began before the release, or ends after the last end, nobody knows when its CPUs were busy.
     inside = (edges[:-1] >= 0.0) & (edges[1:] <= end_s)
     watched_s = few_values.sum_of((edges[1:] - edges[:-1])[inside])

@@ -4,7 +4,6 @@ Each figure is made per round and then the median over rounds is taken: sessions
 each other.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
@@ -42,7 +41,6 @@ from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, Sessio
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.columns import column
 from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record import AA, IMPORTED
 
@@ -297,7 +295,6 @@ def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> 
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:
-    firsts = [*map(itemgetter(0), map(attrgetter("session.executions"), members))]
-    starts_s = column(firsts, "server_start_s")
-    spread_s = float(starts_s.max() - starts_s.min()) if len(members) > 1 else math.nan
-    return None if math.isnan(spread_s) else spread_s
+    firsts = map(itemgetter(0), map(attrgetter("session.executions"), members))
+    starts_s = [*map(attrgetter("server_start_s"), firsts)]
+    return max(starts_s) - min(starts_s) if len(starts_s) > 1 and None not in starts_s else None

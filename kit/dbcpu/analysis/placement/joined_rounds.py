@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
 from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import Stretches, poll_hz, stretches
@@ -126,16 +127,10 @@ class JoinedRounds:
     def allowed(self) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.int64]]:
         """Each set of CPUs that some session may use, and by session which of them is its own."""
         kinds: dict[tuple[int, ...], int] = {}
-        own: list[int] = []
-        last: tuple[int, ...] | None = None
-        number = 0
-        for each in self.sessions:
-            # Nearly all have the same: that two are equal is seen faster than where one belongs.
-            if each.allowed_cpus != last:
-                last = each.allowed_cpus
-                number = kinds.setdefault(last, len(kinds))
-            own.append(number)
-        return tuple(kinds), np.array(own, dtype=np.int64)
+        own = [np.zeros(0, dtype=np.int64)]
+        for found, at in (allowed_cpus(each.round) for each in self.rounds):
+            own.append(np.array([kinds.setdefault(each, len(kinds)) for each in found], dtype=np.int64)[at])
+        return tuple(kinds), np.concatenate(own)
 
     @cached_property
     def edges_s(self) -> list[Floats]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.kept_answers import kept_together
 from dbcpu.analysis.sessions.bounds import Bounds
-from dbcpu.analysis.statistics.columns import column, columns
+from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.record import Round
 
@@ -77,7 +77,7 @@ class Stretches(Struct, frozen=True):
 
     def where(self, mask: Mask) -> "Stretches":
         """The rows that ``mask`` marks."""
-        at = np.flatnonzero(mask)
+        (at,) = mask.nonzero()
         return Stretches(self.session[at], self.cpu[at], self.kind[at], self.from_s[at], self.to_s[at], self.cpu_s[at])
 
     def clipped(self, bounds: Bounds) -> "Stretches":
@@ -125,8 +125,8 @@ def stretches(rounds: Sequence[Round]) -> list[Stretches]:
     counts, every = np.array(list(map(len, sessions)), dtype=np.int64), list(chain.from_iterable(sessions))
     session = np.repeat(np.arange(counts.size), counts)
     many = len(every)
-    from_s, to_s, on_cpu = columns(every, "from_s", "to_s", "cpu")
-    cpu_s, cpu = column(every, "cpu_s"), on_cpu.astype(np.int64)
+    from_s, to_s, cpu_s, on_cpu = columns(every, "from_s", "to_s", "cpu_s", "cpu")
+    cpu = on_cpu.astype(np.int64)
     kind = np.fromiter(map(_KINDS.get, map(attrgetter("state"), every), repeat(OTHER)), np.int64, many)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))

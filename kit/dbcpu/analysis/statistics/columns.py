@@ -1,6 +1,9 @@
-"""Attributes of many objects as columns of numbers: one pass over the objects, without a step in Python for each."""
+"""Attributes of many objects as columns of numbers: one pass over the objects, without a step in Python for each.
 
-from collections.abc import Callable, Iterable, Sequence
+What is not known, None, becomes NaN; where all is known NumPy takes half the time.
+"""
+
+from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -10,24 +13,24 @@ import numpy as np
 from dbcpu.analysis.statistics.cumulative import Floats
 
 
-def floats(values: Sequence[float | None]) -> Floats:
-    """NaN for None."""
-    return _known_or_nan(lambda: values, len(values))
+def floats(values: Sequence[Any]) -> Floats:
+    """Of a list of numbers."""
+    try:
+        return np.fromiter(values, np.float64, len(values))
+    except TypeError:
+        return np.array(values, dtype=np.float64)
 
 
 def column(objects: Sequence[Any], name: str) -> Floats:
-    """One attribute of each, (objects,); NaN where it is None."""
-    return _known_or_nan(lambda: map(attrgetter(name), objects), len(objects))
+    """One attribute of each, (objects,)."""
+    return floats(list(map(attrgetter(name), objects)))
 
 
 def columns(objects: Sequence[Any], *names: str) -> Floats:
     """Two or more, (names, objects)."""
-    found = _known_or_nan(lambda: chain.from_iterable(map(attrgetter(*names), objects)), len(names) * len(objects))
-    return np.ascontiguousarray(found.reshape(-1, len(names)).T)
-
-
-def _known_or_nan(values: Callable[[], Iterable[Any]], count: int) -> Floats:
-    try:  # takes half the time where all are known
-        return np.fromiter(values(), np.float64, count)
+    every = chain.from_iterable(map(attrgetter(*names), objects))
+    try:
+        found = np.fromiter(every, np.float64, len(names) * len(objects)).reshape(-1, len(names))
     except TypeError:
-        return np.array(list(values()), dtype=np.float64)
+        found = np.array(list(map(attrgetter(*names), objects)), dtype=np.float64)
+    return found.T.copy()
