@@ -141,7 +141,8 @@ def plural(amount: float, noun: str) -> str:
 
 def plain(text: str) -> str:
     """Text from outside on one line, without a password or control characters: it may carry terminal escapes."""
-    return without_password(" ".join("".join(letter if letter.isprintable() else " " for letter in text).split()))
+    shown = text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
+    return without_password(" ".join(shown.split()))
 
 
 def over_connections(connections: int, *, one_at_a_time: bool) -> str:

@@ -1,8 +1,6 @@
 """Composes the answers: a record in, everything the reports show out. Pure."""
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from msgspec.structs import replace
@@ -13,15 +11,13 @@ from dbcpu.analysis.checks.validity import of_whole_run
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
+from dbcpu.analysis.no_cycles import no_cycles_sought
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
 from dbcpu.record import SOAK, SWEEP, Header, Round, RunRecord
-
-MANY_NEW = 100_000
-"""Objects that the collector goes through in milliseconds."""
 
 
 def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
@@ -39,25 +35,8 @@ def explain_rounds(
 
     Of a soak only some rounds are in it, so that one of days needs little memory.
     """
-    with _no_cycles_sought():
+    with no_cycles_sought():
         return _explained(header, rounds, licence_rules)
-
-
-@contextmanager
-def _no_cycles_sought() -> Iterator[None]:
-    """Without the cyclic garbage collector: it goes through millions of objects again and again, none in a cycle."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        # Counting what is frozen goes through all of it: where a program froze itself, longer than a run is explained.
-        if enabled and gc.get_count()[0] > MANY_NEW and not gc.get_freeze_count():
-            # To the old generation without a look: the next collection of new objects would go through all of them.
-            gc.freeze()
-            gc.unfreeze()
-        if enabled:
-            gc.enable()
 
 
 def _explained(

@@ -19,6 +19,7 @@ from typing import Protocol, TextIO, runtime_checkable
 import click
 
 from dbcpu import __version__, registry
+from dbcpu.analysis.statistics.one_thread import numpy_with_one_thread
 from dbcpu.cli._command_groups import Commands
 from dbcpu.cli._refused_values import word_refusals
 from dbcpu.errors import DbcpuError, without_password
@@ -81,6 +82,7 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. No exception leaves, whatever happens."""
     _replace_closed_streams()
+    numpy_with_one_thread()
     try:
         with _terminable():
             code = _invoke(arguments)

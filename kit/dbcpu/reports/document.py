@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.passed_checks import Assurance
+from dbcpu.analysis.results.assurance import Assurance
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding

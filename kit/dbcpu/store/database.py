@@ -199,7 +199,7 @@ class Store(AbstractContextManager["Store"]):
         if hostname is not None:
             query = query.where(run.c.hostname == hostname)
         with translated_errors(self._location), self._reading.connect() as connection:
-            return tuple(rows.summary(row) for row in connection.execute(query))
+            return tuple(map(rows.summary, connection.execute(query).all()))
 
     def _newest_first(self) -> tuple[UnaryExpression[Any], ...]:
         """By start; of those of one second the one that was stored last. PostgreSQL does not know which that is."""
@@ -254,16 +254,18 @@ class Store(AbstractContextManager["Store"]):
         Hundreds are read by a statement: a connection for each takes many times as long.
         """
         found: dict[str, T | Header | RecordFormatError] = {}
-        for begin in range(0, len(run_ids), HEADERS_AT_ONCE):
-            wanted = run.c.run_id.in_(run_ids[begin : begin + HEADERS_AT_ONCE])
-            with translated_errors(self._location), self._reading.connect() as connection:
-                texts = connection.execute(select(run.c.run_id, run.c.header).where(wanted)).all()
-            for run_id, text in texts:
-                try:
-                    found[run_id] = codec.header_as(kind, text, self._source(run_id))
-                except RecordFormatError as error:
-                    found[run_id] = error
+        for run_id, text in self._header_texts(run_ids):
+            try:
+                found[run_id] = codec.header_as(kind, text, self._source(run_id))
+            except RecordFormatError as error:
+                found[run_id] = error
         return found
+
+    def _header_texts(self, run_ids: Sequence[str]) -> Iterator[tuple[str, object]]:
+        with translated_errors(self._location), self._reading.connect() as connection:
+            for begin in range(0, len(run_ids), HEADERS_AT_ONCE):
+                wanted = run.c.run_id.in_(run_ids[begin : begin + HEADERS_AT_ONCE])
+                yield from connection.execute(select(run.c.run_id, run.c.header).where(wanted)).all()
 
     def rounds(self, run_id: str) -> Iterator[Round]:
         """The rounds of a run in the order they ran, read some at a time. Raises RecordFormatError on a damaged one."""

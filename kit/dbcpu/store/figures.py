@@ -6,6 +6,8 @@ measured gets none, nor does one that has got more rounds than were analysed.
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
+from types import NoneType
+from typing import Any
 
 from sqlalchemy import Engine, Select, delete, func, insert, select
 
@@ -28,6 +30,9 @@ _VALUES = (
     figure.c.high,
     figure.c.text,
 )
+_KINDS: Sequence[set[object]] = ({str}, {int}, {str}, *3 * ({float, NoneType},), {str, NoneType})
+"""What these hold, and which of them are ``_NUMBERS``."""
+_NUMBERS = (3, 4, 5)
 
 
 class FigureTable:
@@ -43,15 +48,25 @@ class FigureTable:
     def of(self, run_ids: Sequence[str], analysis: int, metrics: Sequence[str] = ()) -> dict[str, RunFigures]:
         """Those of each run that was analysed by this ``analysis``; only of these ``metrics`` if any are given."""
         found: dict[str, list[Figure]] = {}
-        for begin in range(0, 0 if self._lacks else len(run_ids), _AT_ONCE):
-            wanted = figure.c.run_id.in_(run_ids[begin : begin + _AT_ONCE]) & (figure.c.analysis == analysis)
-            if metrics:
-                wanted &= figure.c.metric.in_({ALWAYS, *metrics})
-            with translated_errors(self._location), self._reading.connect() as connection:
-                rows_found = connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)).all()
-            for run_id, *values in rows_found:
-                found.setdefault(run_id, []).append(Figure(*values))
-        return {run_id: RunFigures(figures) for run_id, figures in found.items() if all(map(_is_sound, figures))}
+        if self._lacks or not run_ids:
+            return {}
+        are_sound = True
+        with translated_errors(self._location), self._reading.connect() as connection:
+            for begin in range(0, len(run_ids), _AT_ONCE):
+                wanted = figure.c.run_id.in_(run_ids[begin : begin + _AT_ONCE]) & (figure.c.analysis == analysis)
+                if metrics:
+                    wanted &= figure.c.metric.in_({ALWAYS, *metrics})
+                if rows_found := connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)).all():
+                    of_run, *columns = zip(*rows_found, strict=True)
+                    are_sound = are_sound and _are_sound(columns)
+                    for run_id, one in zip(of_run, map(Figure, *columns), strict=True):
+                        found.setdefault(run_id, []).append(one)
+        # Of ten thousand runs looking at each value takes as long as reading it.
+        return {
+            run_id: RunFigures(figures)
+            for run_id, figures in found.items()
+            if are_sound or all(map(_is_sound, figures))
+        }
 
     def texts(self, metric: str, analysis: int) -> Mapping[str, str]:
         """Run -> text of one metric of the whole run, for all runs that have it."""
@@ -60,7 +75,7 @@ class FigureTable:
         own = (figure.c.run_id == run.c.run_id) & (figure.c.analysis == analysis) & (figure.c.metric == metric)
         wanted = select(run.c.run_id, figure.c.text).join(figure, own & (figure.c.level == 0))
         with translated_errors(self._location), self._reading.connect() as connection:
-            return {row[0]: row[1] for row in connection.execute(wanted) if isinstance(row[1], str)}
+            return {run_id: text for run_id, text in connection.execute(wanted).all() if isinstance(text, str)}
 
     def keep(self, run_id: str, analysis: int, figures: Iterable[Figure], rounds: int) -> bool:
         """In place of what is kept of this and older analyses, if the run is over and has so many ``rounds``."""
@@ -109,6 +124,13 @@ class FigureTable:
     @staticmethod
     def _analysed(analysis: int) -> Select[tuple[str]]:
         return select(figure.c.run_id).where((figure.c.analysis == analysis) & (figure.c.metric == ALWAYS))
+
+
+def _are_sound(columns: Sequence[Sequence[Any]]) -> bool:
+    """Whether all of so many rows are; False also where it takes a look at each of them."""
+    kinds = [{*map(type, column)} for column in columns]
+    # The sum of finite numbers may be beyond the largest: then each is looked at.
+    return all(map(set.issuperset, _KINDS, kinds)) and all(isfinite(sum(filter(None, columns[at]))) for at in _NUMBERS)
 
 
 def _is_sound(one: Figure) -> bool:

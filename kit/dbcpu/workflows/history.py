@@ -6,6 +6,7 @@ from itertools import chain, islice
 from msgspec.structs import replace
 
 from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
+from dbcpu.analysis.no_cycles import no_cycles_sought
 from dbcpu.analysis.results.quote import METRICS, kept_quote
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
@@ -17,7 +18,7 @@ from dbcpu.workflows.readable_runs import ReadableRuns, none_kept
 
 MAX_RUNS = 60
 """Of a history, where nobody asks for more."""
-AT_ONCE = 1000
+AT_ONCE = 2000
 """Runs whose figures and headers are read before the next."""
 
 
@@ -47,7 +48,7 @@ def overview_document(
     Raises as ``history_document``.
     """
     most = MAX_RUNS if most is None else most
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False) as opened, no_cycles_sought():
         runs = ReadableRuns(opened)
         kept = KeptFigures(opened, runs)
         histories = list(_histories(runs, runs.list(target, host)))

@@ -15,7 +15,8 @@ All sessions of a run are gone through at once, as columns (``Sessions``); words
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
-from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
+from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero, order_by
 from dbcpu.formatting import percent, plain, seconds, times
 from dbcpu.record import Round
 
@@ -52,8 +53,8 @@ def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun |
         columns = _divided(of).columns()
         columns["mrows_per_s"] = _or_none(context.rows / (of.elapsed_s / of.executions) / 1e6)
     columns["paced_slowdown"] = _paced_slowdowns(context, columns["reference_s"])
-    keys = [each.key for each in of.timed]
-    columns["group"] = [groups.get(key, "") for key in keys]
+    keys = [*map(attrgetter("key"), of.timed)]
+    columns["group"] = [groups.get(key, "") for key in keys] if groups else [""] * len(keys)
     return dict(zip(keys, map(SessionView, *(columns[name] for name in SessionView.__struct_fields__)), strict=True))
 
 
@@ -87,17 +88,18 @@ class _Explained(Struct, frozen=True):
         alone_s = np.where(self.known, of.alone.elapsed_s, np.nan)
         counted_s, counted_causes = self._counted()
         by_others = (counted_causes == AT[Cause.COMPETITOR]).tolist()
-        paced, sessions = of.pace.known, [each.session for each in of.timed]
-        rounds = [of.seen.rounds[at] for at in of.seen.round_at.tolist()]
+        paced, sessions, counts = of.pace.known, of.sessions, [len(each.sessions) for each in of.seen.rounds]
+
+        def of_round(name: str) -> list[Any]:
+            """For each of its sessions."""
+            return [*chain.from_iterable(map(repeat, map(attrgetter(name), of.seen.rounds), counts))]
+
         return {
-            "level": [each.level for each in rounds],
-            "repeat": [each.repeat for each in rounds],
-            "variant": [each.variant for each in rounds],
-            "order": [each.order for each in rounds],
-            "ordinal": [each.ordinal for each in sessions],
+            **{name: of_round(name) for name in ("level", "repeat", "variant", "order")},
+            "ordinal": [*map(attrgetter("ordinal"), sessions)],
             "elapsed_s": _or_none(of.elapsed_s),
-            "connect_s": [each.connect_s for each in sessions],
-            "executions": [len(each.executions) for each in sessions],
+            "connect_s": [*map(attrgetter("connect_s"), sessions)],
+            "executions": [*map(len, map(attrgetter("executions"), sessions))],
             "slowdown": _or_none(of.elapsed_s / np.where(alone_s != 0, alone_s, np.nan)),
             "inflation_s": _or_none(split.inflation_s),
             "queue_s": _or_none(split.queue_s),
@@ -155,7 +157,7 @@ class _Explained(Struct, frozen=True):
         parts_s, there = self.lost.shares.by_cause()
         cause, row = np.nonzero(there & self.lost.weighed)
         lost_s = parts_s[cause, row]
-        order = np.lexsort((-lost_s, row))
+        order = order_by(row, -lost_s)
         pairs = list(zip(_causes(cause[order]), lost_s[order].tolist(), strict=True))
         ends = np.searchsorted(row[order], np.arange(len(self.of) + 1)).tolist()
         return [tuple(pairs[first:last]) for first, last in pairwise(ends)]
@@ -233,7 +235,7 @@ def _or_none(values: Floats) -> list[float | None]:
 
 
 def _causes(at: At) -> list[Cause]:
-    return [CAUSES[each] for each in at.tolist()]
+    return [*map(CAUSES.__getitem__, at.tolist())]
 
 
 def _avoidable_s(of: Sessions, causes: At) -> Floats:

@@ -3,8 +3,10 @@
 NaN: not known. The rows are those of the run as delivered, in the order of its rounds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import count
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from dbcpu.analysis.placement.joined_rounds import batches
 from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, kernel_node_of
+from dbcpu.analysis.statistics.columns import column, columns, floats
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
@@ -52,7 +55,7 @@ def watched_run(context: RunContext) -> WatchedRun | None:
     evidence = Evidence.joined([Placement(some, cores).evidence() for some in together])
     neighbours = tuple(Neighbours(each.round, each.stretches, cores.siblings) for each in rounds)
     counts = [len(each.round.sessions) for each in rounds]
-    row = {each.key: at for at, each in enumerate(context.delivered)}
+    row = dict(zip(map(attrgetter("key"), context.delivered), count()))
     rounds_at = np.repeat(np.arange(len(counts)), counts)
     return WatchedRun(evidence, tuple(each.round for each in rounds), neighbours, rounds_at, row)
 
@@ -111,15 +114,19 @@ class Sessions:
     def __init__(self, context: RunContext, seen: WatchedRun) -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
         self.core_of = cores_of(context.record).core
-        self.valid = self._mask([not each.why for each in self.timed])
+        self.sessions, spans = ([*map(attrgetter(name), self.timed)] for name in ("session", "span"))
+        self.valid = ~self._mask(map(bool, map(attrgetter("why"), self.timed)))
         self.shares_known = self._mask([each.shares_known for each in seen.rounds])[seen.round_at]
         self.lone = self._mask([len(each.sessions) == 1 for each in seen.rounds])[seen.round_at]
-        self.waits = self._mask([bool(each.session.waits) for each in self.timed])
-        self.traced = self._mask([bool(each.session.ran_instead) for each in self.timed])
-        self.executions = self._floats([len(each.span.executions) if each.span else 0 for each in self.timed])
-        self.elapsed_s = self._floats([each.span.elapsed_s if each.span else None for each in self.timed])
-        self.cpu_s = self._floats([each.session.cpu_s for each in self.timed])
-        self.delay_s = self._floats([each.session.run_delay_s for each in self.timed])
+        self.waits = self._mask(map(bool, map(attrgetter("waits"), self.sessions)))
+        self.traced = self._mask(map(bool, map(attrgetter("ran_instead"), self.sessions)))
+        if all(spans):
+            self.executions = floats([*map(len, map(attrgetter("executions"), spans))])
+            self.elapsed_s = column(spans, "elapsed_s")
+        else:
+            self.executions = floats([len(each.executions) if each else 0 for each in spans])
+            self.elapsed_s = floats([each.elapsed_s if each else None for each in spans])
+        self.cpu_s, self.delay_s = columns(self.sessions, "cpu_s", "run_delay_s")
         self.throttled_s = self._throttled()
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
@@ -130,11 +137,8 @@ class Sessions:
     def __len__(self) -> int:
         return len(self.timed)
 
-    def _floats(self, values: Sequence[float | None]) -> Floats:
-        return np.array(values, dtype=np.float64)
-
-    def _mask(self, values: Sequence[bool]) -> Mask:
-        return np.array(values, dtype=np.bool_)
+    def _mask(self, values: Iterable[bool]) -> Mask:
+        return np.fromiter(values, np.bool_)
 
     def _throttled(self) -> Floats:
         """By their quota, 0 where nothing was."""
@@ -143,7 +147,7 @@ class Sessions:
             return np.zeros(len(self.timed))
         none: Mapping[int, float] = {}
         rows = zip(self.seen.round_at.tolist(), self.timed, strict=True)
-        return self._floats([shares.get(at, none).get(each.session.ordinal, 0.0) for at, each in rows])
+        return floats([shares.get(at, none).get(each.session.ordinal, 0.0) for at, each in rows])
 
     def _paces(self, context: RunContext) -> Paces:
         paces = context.split.sessions if context.split else {}
@@ -153,9 +157,9 @@ class Sessions:
         found = [paces.get(each.key) for each in self.timed]
         return Paces(
             self._mask([each is not None for each in found]),
-            self._floats([each.speed if each else 1.0 for each in found]),
-            self._floats([each.slower if each else 1.0 for each in found]),
-            self._floats([each.error if each else 0.0 for each in found]),
+            floats([each.speed if each else 1.0 for each in found]),
+            floats([each.slower if each else 1.0 for each in found]),
+            floats([each.error if each else 0.0 for each in found]),
             [each.pieces if each else None for each in found],
         )
 

@@ -49,9 +49,7 @@ def physical_io(given: CheckInput) -> Finding | None:
 
 def resource_manager_waits(given: CheckInput) -> Finding | None:
     held: dict[int, float] = {}
-    for each in given.sessions:
-        if not each.session.waits:
-            continue
+    for each in [each for each in given.sessions if each.session.waits]:
         waited_s = sum(wait.waited_s for wait in each.session.waits if wait_cause(wait.event) is Cause.RESOURCE_MANAGER)
         if each.span and waited_s > WORTH_WAITING * each.span.elapsed_s:
             held[each.round.level] = max(held.get(each.round.level, 0.0), waited_s)

@@ -6,15 +6,13 @@ simulated or imported run, and what the database user or the driver may not see 
 
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.validity import repeats_by_level, repeats_words
 from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
+from dbcpu.analysis.results.assurance import Assurance
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import clock_basis
-from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plain, plural, seconds
 from dbcpu.plan import NORMAL
 from dbcpu.record import IMPORTED, RunRecord, Session
@@ -22,23 +20,6 @@ from dbcpu.record import IMPORTED, RunRecord, Session
 INVISIBLE = "no data"
 """Instead of what was examined, where a run has nothing to examine."""
 ORACLE = "oracle"
-
-
-class Assurance(Struct, frozen=True):
-    """One check. ``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known.
-
-    Not ``checked``: nothing was examined, and ``seen`` says why.
-    """
-
-    name: str
-    seen: str
-    findings: tuple[Finding, ...]
-    checked: bool = True
-
-    @property
-    def outcome(self) -> str:
-        """``yes``, ``not checked``, or the level of the first finding."""
-        return self.findings[0].level.label if self.findings else "yes" if self.checked else "not checked"
 
 
 def assurances(record: RunRecord, analysis: Analysis) -> tuple[Assurance, ...]:

@@ -1,6 +1,7 @@
 """Was the work done, is the run whole, and was the sampling good enough?"""
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -40,6 +41,8 @@ FEW_TIMES = 8
 
 
 def wrong_answers(given: CheckInput) -> Finding | None:
+    if False not in map(attrgetter("session.answer_ok"), given.sessions):
+        return None
     wrong = [each for each in given.sessions if each.session.answer_ok is False]
     if not wrong:
         return None
@@ -191,12 +194,8 @@ def not_checked(given: CheckInput) -> Finding | None:
 
 
 def unseen_moves(given: CheckInput) -> Finding | None:
-    sessions = [each.session for each in given.sessions]
-    counted = [
-        (each.migrations, each.migrations_seen)
-        for each in sessions
-        if each.migrations is not None and each.migrations_seen is not None
-    ]
+    both = map(attrgetter("session.migrations", "session.migrations_seen"), given.sessions)
+    counted = [(moved, seen) for moved, seen in both if moved is not None and seen is not None]
     unseen = sum(moved - seen for moved, seen in counted if moved > seen)
     if not unseen:
         return None

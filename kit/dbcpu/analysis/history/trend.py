@@ -7,7 +7,7 @@ weekend between nightly runs is none, a night left out is one. Kernel, database 
 differ from the run before are marks of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
@@ -183,13 +183,23 @@ def _gaps(runs: Sequence[PastRun]) -> list[TrendMark]:
 
 def _changes(runs: Sequence[PastRun]) -> list[TrendMark]:
     found = []
-    for at, (earlier, later) in enumerate(pairwise(named_facts(each.header) for each in runs), 1):
+    for at, (earlier, later) in enumerate(pairwise(_facts(runs)), 1):
         facts = [each for each in facts_that_differ(earlier, later) if each.fact not in UNMARKED]
         changed = [f"{each.fact} {each.base} -> {each.other}" for each in facts if not each.fact.startswith("host: ")]
         if changed:
             more = [f"{len(changed) - MAX_FACTS} more"] if len(changed) > MAX_FACTS else []
             found.append(TrendMark(at, CHANGED, "; ".join([*changed[:MAX_FACTS], *more])))
     return found
+
+
+def _facts(runs: Sequence[PastRun]) -> Iterator[Mapping[str, str]]:
+    """Whatever may differ, of each run: mostly it is all as in the run before."""
+    last, facts = None, dict[str, str]()
+    for each in (run.header for run in runs):
+        said = (each.tool_version, each.plan, each.host, each.database)
+        if said != last:
+            last, facts = said, named_facts(each)
+        yield facts
 
 
 def _lasting(series: Sequence[Series]) -> list[TrendMark]:

@@ -8,13 +8,13 @@ Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import chain
 from statistics import median
 
 import numpy as np
 
 from dbcpu.analysis.host_usage.host_counters import others_share
+from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
 from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import stretches
 from dbcpu.analysis.statistics.robust import distinct
@@ -84,11 +84,10 @@ def counted_share(round_: Round) -> float:
     lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
     if not used_s or None in used_s or lasted_s <= 0:
         return 0.0
-    # Nearly all have the same: that two are equal is seen faster than their hash.
-    allowed = set(chain.from_iterable(cpus for cpus, _ in groupby(map(attrgetter("allowed_cpus"), round_.sessions))))
+    allowed = set(chain.from_iterable(allowed_cpus(round_)[0]))
     rows = [row for row in round_.cpu_timeline if row.cpu in allowed] or round_.cpu_timeline
     busy_s = sum(sum(row.busy_s) - sum(row.irq_s) - sum(row.softirq_s) for row in rows)
-    left_s = busy_s - sum(each or 0.0 for each in used_s) - _kit_s(round_)
+    left_s = busy_s - sum(filter(None, used_s)) - _kit_s(round_)
     return left_s / (lasted_s * len(rows)) if left_s >= max(MIN_LEFT_S, TICK_S * len(rows)) else 0.0
 
 

@@ -1,12 +1,14 @@
 """What is asked of a level beside its medians: percentiles, CPU utilisation, and moves between CPUs."""
 
 from collections.abc import Sequence
+from operator import add, attrgetter
 
 import numpy as np
 
 from dbcpu.analysis.results.run import LevelDetails
 from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.analysis.statistics import few_values
+from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median, quantile
 from dbcpu.record import Round
 
@@ -21,17 +23,18 @@ MIN_PART = 0.5
 def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
     """Of the usable rounds of a level; None without an execution."""
     members = [each for one in rounds for each in one if each.span]
-    taken_s = [end_s - start_s for each in members if each.span for start_s, end_s in each.span.executions]
-    if not taken_s:
+    spans = [*map(attrgetter("span"), members)]
+    taken_s = np.array([end_s - start_s for each in spans for start_s, end_s in each.executions])
+    if not taken_s.size:
         return None
     known = all(one[0].round.shares_known for one in rounds if one)
     p50_s, p95_s, p99_s = percentiles(taken_s) if known else (None, None, None)
     used = [share for one in rounds if one and (share := utilisation(one[0].round)) is not None]
-    moves = [each.session.migrations for each in members]
-    lasted_s = sum(each.span.elapsed_s for each in members if each.span)
+    moves = [*map(attrgetter("session.migrations"), members)]
+    lasted_s = sum(map(attrgetter("elapsed_s"), spans))
     counted = [each for each in moves if each is not None]
     return LevelDetails(
-        executions=len(taken_s),
+        executions=taken_s.size,
         p50_s=p50_s,
         p95_s=p95_s,
         p99_s=p99_s,
@@ -43,10 +46,10 @@ def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
 def utilisation(round_: Round) -> float | None:
     """Busy share of all CPUs while the round lasted, as top or sar would show it; None where they were not sampled, or
     the round was too short to say."""
-    end_s = max((one.start_s + one.elapsed_s for each in round_.sessions for one in each.executions), default=None)
-    edges = np.array(round_.timeline_s)
-    if end_s is None or edges.size < 2 or not round_.cpu_timeline:
+    edges, executions = np.array(round_.timeline_s), [one for each in round_.sessions for one in each.executions]
+    if not executions or edges.size < 2 or not round_.cpu_timeline:
         return None
+    end_s = max(map(add, map(attrgetter("start_s"), executions), map(attrgetter("elapsed_s"), executions)))
     # Of a slice that began before the release, or ends after the last end, nobody knows when its CPUs were busy.
     inside = (edges[:-1] >= 0.0) & (edges[1:] <= end_s)
     watched_s = few_values.sum_of((edges[1:] - edges[:-1])[inside])
@@ -57,7 +60,7 @@ def utilisation(round_: Round) -> float | None:
     return min(1.0, busy_s / (watched_s * len(round_.cpu_timeline)))
 
 
-def percentiles(taken_s: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+def percentiles(taken_s: Sequence[float] | Floats) -> tuple[float | None, float | None, float | None]:
     """Those of ``MIN_EXECUTIONS``, each None where there are too few."""
     p50_s, p95_s, p99_s = (
         float(quantile(taken_s, each / 100)) if len(taken_s) >= few else None for each, few in MIN_EXECUTIONS.items()

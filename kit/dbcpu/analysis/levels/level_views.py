@@ -5,6 +5,8 @@ each other.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
 from statistics import median_high, median_low
 
 import numpy as np
@@ -118,7 +120,7 @@ def _level(
     seen = _Rounds(
         level=level,
         used=used,
-        viewed=[[views[each.key] for each in members] for members in used],
+        viewed=[[*map(views.__getitem__, map(attrgetter("key"), members))] for members in used],
         figures=[round_figures(members, noise_limit(reference), context.rows, context.works) for members in used],
         reference=reference,
         all_shares=all(members[0].round.shares_known for members in used),
@@ -144,7 +146,7 @@ def _level(
 def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, context: RunContext) -> LevelView:
     """What was measured at a level, and what it is beside one session alone; without answers and causes."""
     level, reference, vcpus = seen.level, seen.reference, context.vcpus
-    connects = [[s for each in members if (s := each.session.connect_s) is not None] for members in rounds]
+    connects = [[s for s in map(attrgetter("session.connect_s"), members) if s is not None] for members in rounds]
     # Sessions that wait in between leave their CPU to others meanwhile.
     room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
@@ -167,7 +169,7 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
         ideal_throughput=ideal,
         mrows_per_s=seen.median("mrows_per_s"),
         connect_median_s=median_of_known(median(each) for each in connects if each),
-        connect_max_s=max((value for each in connects for value in each), default=None),
+        connect_max_s=max(chain.from_iterable(connects), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=median_of_known(_start_spread_s(members) for members in seen.used),
         regime=regime(level, context.cores, vcpus),
@@ -316,15 +318,15 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
     """Of the rounds in which the kernel counted what every session lost; None without one."""
     slowdowns, ratios = [], []
     for views in rounds:
-        both = [(each.elapsed_s, each.counted_s) for each in views]
-        known = [(took_s, lost_s) for took_s, lost_s in both if took_s and lost_s is not None]
-        if known and len(known) == len(both):
+        every, lost = [*map(attrgetter("elapsed_s"), views)], [*map(attrgetter("counted_s"), views)]
+        if every and all(every) and None not in lost:
             # A wait that began before the release may be longer than a very short session.
-            work_s = [max(took_s - lost_s, took_s / COUNTED_LIMIT) for took_s, lost_s in known]
-            factors = [took_s / own_s for (took_s, _), own_s in zip(known, work_s, strict=True)]
+            took_s = np.array(every)
+            work_s = np.maximum(took_s - np.array(lost), took_s / COUNTED_LIMIT)
+            factors = took_s / work_s
             slowdowns.append(median(factors))
             explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
-            ratios.append(max(1.0, max(factors) / min(factors) / explained))
+            ratios.append(max(1.0, float(factors.max() / factors.min()) / explained))
     if not slowdowns:
         return None
     return CountedSlowdown(median(slowdowns), median(ratios), _upper(slowdowns))
@@ -362,6 +364,6 @@ def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> 
 
 
 def _start_spread_s(members: Sequence[Timed]) -> float | None:
-    starts_s = [each.session.executions[0].server_start_s for each in members]
-    known = [start_s for start_s in starts_s if start_s is not None]
-    return max(known) - min(known) if len(known) == len(starts_s) > 1 else None
+    firsts = map(itemgetter(0), map(attrgetter("session.executions"), members))
+    starts_s = [*map(attrgetter("server_start_s"), firsts)]
+    return max(starts_s) - min(starts_s) if len(starts_s) > 1 and None not in starts_s else None

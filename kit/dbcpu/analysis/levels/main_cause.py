@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -10,7 +11,9 @@ from dbcpu.analysis.results.run import SessionView
 
 def causes_shown(views: Sequence[SessionView], same: bool) -> list[str]:
     """``same``: at a level at one pace what the pace of its CPUs explains is no cause."""
-    return [Cause.NONE if same and view.pace_only else view.cause for view in views]
+    if not same:
+        return [*map(attrgetter("cause"), views)]
+    return [Cause.NONE if view.pace_only else view.cause for view in views]
 
 
 def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: Answer) -> list[tuple[str, float]]:

@@ -1,5 +1,6 @@
 """The figures of one round over its valid sessions: what levels are the medians of, and comparisons resample."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from dbcpu.analysis.placement.regimes import vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
 from dbcpu.analysis.statistics import few_values
-from dbcpu.analysis.statistics.robust import median, median_of_known
+from dbcpu.analysis.statistics.robust import median_of_known, middle_of
 from dbcpu.record import RunRecord
 
 Works = dict[int, RoundWork]
@@ -60,28 +61,29 @@ class RoundFigures(Struct, frozen=True):
 
 def round_figures(members: Sequence[Timed], min_gap: float, rows: int, kept: Works | None = None) -> RoundFigures:
     """Of the valid sessions of a round; ``rows`` is the work in one execution. ``kept``: as for ``work``."""
-    spans = spans_of(members)
     elapsed = times_of(members)
+    ordered = sorted(elapsed)
+    fastest_s, slowest_s, count = ordered[0], ordered[-1], len(ordered)
     ratio, slowest_of_fast = split(elapsed, min_gap)
     each = members[0].round
     shares = each.shares_known
-    several, known = len(spans) > 1 and shares, shares or len(spans) == 1
-    rows_done = rows * sum(len(span.executions) for span in spans)
-    makespan_s = max(span.end_s for span in spans) - min(span.start_s for span in spans)
-    slow = 0.0 if slowest_of_fast is None else float(sum(one_s > slowest_of_fast for one_s in elapsed))
+    several, known = count > 1 and shares, shares or count == 1
+    done = _work_of(members, {} if kept is None else kept)
+    makespan_s = float(done.ends_s.max() - done.starts_s.min())
+    slow = 0.0 if slowest_of_fast is None else float(count - bisect_right(ordered, slowest_of_fast))
     return RoundFigures(
         level=each.level,
         repeat=each.repeat,
-        median_s=median(elapsed),
-        slowest_s=max(elapsed) if known else None,
-        fastest_s=min(elapsed) if known else None,
-        max_over_min=max(elapsed) / min(elapsed) if several else None,
+        median_s=middle_of(ordered),
+        slowest_s=slowest_s if known else None,
+        fastest_s=fastest_s if known else None,
+        max_over_min=slowest_s / fastest_s if several else None,
         cv=few_values.deviation(elapsed) / few_values.mean(elapsed) if several else None,
         slow=slow if shares else None,
         gap_ratio=ratio if shares else None,
-        mrows_per_s=median([rows / one_s for one_s in elapsed]) / 1e6,
-        throughput=rate_sum(_work_of(members, {} if kept is None else kept), rows),
-        makespan=rows_done / makespan_s / 1e6,
+        mrows_per_s=middle_of([rows / one_s for one_s in ordered[(count - 1) // 2 : count // 2 + 1]]) / 1e6,
+        throughput=rate_sum(done, rows),
+        makespan=rows * done.from_s.size / makespan_s / 1e6,
         connect_s=median_of_known(member.session.connect_s for member in members),
     )
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.sessions.valid_sessions import Span
 from dbcpu.analysis.statistics import few_values
+from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats
 
 BEGINS_ENDS = np.array([1, -1])
@@ -40,8 +41,8 @@ class RoundWork(Struct, frozen=True, dict=True):
         executions = list(map(attrgetter("executions"), spans))
         stamps = chain.from_iterable(chain.from_iterable(executions))
         from_s, to_s = np.fromiter(stamps, dtype=np.float64).reshape(-1, 2).T
-        starts_s, ends_s = (np.array(list(map(attrgetter(name), spans))) for name in ("start_s", "end_s"))
-        many = np.array(list(map(len, executions)))
+        starts_s, ends_s = columns(spans, "start_s", "end_s")
+        many = np.fromiter(map(len, executions), np.int64, len(executions))
         return cls(starts_s, ends_s, from_s, to_s, (ends_s - starts_s) / many)
 
     @cached_property

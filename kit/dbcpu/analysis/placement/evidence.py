@@ -8,6 +8,7 @@ search per question finds the ends of all stretches of all rounds.
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from msgspec import Struct
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
 from dbcpu.analysis.placement.occupancy import Occupancy
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, ResidencyStretches
-from dbcpu.analysis.statistics.cumulative import Floats, Keys, Mask, or_zero, spread_by
+from dbcpu.analysis.statistics.cumulative import Floats, Keys, Mask, or_zero, order_by, spread_by
 
 FOREIGN_BUSY = 0.2
 """A CPU of which other processes used this share of a slice of the timeline was not idle in it."""
@@ -100,7 +101,9 @@ class Placement:
         self._ran = spread_by(counted.cpu, counted.from_s, counted.to_s, counted.cpu_s)
         self.occupancy = Occupancy(every.where(every.runnable), cores.siblings, self._foreign_intervals())
         nodes = set(cores.node.values())
-        self._bound = [bool(each.memory_nodes) and not nodes <= set(each.memory_nodes) for each in joined.sessions]
+        own = [*map(attrgetter("memory_nodes"), joined.sessions)]
+        is_bound = {each: bool(each) and not nodes.issubset(each) for each in frozenset(own)}
+        self._bound = [*map(is_bound.__getitem__, own)]
 
     def evidence(self) -> Evidence:
         """A row for each session of the rounds, within its span."""
@@ -162,8 +165,8 @@ class Placement:
     def _met(self, part: ResidencyStretches) -> dict[str, Floats]:
         """What these runnable stretches met, each on its CPU."""
         on, own_s, length_s = (part.cpu, part.from_s, part.to_s), or_zero(part.cpu_s), part.length_s
-        ran_s = self._ran.between(*on)
-        foreign_s = self._foreign_s(*on, self.joined.round_at[part.session])
+        ran_s, irq_s = self._ran.between(*on), self.joined.irq.between(*on)
+        foreign_s = self._foreign_s(*on, self.joined.round_at[part.session], ran_s, irq_s)
         # A stolen or interrupted moment hits whoever is running: in proportion to CPU time.
         all_s = ran_s + np.maximum(0.0, foreign_s)
         mine = np.divide(own_s, all_s, out=np.ones_like(own_s), where=(all_s > 0) & (own_s > 0))
@@ -177,7 +180,7 @@ class Placement:
             "sibling_foreign_s": np.clip(beside_s, 0.0, length_s) * running,
             "core_foreign_s": foreign_s + beside_s,
             "steal_s": self.joined.steal.between(*on) * mine,
-            "irq_s": self.joined.irq.between(*on) * mine,
+            "irq_s": irq_s * mine,
             "cycles": self.joined.cycles.between(*on) * running,
             "remote_s": length_s * running * self._is_remote(part),
         }
@@ -238,12 +241,20 @@ class Placement:
         ]
         return np.array(away, dtype=np.float64)
 
-    def _foreign_s(self, cpus: Keys, from_s: Floats, to_s: Floats, round_at: Keys) -> Floats:
-        """CPU time of processes that are no sessions: what each CPU was busy beyond the sessions' own."""
+    def _foreign_s(
+        self, cpus: Keys, from_s: Floats, to_s: Floats, round_at: Keys,
+        ran_s: Floats | None = None, irq_s: Floats | None = None,
+    ) -> Floats:  # fmt: skip
+        """CPU time of processes that are no sessions: what each CPU was busy beyond the sessions' own.
+
+        ``ran_s`` and ``irq_s``: what sessions ran there, and interrupts took, where that is known already.
+        """
         on, joined = (cpus, from_s, to_s), self.joined
-        excess_s = joined.busy.between(*on) - self._ran.between(*on) - joined.witness.between(*on)
+        ran_s = self._ran.between(*on) if ran_s is None else ran_s
+        irq_s = joined.irq.between(*on) if irq_s is None else irq_s
+        excess_s = joined.busy.between(*on) - ran_s - joined.witness.between(*on)
         # Kernels that account interrupts apart leave them out of the sessions' run time: they are no process.
-        beside_s = excess_s - np.minimum(joined.irq.between(*on), np.maximum(0.0, excess_s))
+        beside_s = excess_s - np.minimum(irq_s, np.maximum(0.0, excess_s))
         found_s = np.where(joined.counted[round_at], beside_s, 0.0)
         if joined.has_processes.any():
             found_s = np.where(joined.has_processes[round_at], joined.processes.between(*on), found_s)
@@ -265,6 +276,6 @@ def _cpus(ran: ResidencyStretches, count: int) -> tuple[tuple[int, ...], ...]:
     every_s = np.bincount(ran.session * width + ran.cpu, ran.length_s)
     places = np.flatnonzero(every_s > 0)
     lasted_s, (session, cpu) = every_s[places], np.divmod(places, width)
-    order = np.lexsort((cpu, -lasted_s, session))
+    order = order_by(session, -lasted_s)  # of equally long ones the CPUs rise
     ends, cpus = np.searchsorted(session[order], np.arange(count + 1)).tolist(), cpu[order].tolist()
     return tuple(tuple(cpus[first:last]) for first, last in pairwise(ends))

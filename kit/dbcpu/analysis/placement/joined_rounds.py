@@ -8,12 +8,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
 from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.analysis.placement.kept_answers import kept
 from dbcpu.analysis.placement.residency import ResidencyStretches, poll_hz, stretches
@@ -125,16 +127,10 @@ class JoinedRounds:
     def allowed(self) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.int64]]:
         """Each set of CPUs that some session may use, and by session which of them is its own."""
         kinds: dict[tuple[int, ...], int] = {}
-        own: list[int] = []
-        last: tuple[int, ...] | None = None
-        number = 0
-        for each in self.sessions:
-            # Nearly all have the same: that two are equal is seen faster than where one belongs.
-            if each.allowed_cpus != last:
-                last = each.allowed_cpus
-                number = kinds.setdefault(last, len(kinds))
-            own.append(number)
-        return tuple(kinds), np.array(own, dtype=np.int64)
+        own = [np.zeros(0, dtype=np.int64)]
+        for found, at in (allowed_cpus(each.round) for each in self.rounds):
+            own.append(np.array([kinds.setdefault(each, len(kinds)) for each in found], dtype=np.int64)[at])
+        return tuple(kinds), np.concatenate(own)
 
     @cached_property
     def edges_s(self) -> list[Floats]:
@@ -195,7 +191,8 @@ class JoinedRounds:
         """Those of the timelines that have a value per slice for each of ``amounts``, with the index of their round."""
         many = [edges_s.size - 1 for edges_s in self.edges_s]
         wanted = [many[at] for at, _ in self._rows]
-        if all([len(getattr(row, name)) for _, row in self._rows] == wanted for name in amounts):
+        series = [row for _, row in self._rows]
+        if all([*map(len, map(attrgetter(name), series))] == wanted for name in amounts):
             return self._rows
         return [(at, row) for at, row in self._rows if all(len(getattr(row, name)) == many[at] for name in amounts)]
 
@@ -269,7 +266,7 @@ class Slices(NamedTuple):
 
 def values_of(rows: Sequence[tuple[int, CpuSeries]], name: str) -> Floats:
     """Those of one amount of these rows, one after the other."""
-    return np.fromiter(chain.from_iterable(getattr(row, name) for _, row in rows), dtype=np.float64)
+    return np.fromiter(chain.from_iterable(map(attrgetter(name), [row for _, row in rows])), dtype=np.float64)
 
 
 def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> CumulativeCurves:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.residency import ResidencyStretches
-from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats
+from dbcpu.analysis.statistics.cumulative import FLAT, Curve, Floats, order_of
 from dbcpu.analysis.statistics.robust import distinct
 
 Counts = npt.NDArray[np.int32]
@@ -167,7 +167,7 @@ class Occupancy:
         at = np.searchsorted(self._sorted, runnable.cpu)
         at = (at if rows.size == len(self.cpus) else np.searchsorted(rows, at)) * width
         places = np.concatenate([at + np.searchsorted(self.times, each) for each in (runnable.from_s, runnable.to_s)])
-        order = np.argsort(places, kind="stable")
+        order = order_of(places)
         steps = np.repeat(np.array([1, -1], dtype=np.int32), runnable.cpu.size)[order]
         # Summed over the edges alone: all that begins on a CPU ends there, so nothing is left for the next row.
         counts = np.append(np.int32(0), np.cumsum(steps, dtype=np.int32))

@@ -7,6 +7,7 @@ a queue while an allowed CPU was), sharing a core because there was no better pl
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
@@ -110,7 +111,7 @@ def regime_seconds(rounds: Sequence[Sequence[Timed]], cores: Mapping[int, int]) 
 
 def _are_sampled(members: Sequence[Timed]) -> bool:
     ran = [each for each in members if each.span]
-    return bool(ran) and all(each.session.residency for each in ran)
+    return bool(ran) and all(map(attrgetter("session.residency"), ran))
 
 
 def _watched(members: Sequence[Timed]) -> WatchedRound:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.kept_answers import kept_together
 from dbcpu.analysis.sessions.bounds import SessionBounds
+from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.record import Round
 
@@ -76,8 +77,9 @@ class ResidencyStretches(Struct, frozen=True):
 
     def where(self, mask: Mask) -> "ResidencyStretches":
         """The rows that ``mask`` marks."""
+        (at,) = mask.nonzero()
         return ResidencyStretches(
-            self.session[mask], self.cpu[mask], self.kind[mask], self.from_s[mask], self.to_s[mask], self.cpu_s[mask]
+            self.session[at], self.cpu[at], self.kind[at], self.from_s[at], self.to_s[at], self.cpu_s[at]
         )
 
     def clipped(self, bounds: SessionBounds) -> "ResidencyStretches":
@@ -125,10 +127,8 @@ def stretches(rounds: Sequence[Round]) -> list[ResidencyStretches]:
     counts, every = np.array(list(map(len, sessions)), dtype=np.int64), list(chain.from_iterable(sessions))
     session = np.repeat(np.arange(counts.size), counts)
     many = len(every)
-    from_s, to_s = (np.fromiter(map(attrgetter(name), every), np.float64, many) for name in ("from_s", "to_s"))
-    # What was not counted, None, becomes NaN.
-    cpu_s = np.array(list(map(attrgetter("cpu_s"), every)), dtype=np.float64)
-    cpu = np.fromiter(map(attrgetter("cpu"), every), np.int64, many)
+    from_s, to_s, cpu_s, on_cpu = columns(every, "from_s", "to_s", "cpu_s", "cpu")
+    cpu = on_cpu.astype(np.int64)
     kind = np.fromiter(map(_KINDS.get, map(attrgetter("state"), every), repeat(OTHER)), np.int64, many)
     if ((from_s[1:] < from_s[:-1]) & (session[1:] == session[:-1])).any():
         order = np.lexsort((from_s, session))

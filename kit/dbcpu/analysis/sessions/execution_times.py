@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, Session
 
@@ -35,19 +35,9 @@ class ExecutionTimes(Struct, frozen=True, dict=True):
         ran = [[session for session in each.sessions if session.executions] for each in rounds]
         sessions = list(chain.from_iterable(ran))
         every = [execution for session in sessions for execution in session.executions]
-
-        def known(name: str) -> Floats:
-            return np.fromiter(map(attrgetter(name), every), np.float64, len(every))
-
-        def stamped(name: str) -> Floats:
-            # What is not known, None, becomes NaN.
-            return np.array(list(map(attrgetter(name), every)), dtype=np.float64)
-
+        names = "start_s", "elapsed_s", "server_start_s", "server_elapsed_s"
         ends = np.cumsum([len(session.executions) for session in sessions], dtype=np.int64)
-        return cls(
-            sessions, np.repeat(np.arange(len(ran)), [len(some) for some in ran]), ends,
-            known("start_s"), known("elapsed_s"), stamped("server_start_s"), stamped("server_elapsed_s"),
-        )  # fmt: skip
+        return cls(sessions, np.repeat(np.arange(len(ran)), [len(some) for some in ran]), ends, *columns(every, *names))
 
     @cached_property
     def first(self) -> npt.NDArray[np.int64]:
@@ -79,4 +69,6 @@ class ExecutionTimes(Struct, frozen=True, dict=True):
 
     def rows_by_session(self, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The values of the rows of each session."""
+        if self.ends.size == len(values):
+            return [*zip(values, strict=True)]
         return [tuple(values[first:end]) for first, end in zip(self.first.tolist(), self.ends.tolist(), strict=True)]

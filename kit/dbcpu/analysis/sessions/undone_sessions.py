@@ -4,6 +4,7 @@ Measuring asks ``work_done`` about single executions, without NumPy.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -15,10 +16,10 @@ from dbcpu.analysis.sessions.work_done import (
     TICK_S,
     alone_cpu_s,
     other_plan,
-    session_cpu_s,
     undone_in_round,
     work_of,
 )
+from dbcpu.analysis.statistics.columns import column, floats
 from dbcpu.record import ROWS_UNIT, Header, Round, RunRecord
 
 
@@ -50,7 +51,9 @@ def _suspected(
     min_s = np.array([work.rows / MAX_ROWS_PER_S if work.unit == ROWS_UNIT else -np.inf for _, work in works])
     alone_s = np.array([alone.get(each.variant, -np.inf) for each in rounds])
     many, at = times.last - times.first + 1, times.round_at
-    cpu_s = np.array([session_cpu_s(session) for session in times.sessions], dtype=np.float64)
+    cpu_s, counts = column(times.sessions, "cpu_s"), [*map(attrgetter("db"), times.sessions)]
+    if any(counts):
+        cpu_s = np.fmax(cpu_s, floats([each.get("db_cpu_s") for each in counts]))
     taken_s = np.fmax(times.elapsed_s, times.server_elapsed_s)
     shortest_s, slowest_s = times.min_by_session(taken_s), times.max_by_session(taken_s)
     strange = (

@@ -7,7 +7,7 @@ stamps of the end can be late by the driver's own delay. Where the server's cloc
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise, repeat
 from operator import attrgetter
 
 import numpy as np
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
+from dbcpu.analysis.statistics.columns import column, columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
 from dbcpu.record import SOAK, HostInfo, Round, RunRecord, Session
@@ -128,46 +129,49 @@ def times_of(members: Iterable[Timed]) -> list[float]:
 
 def bounds_of(members: Sequence[Timed]) -> SessionBounds:
     """From when to when each ran, in seconds after the release of its round."""
-    starts_s = [each.span.start_s if each.span else np.nan for each in members]
-    ends_s = [each.span.end_s if each.span else np.nan for each in members]
-    return SessionBounds(np.array(starts_s, dtype=np.float64), np.array(ends_s, dtype=np.float64))
+    spans = [each.span for each in members]
+    if all(spans):
+        return SessionBounds(*columns(spans, "start_s", "end_s"))
+    return SessionBounds.of([(span.start_s, span.end_s) if span else None for span in spans])
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:
     """``times``: of these rounds."""
-    of_round = [each for each in rounds for _ in each.sessions]
     sessions = [session for each in rounds for session in each.sessions]
-    keys = [(each.order, session.ordinal) for each, session in zip(of_round, sessions, strict=True)]
-    whys = [
-        "" if session.executions and session.answer_ok and not (session.error or each.error)
-        else _why_left_out(each, session)
-        for each, session in zip(of_round, sessions, strict=True)
-    ]  # fmt: skip
+    of_round = [*chain.from_iterable(map(repeat, rounds, [len(each.sessions) for each in rounds]))]
+    keys = [*zip(map(attrgetter("order"), of_round), map(attrgetter("ordinal"), sessions), strict=True)]
+    whys = [why for each in rounds for why in _whys_left_out(each)]
     is_undone = [False] * len(sessions)
     if not_done := undone_in_rounds(record, rounds, times):
         for at, key in enumerate(keys):
             if not whys[at] and key in not_done:
                 whys[at], is_undone[at] = f"the work was not done: {not_done[key]}", True
-    ran = [at for at, session in enumerate(sessions) if session.executions]
-    spans: list[Span | None] = [None] * len(sessions)
-    for at, span in zip(ran, _spans(record, times, basis), strict=True):
-        spans[at] = span
+    known = _spans(record, times, basis)
+    ran: Sequence[int] = range(len(sessions))
+    spans: list[Span | None] = [*known]
+    if len(known) < len(sessions):
+        ran = [at for at, session in enumerate(sessions) if session.executions]
+        spans = [None] * len(sessions)
+        for at, span in zip(ran, known, strict=True):
+            spans[at] = span
     wrong = _clock_steps(times) if basis != "client" else {}
-    wrong |= {row: BACKWARDS for row, at in enumerate(ran) if (one := spans[at]) and one.elapsed_s <= 0}
+    wrong |= dict.fromkeys(np.flatnonzero(column(known, "elapsed_s") <= 0).tolist(), BACKWARDS)
     for row, why in wrong.items():
         spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
+    own_nodes = [*map(attrgetter("memory_nodes"), sessions)]
     every_node = frozenset(node.values())
-    columns: dict[str, Sequence[object]] = {
+    may_be_away = {each: bool(each) and not every_node.issubset(each) for each in frozenset(own_nodes)}
+    fields: dict[str, Sequence[object]] = {
         "round": of_round,
         "session": sessions,
         "span": spans,
         "why": whys,
         "undone": is_undone,
-        "remote": [bool(session.memory_nodes) and _is_remote(session, node, every_node) for session in sessions],
+        "remote": [may_be_away[own] and _is_remote(each, node) for each, own in zip(sessions, own_nodes, strict=True)],
         "key": keys,
     }
-    found = tuple(map(Timed, *(columns[name] for name in Timed.__struct_fields__)))
+    found = tuple(map(Timed, *(fields[name] for name in Timed.__struct_fields__)))
     return tuple(map(_of_its_span, found)) if record.header.plan.experiment == SOAK else found
 
 
@@ -209,9 +213,7 @@ def kernel_node_of(host: HostInfo | None) -> dict[int, int]:
     return {each.cpu: theirs.get(each.node, each.node) for each in host.topology.cpus if each.node >= 0}
 
 
-def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[int]) -> bool:
-    if every_node.issubset(session.memory_nodes):
-        return False
+def _is_remote(session: Session, node: Mapping[int, int]) -> bool:
     near_s = far_s = 0.0
     for each in session.residency:
         if each.state == "R" and each.cpu in node:
@@ -221,6 +223,17 @@ def _is_remote(session: Session, node: Mapping[int, int], every_node: frozenset[
             else:
                 far_s += length_s
     return far_s > near_s
+
+
+def _whys_left_out(round_: Round) -> Sequence[str]:
+    """Of each of its sessions; of most rounds all count."""
+    every = round_.sessions
+    if not round_.error and all(map(attrgetter("executions"), every)) and all(map(attrgetter("answer_ok"), every)):
+        return [error or "" for error in map(attrgetter("error"), every)]
+    return [
+        "" if each.executions and each.answer_ok and not (each.error or round_.error) else _why_left_out(round_, each)
+        for each in every
+    ]
 
 
 def _why_left_out(round_: Round, session: Session) -> str:
@@ -238,12 +251,14 @@ def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
     begin_s, end_s = _intervals(times, basis)
     first_s, last_s = begin_s[times.first], times.max_by_session(end_s)
     starts_s, ends_s = first_s.tolist(), last_s.tolist()
-    idle_s = [
-        _idle_s(each, one_start_s, one_end_s, in_turn) if each.blocked or in_turn else 0.0
-        for each, one_start_s, one_end_s in zip(times.sessions, starts_s, ends_s, strict=True)
-    ]
+    idle_s = [0.0] * len(starts_s)
+    if in_turn or any(map(attrgetter("blocked"), times.sessions)):
+        idle_s = [
+            _idle_s(each, one_start_s, one_end_s, in_turn) if each.blocked or in_turn else 0.0
+            for each, one_start_s, one_end_s in zip(times.sessions, starts_s, ends_s, strict=True)
+        ]
     elapsed_s = last_s - first_s - np.array(idle_s)
-    columns: dict[str, Sequence[object]] = {
+    fields: dict[str, Sequence[object]] = {
         "executions": times.rows_by_session(list(zip(begin_s.tolist(), end_s.tolist(), strict=True))),
         "start_s": starts_s,
         "end_s": ends_s,
@@ -251,7 +266,7 @@ def _spans(record: RunRecord, times: ExecutionTimes, basis: str) -> list[Span]:
         "elapsed_s": elapsed_s.tolist(),
         "per_execution_s": (elapsed_s / times.counts).tolist(),
     }
-    return list(map(Span, *(columns[name] for name in Span.__struct_fields__)))
+    return list(map(Span, *(fields[name] for name in Span.__struct_fields__)))
 
 
 def _idle_s(session: Session, first_s: float, last_s: float, in_turn: bool) -> float:

@@ -10,17 +10,21 @@ Sources: Auger and Lawrence, "Algorithms for the optimal identification of segme
 
 from bisect import insort
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
-from dbcpu.analysis.statistics.inference import mann_whitney_p
+from dbcpu.analysis.statistics.inference import MAX_COUNTED, mann_whitney_p
 
 MIN_PART = 4
 MAX_CHANGES = 8
 ALPHA = 0.05
 """Chance that a series without any change is said to have one."""
+NEAR_NORMAL = 0.88
+"""Of the quantile of a normal distribution: so far from its usual value U is at least wherever its exact p passes."""
 
 Costs = npt.NDArray[np.float64]
 
@@ -29,7 +33,7 @@ def change_points(values: Sequence[float]) -> tuple[int, ...]:
     """Indexes of the first values after each change, rising; () for none."""
     places = len(values) - 2 * MIN_PART + 1
     most = min(MAX_CHANGES, len(values) // MIN_PART - 1)
-    if places < 1 or min(values) == max(values):
+    if places < 1 or min(values) == max(values) or not (_may_differ(values) and _may_differ(values[::-1])):
         return ()
     for number, found in reversed(list(enumerate(_segmentations(_costs(values), most), 1))):
         edges = (0, *found, len(values))
@@ -38,6 +42,37 @@ def change_points(values: Sequence[float]) -> tuple[int, ...]:
         if all(mann_whitney_p(one, other) <= ALPHA / places / number for one, other in pairwise(parts)):
             return found
     return ()
+
+
+def _may_differ(values: Sequence[float]) -> bool:
+    """Whether any first two parts of these can pass the test; of most series without a change none can.
+
+    It is asked of all at once, which takes a tenth of the time of the best segmentations.
+    """
+    count = len(values)
+    if count > MAX_COUNTED or len(set(values)) < count:  # then p is not that of counted arrangements
+        return True
+    given = np.asarray(values)
+    # Pairs of a value before ``cut`` that is above one from there until before ``end``: Mann and Whitney's U.
+    above = np.greater.outer(given, given).cumsum(axis=0).cumsum(axis=1)
+    usual, least = _least_distances(count)
+    return bool((np.abs(above - np.diagonal(above)[:, None] - usual) >= least).any())
+
+
+@lru_cache(maxsize=64)
+def _least_distances(count: int) -> tuple[Costs, Costs]:
+    """(last of the first part, last of the second): the usual U, and how far from it U is at least that can pass.
+
+    Infinite where a part is too short, or too few values are left for another.
+    """
+    last = np.arange(count)
+    first, second = last[:, None] + 1.0, last[None, :] - last[:, None] + 0.0
+    left = count - 1 - last[None, :]
+    fits = (first >= MIN_PART) & (second >= MIN_PART) & ((left == 0) | (left >= MIN_PART))
+    quantile = -NormalDist().inv_cdf(ALPHA / (count - 2 * MIN_PART + 1) / 2)
+    pairs = np.where(fits, first * second, 0.0)
+    deviation = np.sqrt(pairs * (first + second + 1) / 12)
+    return pairs / 2, np.where(fits, NEAR_NORMAL * quantile * deviation, np.inf)
 
 
 def _costs(values: Sequence[float]) -> Costs:

@@ -115,10 +115,10 @@ def drawn_quantiles(sessions: int, rounds: int) -> Floats:
     parts = np.array_split(near, len(near) // AT_ONCE + 1)
     found = []
     for part in parts:
-        whole = np.zeros((part.size, len(top)))
-        for of_round in zip(tops, bottoms, owns, strict=True):
+        whole = _ranges(tops[0], bottoms[0], owns[0], part)
+        for of_round in zip(tops[1:], bottoms[1:], owns[1:], strict=True):
             whole += _ranges(*of_round, part)
-        found.append(quantile(whole / rounds, error))
+        found.append(quantile(whole / rounds if rounds > 1 else whole, error))
     slowest = float(quantile((own - bottom).mean(axis=1), error)) if far.size else 0.0
     return np.concatenate([*found, slowest + far])
 

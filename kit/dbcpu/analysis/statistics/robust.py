@@ -54,9 +54,12 @@ def median(values: Sequence[float] | Floats) -> float:
     else:
         ordered = np.sort(np.asarray(values, dtype=np.float64), axis=None)
         unknown = math.isnan(ordered[-1])
+    return math.nan if unknown or not len(ordered) else middle_of(ordered)
+
+
+def middle_of(ordered: Sequence[float] | Floats) -> float:
+    """The same of values in order, of which none is NaN."""
     half, odd = divmod(len(ordered), 2)
-    if unknown or not len(ordered):
-        return math.nan
     return float(ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2)
 
 
@@ -117,4 +120,4 @@ def geometric_mean(values: Sequence[float]) -> float:
 def median_of_known(values: Iterable[float | None]) -> float | None:
     """None when no value is known."""
     known = [value for value in values if value is not None]
-    return median(known) if known else None
+    return float(known[0]) if len(known) == 1 else median(known) if known else None

@@ -3,24 +3,20 @@
 The package imports all of NumPy with it (F2PY, polynomials, test tools), which takes several times as long as
 explaining a small run. Its compiled module, where the functions are, needs a hundredth of a second.
 
-That module is linked with a BLAS that none of these functions uses. It is loaded with one thread: else it starts one
-for each CPU, and each of these spins for up to a tenth of a second, which takes the CPUs from sessions that are
-measured. Whoever wants more threads for ``scipy.linalg`` in the same process imports that first.
+That module is linked with a BLAS that none of these functions uses. It is loaded with ``one_thread``. Whoever wants
+more threads for ``scipy.linalg`` in the same process imports that first.
 """
 
 import importlib.util
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from dbcpu.analysis.statistics.one_thread import one_thread
+
 PACKAGE = "scipy.special"
 COMPILED = "scipy.special._ufuncs"
-THREADS = "OPENBLAS_NUM_THREADS"
-"""OpenBLAS reads it when it is loaded."""
 NAMES = ("betainc", "chdtri", "chndtr", "gammaln", "ndtr", "ndtri", "stdtr", "stdtrit")
 
 
@@ -36,7 +32,7 @@ def compiled() -> ModuleType:
             below = name.split(".")[1:]
             bare[name].__path__ = [str(Path(each, *below)) for each in (spec and spec.submodule_search_locations) or ()]
     try:
-        with _one_thread():
+        with one_thread():
             found = importlib.import_module(COMPILED)
     except (ImportError, AttributeError):
         found = bare[PACKAGE]
@@ -45,18 +41,6 @@ def compiled() -> ModuleType:
         for name in bare:
             del sys.modules[name]
     return found if all(hasattr(found, name) for name in NAMES) else importlib.import_module(PACKAGE)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Unless somebody has chosen how many; what is started later does not inherit it."""
-    chosen = THREADS in os.environ
-    os.environ.setdefault(THREADS, "1")
-    try:
-        yield
-    finally:
-        if not chosen:
-            del os.environ[THREADS]
 
 
 if TYPE_CHECKING:

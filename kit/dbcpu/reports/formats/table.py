@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from io import StringIO
+from itertools import zip_longest
 
+from msgspec import Struct
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console, Group, JustifyMethod
@@ -49,8 +51,12 @@ def show(document: Document, console: Console) -> None:
 
 def _section(section: Section, console: Console) -> None:
     for table in section.tables:
-        for grid in _grids(table, console.width):
-            console.print(grid)
+        for part in _below_each_other(table, console.width):
+            # One line after the other takes a tenth of the time of a grid of cells.
+            if console.color_system is None and part.is_plain:
+                console.file.writelines(part.lines(console))
+            else:
+                console.print(part.grid())
         _notes(table.remarks(MAX_ROWS), console)
     for facts in section.facts:
         console.print(_pairs(facts.pairs), Text(""), sep="\n")
@@ -70,23 +76,77 @@ def _pairs(pairs: Sequence[Pair]) -> Grid:
     return grid
 
 
-def _grids(table: Table, width: int) -> Iterator[Grid]:
-    """The table, or, where figures would be cut, parts of it below each other that all begin with what names a row."""
-    texts = [*table.texts(MAX_ROWS, brief=True)]
-    caption = table.caption
-    for part in _parts(table.columns, texts, width):
+class _Part(Struct, frozen=True):
+    """Columns beside each other, and the cells of each row in them; ``widths`` as ``_widths`` gives them."""
+
+    caption: str
+    columns: Sequence[Column]
+    cells: Sequence[Sequence[str]]
+    widths: Sequence[int | None]
+
+    def grid(self) -> Grid:
+        """It gives way where it is too wide."""
         grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-        grid.title = Text(plain(caption)) if caption else None
-        widths = _widths([table.columns[at] for at in part], [[row[at] for row in texts] for at in part], width)
-        for at, wide in zip(part, widths, strict=True):
-            column = table.columns[at]
+        grid.title = Text(self.caption) if self.caption else None
+        for column, wide in zip(self.columns, self.widths, strict=True):
             side: JustifyMethod = "left" if column.is_left else "right"
             grid.add_column(
                 Text(_heading(column)), justify=side, no_wrap=not column.may_break, overflow="fold", width=wide
             )
-        for row in texts:
-            grid.add_row(*(Text(row[at]) for at in part))
-        yield grid
+        for row in self.cells:
+            grid.add_row(*map(Text, row))
+        return grid
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its columns stand beside each other, and its caption above them, in widths that are known."""
+        return None not in self.widths and cell_len(self.caption) <= sum(self._wide) + 2 * len(self.columns)
+
+    def lines(self, console: Console) -> Iterator[str]:
+        """What the grid is without colours, where it ``is_plain``."""
+        if self.caption:
+            yield f"{self.caption}\n"
+        headings = self._broken([_heading(column) for column in self.columns], console)
+        most = max(map(len, headings))
+        yield "\n"
+        yield from self._beside([[""] * (most - len(lines)) + lines for lines in headings])
+        yield f" {'─' * (sum(self._wide) + 2 * len(self.columns) - 2)}\n"
+        for row in self.cells:
+            yield from self._beside(self._broken(row, console))
+        yield "\n"
+
+    @property
+    def _wide(self) -> list[int]:
+        return [each or 0 for each in self.widths]
+
+    def _broken(self, texts: Sequence[str], console: Console) -> list[list[str]]:
+        """The lines of each cell: mostly one."""
+        return [
+            [
+                line.plain.rstrip()
+                for line in Text(text).wrap(console, wide, overflow="fold", no_wrap=not each.may_break)
+            ]
+            if "\n" in text or cell_len(text) > wide
+            else [text]
+            for text, each, wide in zip(texts, self.columns, self._wide, strict=True)
+        ]
+
+    def _beside(self, cells: Sequence[Sequence[str]]) -> Iterator[str]:
+        for line in zip_longest(*cells, fillvalue=""):
+            beside = (
+                text + " " * (wide - cell_len(text)) if column.is_left else " " * (wide - cell_len(text)) + text
+                for text, column, wide in zip(line, self.columns, self._wide, strict=True)
+            )
+            yield f" {'  '.join(beside)}\n"
+
+
+def _below_each_other(table: Table, width: int) -> Iterator[_Part]:
+    """The table, or, where figures would be cut, parts of it below each other that all begin with what names a row."""
+    texts = [*table.texts(MAX_ROWS, brief=True)]
+    caption = plain(table.caption)
+    for part in _parts(table.columns, texts, width):
+        columns, cells = [table.columns[at] for at in part], [[row[at] for row in texts] for at in part]
+        yield _Part(caption, columns, [*zip(*cells, strict=True)], _widths(columns, cells, width))
         caption = ""
 
 

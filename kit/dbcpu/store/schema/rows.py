@@ -36,6 +36,8 @@ class RunSummary(Struct, frozen=True):
 
 
 _NAMES = RunSummary.__struct_fields__
+_STATUS = _NAMES.index("status")
+_TYPES = tuple(int if name == "rounds" else str for name in _NAMES)
 SUMMARY_COLUMNS = (
     *(run.c[name] for name in _NAMES),
     run.c.driver_hostname,
@@ -119,6 +121,9 @@ def round_from(body: object, header: Header, order: int, source: str) -> Round:
 
 def summary(row: Row[Any]) -> RunSummary:
     """One line of a list, from a row of SUMMARY_COLUMNS; a column of SQLite may hold a value of any type."""
+    plain = row[: len(_NAMES)]
+    if plain[_STATUS] != "running" and tuple(map(type, plain)) == _TYPES:  # nearly all
+        return RunSummary(*plain)
     given = dict(zip(_NAMES, row, strict=False))
     values: dict[str, Any] = {
         name: value if isinstance(value, str) else _as_text(value) for name, value in given.items()

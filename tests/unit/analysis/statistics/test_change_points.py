@@ -6,7 +6,15 @@ from statistics import median
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.change_points import MIN_PART, _costs, _segmentations, change_points
+from dbcpu.analysis.statistics import change_points as module
+from dbcpu.analysis.statistics.change_points import (
+    ALPHA,
+    MIN_PART,
+    _costs,
+    _least_distances,
+    _segmentations,
+    change_points,
+)
 
 
 def steps(*parts: tuple[float, int], noise: float = 1.0, seed: int = 1) -> list[float]:
@@ -81,3 +89,46 @@ def test_the_segmentation_is_the_best_there_is() -> None:
             if all(b - a >= MIN_PART for a, b in zip((0, *edges), (*edges, count), strict=True))
         ]  # fmt: skip
         assert deviation(found) == pytest.approx(min(map(deviation, tried)))
+
+
+def chances(most: int) -> dict[tuple[int, int], np.ndarray]:
+    """Of every value of Mann and Whitney's U, by the sizes of both groups, together at most ``most``."""
+    found: dict[tuple[int, int], np.ndarray] = {}
+    for one, other in product(range(most + 1), repeat=2):
+        if one + other <= most:
+            share = np.zeros(one * other + 1)
+            share[0] = not (one and other)
+            if one and other:  # the largest of all is of the other group, or of this one and above all of the other
+                share[: one * (other - 1) + 1] += found[one, other - 1] * other / (one + other)
+                share[other:] += found[one - 1, other] * one / (one + other)
+            found[one, other] = share
+    return found
+
+
+def test_what_is_left_out_at_a_glance_passes_no_exact_test() -> None:
+    """Every U that is far enough from its usual value for the exact test, of all sizes, is far enough for a look."""
+    shares, looked_at = chances(60), 0
+    for count in range(2 * MIN_PART, 61):
+        usual, least = _least_distances(count)
+        for first, second in product(range(MIN_PART, count), range(MIN_PART, count)):
+            if first + second == count or first + second <= count - MIN_PART:
+                p = 2 * shares[first, second].cumsum()
+                passing = np.flatnonzero(p <= ALPHA / (count - 2 * MIN_PART + 1) * (1 + 1e-9))
+                at = (first - 1, first + second - 1)
+                assert usual[at] == first * second / 2
+                assert all(usual[at] - passing >= least[at])
+                looked_at += passing.size
+    assert looked_at > 10_000
+
+
+@pytest.mark.parametrize("count", [8, 12, 20, 33, 60, 61])
+def test_a_glance_changes_no_answer(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    luck = np.random.default_rng(count)
+    series = [luck.normal(0, 1, count) for _ in range(60)]
+    for at, values in enumerate(series):
+        for cut in luck.integers(1, count, at % 4):
+            values[cut:] += luck.choice([0.5, 1.0, 3.0])
+    found = [change_points(values.tolist()) for values in series]
+    monkeypatch.setattr(module, "_may_differ", lambda values: True)
+    assert found == [change_points(values.tolist()) for values in series]
+    assert any(found)
