@@ -19,8 +19,8 @@ from typing import Protocol, TextIO, runtime_checkable
 import click
 
 from dbcpu import __version__, registry
-from dbcpu.analysis.statistics.one_thread import numpy_with_one_thread
 from dbcpu.cli._command_groups import Commands
+from dbcpu.cli._numpy_threads import numpy_with_one_thread
 from dbcpu.cli._refused_values import word_refusals
 from dbcpu.errors import DbcpuError, without_password
 

@@ -5,15 +5,11 @@ sessions that are measured. Nothing here multiplies matrices that are large enou
 """
 
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from types import ModuleType
 
 THREADS = "OPENBLAS_NUM_THREADS"
 """OpenBLAS reads it when it is loaded."""
-NUMPY = "numpy"
 
 
 @contextmanager
@@ -26,30 +22,3 @@ def one_thread() -> Iterator[None]:
     finally:
         if not chosen:
             del os.environ[THREADS]
-
-
-def numpy_with_one_thread() -> None:
-    """Once it is loaded, whoever imports it; where it is there already nothing is changed."""
-    if NUMPY not in sys.modules and not any(isinstance(each, _Finder) for each in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
-
-
-class _Finder:
-    """Finds NumPy alone, and once."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name != NUMPY:
-            return None
-        sys.meta_path.remove(self)
-        found = PathFinder.find_spec(name, path, target)
-        if found is not None and isinstance(found.loader, SourceFileLoader):
-            found.loader = _Loader(found.loader.name, found.loader.path)
-        return found
-
-
-class _Loader(SourceFileLoader):
-    def exec_module(self, module: ModuleType) -> None:
-        with one_thread():
-            super().exec_module(module)

@@ -8,7 +8,8 @@ import pytest
 
 SHOW = """
 import os, sys
-from dbcpu.analysis.statistics.one_thread import THREADS, numpy_with_one_thread
+from dbcpu.analysis.statistics.one_thread import THREADS
+from dbcpu.cli._numpy_threads import numpy_with_one_thread
 {first}
 numpy_with_one_thread()
 numpy_with_one_thread()
