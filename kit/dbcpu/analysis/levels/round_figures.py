@@ -26,8 +26,8 @@ class RoundFigures(Struct, frozen=True):
 
     ``slowest_s``, ``fastest_s``, ``slow`` (sessions in a slow group) and ``gap_ratio``: None where only the total rate
     is known; ``max_over_min`` and ``cv`` also for a single session. ``throughput``: the sum of rates, ``makespan``: all
-    work over the time until the last session ended, ``without_early_ends``: see ``rate_without_early_ends``, 0 for
-    not known.
+    work over the time until the last session ended. ``connect_s`` and ``without_early_ends`` (see
+    ``rate_without_early_ends``; 0 for not known) are made by ``figures_of_rounds`` alone.
     """
 
     level: int
@@ -42,7 +42,7 @@ class RoundFigures(Struct, frozen=True):
     mrows_per_s: float
     throughput: float
     makespan: float
-    connect_s: float | None
+    connect_s: float | None = None
     without_early_ends: float = 0.0
 
     def with_times(self, factor: float) -> "RoundFigures":
@@ -84,7 +84,6 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int, kept: Wor
         mrows_per_s=middle_of([rows / one_s for one_s in ordered[(count - 1) // 2 : count // 2 + 1]]) / 1e6,
         throughput=rate_sum(done, rows),
         makespan=rows * done.from_s.size / makespan_s / 1e6,
-        connect_s=median_of_known(member.session.connect_s for member in members),
     )
 
 
@@ -113,7 +112,8 @@ def figures_of_rounds(
         works: Works = {}
         figures = round_figures(members, min_gap, rows, works)
         less = rate_without_early_ends(members, rows, vcpus, works) if vcpus else 0.0
-        found.append(replace(figures, without_early_ends=less))
+        connect_s = median_of_known(member.session.connect_s for member in members)
+        found.append(replace(figures, connect_s=connect_s, without_early_ends=less))
     return tuple(found)
 
 

@@ -99,9 +99,9 @@ def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
     remedy = with_own_options(summary.remedy, header)
     if analysis.variants is None or not remedy:
         return remedy
-    from dbcpu.analysis.comparison.throughput_lost_by_remedy import throughput_lost_words  # few runs have variants
+    from dbcpu.analysis.comparison.measured_remedy import measured_remedy_words  # few runs have variants
 
-    price = throughput_lost_words(remedy, analysis.variants)
+    price = measured_remedy_words(remedy, analysis.variants)
     return f"{remedy}; {price}" if price else remedy
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dbcpu.analysis.checks.session_findings import FULL_SPEED_CORES
-from dbcpu.analysis.comparison.throughput_lost_by_remedy import DONE_BY
+from dbcpu.analysis.comparison.measured_remedy import DONE_BY
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import ENTRIES

@@ -15,7 +15,7 @@ DONE_BY = {
 """Kind of a variant, and the words of the remedies that do what it does."""
 
 
-def throughput_lost_words(remedy: str, found: Variants) -> str:
+def measured_remedy_words(remedy: str, found: Variants) -> str:
     """``in this run node:0 has 41 % less throughput at N=8``; '' where no loss was shown of what it advises."""
     lost = [words for each in found.variants[1:] if _advised(each, found.first, remedy) and (words := _lost(each))]
     return f"in this run {listed(lost)}" if lost else ""
