@@ -252,6 +252,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
         # There is a CPU for each: others had it, or sessions were put on one.
         others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
         wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
+    if cause is Cause.SHARED_CORE and worst.level <= (analysis.cores or 0) and analysis.disturbance == "foreign-load":
+        wanted = ("foreign-load", *wanted)  # there is a core for each: others had it
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
         fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy)
         return by_code.get("oversubscribed") or f"run no more than {fit}"

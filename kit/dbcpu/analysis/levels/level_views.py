@@ -19,6 +19,7 @@ from dbcpu.analysis.levels.answers import (
     PaceSeen,
     Seen,
     answers,
+    exceeds,
     may_stand_apart,
 )
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
@@ -158,7 +159,8 @@ def _level(
         else second_cause([view for members in viewed for view in members], cause, shown),
         counted_slowdown=counted.slowdown if counted else None,
         counted_cause=main_cause(
-            [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed]
+            [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed],
+            counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio)),
         ),
         alone_s=median_of_known(each.alone_s for each in spent),
         misplaced_s=median_of_known(each.misplaced_s for each in spent),
