@@ -6,11 +6,11 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.disturbance import FOREIGN_SHARE
 from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, would_decide
+from dbcpu.analysis.checks.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
-from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import (
     Outcome,
-    all_lose_more,
     is_counted_only,
     is_fine,
     is_loss,
@@ -30,7 +30,7 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo
-from dbcpu.formatting import count, number, percent, plain, plural, seconds, short_ranges, times
+from dbcpu.formatting import number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
 
@@ -228,26 +228,7 @@ class _Words:
         if level.rounds_differ and not is_counted_only(level):
             return f"{here}, {apart_words(level)}{why}"
         if level.even is Answer.NO:
-            many = (level.slow if round(level.slow or 0.0) >= 1 else level.slower) or 0.0
-            fastest = level.slowdown_min or 1.0
-            if exceeds(fastest):
-                group = f", {round(many)} of {level.level} in a slow group" if 1 <= round(many) < level.level else ""
-                return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
-            if level.full_speed is Answer.NO:  # then half of them are slow at least
-                many = max(many, level.slower or 0.0)
-            others = many < (level.slower or 0.0) < level.level - 0.5  # than the slow group lose something as well
-            many = level.slower or 0.0 if others else many
-            same = level.slower is not None and round(level.slower) == round(many)
-            if 1 <= round(many) < level.level and (same or exceeds(level.slowdown_max or 1.0)):
-                has, most = "has" if round(many) == 1 else "have", times(level.slowdown_max)
-                slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
-                if round(many) == 1:
-                    return f"{slow} of {times(level.slower_factor) if same else most}{why}"
-                usual = level.slower_factor if same else None
-                if usual is not None and not others and (level.slowdown_max or 1.0) <= EVEN_LIMIT * usual:
-                    return f"{slow} of {times(usual)}{why}"
-                return f"{slow}, {f'{times(usual)} in the median and ' if usual else ''}{most} at most{why}"
-            return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
+            return f"{here} {unequal_words(level)}{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
             return f"{here} a session lost {percent(lost)} of its time, as the kernel counted{why}"
@@ -286,13 +267,11 @@ class _Words:
         sentence, second = self._sentence(cause, level), Cause.RUN_QUEUE if turns else Cause(level.second_cause)
         said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
         second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
-        beyond = self.vcpus is not None and level.level > self.vcpus
-        differ = (
-            level.even is Answer.NO
-            and all_lose_more(level.slowdown_min, level.max_over_min)
-            and not (beyond and cause is Cause.RUN_QUEUE)
-        )
-        more = f"unequal through {second.words}" if differ else f"{second.words} as well"
+        more = f"{second.words} as well"
+        if turns or (level.unequal_by == second and not (beyond(level, self.vcpus) and cause is Cause.RUN_QUEUE)):
+            more = f"unequal through {second.words}"
+        elif level.unequal_by == cause:
+            more = f"all lose to {second.words} as well"
         also = f", and {more}" if second.is_known and not is_counted_only(level) else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also
@@ -300,8 +279,9 @@ class _Words:
 
     def _by_turns(self, level: LevelView) -> bool:
         """Whether its sessions are unequal by how long they waited for their turn."""
-        beyond = self.vcpus is not None and level.level > self.vcpus
-        return beyond and level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
+        known = level.unequal_by in (Cause.NONE, Cause.RUN_QUEUE, *ALIKE)
+        waited = level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
+        return beyond(level, self.vcpus) and waited and known
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""
@@ -343,6 +323,11 @@ def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> boo
     low, high = LIKE_SIBLINGS
     both = level.level == vcpus == cores == 2 and level.even is not Answer.NO
     return both and low <= (level.slowdown_median or 1.0) <= high
+
+
+def beyond(level: LevelView, vcpus: int | None) -> bool:
+    """Whether there are more sessions than vCPUs."""
+    return vcpus is not None and level.level > vcpus
 
 
 def _beside(level: LevelView) -> float:

@@ -27,7 +27,7 @@ from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
-from dbcpu.analysis.levels.outcome import all_lose_more, over_ideal, second_cause
+from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
@@ -119,8 +119,8 @@ def _level(
     is_lost = Answer.NO in (answered.even, answered.full_speed)
     ratio_seen = median_of_known(figure["max_over_min"] for figure in figures)
     slowdown_min = fastest / reference.elapsed_s if reference and fastest is not None else None
-    cause, differs_by = causes_of_level(viewed, causes, answered.even, all_lose_more(slowdown_min, ratio_seen), is_lost)
-    shown = by_sessions(causes, cause) if reference and shares else ()
+    lost = causes_of_level(viewed, causes, answered.even, is_lost, slowdown_min, ratio_seen, same)
+    shown = by_sessions(causes, lost.main) if reference and shares else ()
     return LevelView(
         level=level,
         variant=variant,
@@ -146,17 +146,19 @@ def _level(
         ideal_slowdown=max(1.0, level / room) if room else None,
         slower=float(median_high(len(each) for each in slower)) if reference and slower else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
+        slower_min=median_of_known(min(each) for each in slower if each),
         causes=shown,
-        main_cause=cause,
+        main_cause=lost.main,
         even=answered.even,
         full_speed=answered.full_speed,
         even_bound=answered.even_bound,
         slowdown_low=answered.slowdown_low,
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
-        second_cause=differs_by
-        if differs_by != cause
-        else second_cause([view for members in viewed for view in members], cause, shown),
+        second_cause=lost.second
+        if lost.second != Cause.NONE
+        else second_cause([view for members in viewed for view in members], lost.main, shown),
+        unequal_by=lost.unequal_by,
         counted_slowdown=counted.slowdown if counted else None,
         counted_cause=main_cause(
             [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in viewed],

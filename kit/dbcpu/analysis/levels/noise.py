@@ -1,7 +1,8 @@
 """How much do equal sessions differ here by chance, and from where on is a difference more than that?
 
-The noise is the robust spread of sessions that have nothing to share: the solo sessions, and those of rounds with at
-most one session per core that were not seen to share one nevertheless, by the distances of sessions from the median of their round. These are distances of CPU time
+The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with at
+most one session per core, without those that were seen to share one nevertheless, by the distances of sessions from
+the median of their round. These are distances of CPU time
 where that is counted: what a session waited, slept or was throttled for is a loss with a cause, and no noise.
 Distances beyond twice the spread count as twice the spread. Few solo sessions are an uncertain estimate, many rounds
 a good one; but rounds with two groups overestimate it, so they count no further than the solo sessions
