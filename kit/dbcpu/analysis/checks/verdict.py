@@ -10,13 +10,17 @@ from dbcpu.analysis.checks.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.outcome import (
+    ALIKE,
     Outcome,
+    by_turns,
     is_counted_only,
     is_fine,
     is_loss,
-    loss,
     lost_to,
     lost_words,
+    named_beyond,
+    named_causes,
+    named_losses,
     outcome,
     over_ideal,
 )
@@ -37,16 +41,12 @@ from dbcpu.steal import steal_unseen
 ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
-MUCH_WORSE = 1.1
-"""A later level is named beside the first one where it loses this many times as much."""
 UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 LIKE_SIBLINGS = (1.25, 2.05)
 """Slowdown of two sessions on both hardware threads of a core: a yield of 60 % to none, more than turbo takes."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
-ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
-"""Above the vCPUs all sessions lose to them alike."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -136,43 +136,30 @@ class _Words:
         return _sentence("; ".join([*parts, ONLY_TOTALS]))
 
     def _losses(self, found: Outcome) -> str:
-        if not found.losses:
+        named = named_losses(found)
+        if not named:
             return ""
-        first, worst = found.losses[0], found.worst
+        first, *others = named
         where = ""
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
             where = f"from {first.level} on {lost_words(first)}: "
-        parts = [f"{where}{self._at(first)}"]
-        if first.level == 1:
-            # All lose that much: what sessions lose beside each other comes on top.
-            worst = max(found.losses[1:], key=_beside, default=None)
-            if worst is not None and (_beside(worst) > MUCH_WORSE or worst.even is Answer.NO):
-                parts.append(self._at(worst))
-        elif worst is not None and loss(worst) > MUCH_WORSE * loss(first):
-            parts.append(self._at(worst))
-        named = [each for each in (first, worst) if each is not None]
-        uneven = [each for each in found.losses if each.even is Answer.NO]
-        if uneven and len(parts) == len(named) and not any(each.even is Answer.NO for each in named):
-            parts.insert(1, self._at(max(uneven, key=lambda each: each.max_over_min or 1.0)))
-        return ", and ".join(parts)
+        return ", and ".join([f"{where}{self._at(first)}", *map(self._at, others)])
 
     def _beyond(self, found: Outcome) -> str:
-        lost = [each for each in found.beyond if is_loss(each)]
-        if not lost or self.vcpus is None:
+        named = named_beyond(found, self.vcpus)
+        if not named:
             return ""
-        if found.losses and _beside(lost[-1]) <= MUCH_WORSE * max(map(_beside, found.losses)):
-            return ""
-        uneven = [each for each in lost if each.even is Answer.NO]
-        if uneven:
+        first, above = named[0], f"above the {vcpu_words(self.record)}"
+        if first.even is Answer.NO:
+            uneven = [each for each in found.beyond if each.even is Answer.NO]
             some = len(uneven) < len([each for each in found.beyond if each.even is not Answer.UNDECIDED])
             where = f" at N={short_ranges(each.level for each in uneven)}" if some else ""
-            return f"above the {vcpu_words(self.record)} shares are unequal{where}: {self._at(uneven[0])}"
-        last = lost[-1]
-        if (cause := lost_to(last)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
-            return f"above the {vcpu_words(self.record)}: {self._at(last)}"
+            return f"{above} shares are unequal{where}: {', and '.join(map(self._at, named))}"
+        if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
+            return f"{above}: {self._at(first)}"
         return (
-            f"above the {vcpu_words(self.record)} sessions take turns: at {last.level} sessions the median slowdown "
-            f"is {times(last.slowdown_median)}{self._beside_others(last)}"
+            f"{above} sessions take turns: at {first.level} sessions the median slowdown "
+            f"is {times(first.slowdown_median)}{self._beside_others(first)}"
         )
 
     def _undecided(self, found: Outcome) -> str:
@@ -263,30 +250,28 @@ class _Words:
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         # What all of them lose alike makes none of them slower than another.
-        turns = cause in ALIKE and self._by_turns(level)
-        sentence, second = self._sentence(cause, level), Cause.RUN_QUEUE if turns else Cause(level.second_cause)
-        said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
-        second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
+        sentence, second = self._sentence(cause, level), (*named_causes(level, self.vcpus), Cause.NONE)[1]
+        if cause is Cause.RUN_QUEUE and second is Cause.COMPETITOR and self._beside_others(level):
+            second = Cause.NONE  # said already
+        beyond = self.vcpus is not None and level.level > self.vcpus
+        turns = cause in ALIKE and by_turns(level, self.vcpus)
         more = f"{second.words} as well"
-        if turns or (level.unequal_by == second and not (beyond(level, self.vcpus) and cause is Cause.RUN_QUEUE)):
+        if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE)):
             more = f"unequal through {second.words}"
         elif level.unequal_by == cause:
             more = f"all lose to {second.words} as well"
-        also = f", and {more}" if second.is_known and not is_counted_only(level) else ""
+        also = f", and {more}" if second.is_known else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also
         return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
-
-    def _by_turns(self, level: LevelView) -> bool:
-        """Whether its sessions are unequal by how long they waited for their turn."""
-        known = level.unequal_by in (Cause.NONE, Cause.RUN_QUEUE, *ALIKE)
-        waited = level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
-        return beyond(level, self.vcpus) and waited and known
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""
         if cause is Cause.SLOWER_CPU:
             return self._slower_cpu(level) or cause.sentence
+        if cause is Cause.SHARED_CORE and self.vcpus is not None and self.threads > 1 and level.level >= self.vcpus:
+            every = "both" if self.threads == 2 else f"all {self.threads}"
+            return f"sessions ran on {every} hardware threads of each core"
         if cause is Cause.SHARED_CORE and self.threads > 2:
             return f"sessions ran on several of the {self.threads} hardware threads of one core"
         if cause is not Cause.RUN_QUEUE:
@@ -323,16 +308,6 @@ def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> boo
     low, high = LIKE_SIBLINGS
     both = level.level == vcpus == cores == 2 and level.even is not Answer.NO
     return both and low <= (level.slowdown_median or 1.0) <= high
-
-
-def beyond(level: LevelView, vcpus: int | None) -> bool:
-    """Whether there are more sessions than vCPUs."""
-    return vcpus is not None and level.level > vcpus
-
-
-def _beside(level: LevelView) -> float:
-    """What sessions lose beside each other: the larger of slowdown and max/min."""
-    return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
 
 
 def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:

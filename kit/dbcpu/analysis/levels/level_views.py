@@ -119,7 +119,9 @@ def _level(
     is_lost = Answer.NO in (answered.even, answered.full_speed)
     ratio_seen = median_of_known(figure["max_over_min"] for figure in figures)
     slowdown_min = fastest / reference.elapsed_s if reference and fastest is not None else None
-    lost = causes_of_level(viewed, causes, answered.even, is_lost, slowdown_min, ratio_seen, same)
+    # Above the vCPUs nobody expects equal turns: what all lose comes first there.
+    differ_by = None if vcpus is not None and level > vcpus else ratio_seen
+    lost = causes_of_level(viewed, causes, answered.even, is_lost, slowdown_min, differ_by, same)
     shown = by_sessions(causes, lost.main) if reference and shares else ()
     return LevelView(
         level=level,

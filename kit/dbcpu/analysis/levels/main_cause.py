@@ -50,9 +50,10 @@ def causes_of_level(
     ratio: float | None,
     same: bool = False,
 ) -> LevelCauses:
-    """By round the views and causes of its sessions; ``least``: slowdown of the fastest, ``ratio``: max/min.
+    """By round the views and causes of its sessions; ``least``: slowdown of the fastest.
 
-    ``same``: at a level at one pace only what is some session's cause counts, for the pace explains more.
+    ``ratio``: max/min, None where it counts less than what all lose. ``same``: at a level at one pace only what is
+    some session's cause counts, for the pace explains more.
     """
     rounds = list(zip(views, causes, strict=True))
     differ = main_cause([lost_by_session(*each, even) for each in rounds], is_lost)

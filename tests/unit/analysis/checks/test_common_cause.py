@@ -36,7 +36,7 @@ def test_what_more_sessions_have_than_the_main_cause_is_told_and_helped() -> Non
     assert (three.main_cause, three.second_cause) == ("irq", "shared_core")
     assert dict(three.causes)["shared_core"] > dict(three.causes)["irq"]
     assert "(interrupts, and shared core as well)" in found.verdict
-    assert "; against shared core, which more sessions have: run one session per core" in headline(found).remedy
+    assert ". Against shared core: run one session per core" in headline(found).remedy
 
 
 def test_a_slowdown_that_no_session_had_is_not_told() -> None:
