@@ -179,7 +179,7 @@ class _Words:
         if few:
             why = "; ".join(filter(None, (too_few_words(few, among=found.undecided), why)))
         if apart:
-            differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart)})"
+            differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})"
             why = f"{differ}, and {why}" if why else differ
         if self.reference.noise_range is None:
             why = "a single session was measured only once, so the noise is not known"

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from dbcpu.analysis.checks.outcome import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.checks.verdict import like_one_core
 from dbcpu.analysis.experiments.together import TOGETHER
@@ -15,6 +17,7 @@ from dbcpu.analysis.levels.outcome import (
     named_losses,
     outcome,
 )
+from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
@@ -37,13 +40,20 @@ def remedy_of(analysis: Analysis, found: Outcome) -> str:
 
 def _of_levels(analysis: Analysis, found: Outcome, noise: str = "") -> str:
     told, worst = told_level(found), found.worst
+    apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if told is None or worst is None:
-        return noise
+        return _against(analysis, apart, noise)
     if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
-    return _against(analysis, [told, *(each for each in named if each is not told)], noise)
+    return _against(analysis, [told, *(each for each in named if each is not told), *apart], noise)
+
+
+def _of_slow_rounds(level: LevelView) -> LevelView:
+    """With the cause of those rounds alone that were slow."""
+    cause = level.rounds_apart.cause if level.rounds_apart else Cause.NONE
+    return replace(level, main_cause=cause, second_cause=Cause.NONE, counted_slowdown=None, even=Answer.UNDECIDED)
 
 
 def remedy_of_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> str:

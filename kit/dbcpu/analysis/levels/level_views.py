@@ -25,7 +25,13 @@ from dbcpu.analysis.levels.answers import (
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
-from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
+from dbcpu.analysis.levels.main_cause import (
+    by_sessions,
+    cause_of_slow_rounds,
+    causes_of_level,
+    causes_shown,
+    main_cause,
+)
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.outcome import over_ideal, second_cause
 from dbcpu.analysis.levels.round_figures import lasting_rate, round_figures
@@ -183,17 +189,23 @@ def _level(
         )
         if vcpus is not None and level > vcpus and answered.even is not Answer.YES
         else throughput,
-        rounds_apart=_apart(figures, slower, reference) if vcpus is None or level <= vcpus else None,
+        rounds_apart=_apart(figures, slower, reference, cause_of_slow_rounds(viewed, causes))
+        if vcpus is None or level <= vcpus
+        else None,
     )
 
 
 def _apart(
-    figures: Sequence[Mapping[str, float | None]], slower: Sequence[Sequence[float]], reference: Reference | None
+    figures: Sequence[Mapping[str, float | None]],
+    slower: Sequence[Sequence[float]],
+    reference: Reference | None,
+    cause: str,
 ) -> RoundsApart | None:
     known = [value for figure in figures if (value := figure["slowest_s"]) is not None]
     if reference is None or len(known) != len(slower):
         return None
-    return rounds_apart(slower, [value / reference.elapsed_s for value in known])
+    found = rounds_apart(slower, [value / reference.elapsed_s for value in known])
+    return None if found is None else replace(found, cause=cause)
 
 
 def pace_seen(level: int, context: RunContext) -> PaceSeen | None:

@@ -68,6 +68,11 @@ def causes_of_level(
     return LevelCauses(common) if differ == Cause.NONE else LevelCauses(differ, common, differ)
 
 
+def cause_of_slow_rounds(views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[str]]) -> str:
+    """What cost most in those rounds of a level in which something was lost."""
+    return main_cause([_lost_by_part(*each) for each in zip(views, causes, strict=True)])
+
+
 def _lost_by_part(
     views: Sequence[SessionView], causes: Sequence[str], *, every: bool = False
 ) -> list[tuple[str, float]]:

@@ -188,13 +188,14 @@ class RoundsApart(Struct, frozen=True):
     """Rounds of one level that come in two kinds, as where sessions share a core in some rounds and in others do not.
 
     In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``max_sessions`` of them in each; none
-    had in the others.
+    had in the others. ``cause``: to what those lost most.
     """
 
     rounds: int
     sessions: int
     slowdown: float
     max_sessions: int
+    cause: str = "none"
 
 
 class LevelView(Struct, frozen=True):

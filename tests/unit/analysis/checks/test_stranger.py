@@ -404,7 +404,7 @@ def test_of_work_that_waits_what_the_host_takes_is_no_wait_of_its_own(host: Simu
 
 def test_what_fewer_sessions_lose_to_another_cause_has_its_remedy_too() -> None:
     found = explain(simulate(SimulatedHost(cores=2, threads=2, irq=0.3), (1, 2, 3, 4, 5, 8), 6, seed=2, size="medium"))
-    assert "in 4 of 6 rounds 1 of 2 has a slowdown of 1.42x, in the others none (interrupts)" in found.verdict
+    assert "in 4 of 6 rounds 1 of 2 has a slowdown of 1.42x through interrupts, in the others none" in found.verdict
     assert headline(found).remedy.startswith("run one session per core")
     assert ". Against interrupts: move interrupts to other CPUs" in headline(found).remedy
 
