@@ -78,7 +78,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     )
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there)
+    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there, first, ref)
     curve = within_seen_yield(curve, first, ref, cores)
     topology = topology_check(context, first, [view for view in views.values() if view.variant == variant], curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
