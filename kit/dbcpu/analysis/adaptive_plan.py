@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.answers import EQUAL, Answers, LevelSeen, answers
+from dbcpu.analysis.levels.answers import EQUAL, Answers, LevelSeen, answers, calm_of_two_kinds, will_agree
 from dbcpu.analysis.levels.calm_rounds import short_of_rounds
 from dbcpu.analysis.levels.level_views import pace_seen
 from dbcpu.analysis.levels.measured_rounds import scatter_of
@@ -190,7 +190,9 @@ def _undecided(
         within = _at_best(pooled([np.array(logs) for logs in each.logs]))
         at_best = replace(alone, spread=_at_best(alone.noise).spread)
         slowdown = _clearest(float(np.median(medians)), found)
-        if is_open and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
+        calm, rounds = calm_of_two_kinds(given.losses), len(each.ratio)
+        agree = not calm or will_agree(min(calm, rounds - calm), rounds, most)
+        if is_open and agree and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:
         return max((level for level in short_of_rounds(fine) if done.count(level) < most), default=None)

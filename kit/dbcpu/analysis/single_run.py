@@ -119,7 +119,7 @@ def _curve_and_topology(
     curve = scaling(levels, done, context.rows, ref, vcpus, cores)
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there)
+    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores)
     topology = topology_check(context, levels, views, curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:

@@ -121,7 +121,7 @@ class Lost(Struct):
 
         def words(row: int) -> str:
             only = "a session beside it that shared no core was slower, too"
-            return f"{seconds(common_s[row])} of it not by sharing: {only}"
+            return f"{seconds(common_s[row])} of it by something else: {only}"
 
         self.shares.of_all = [
             share.scaled(1 - part) if share.cause is Cause.SHARED_CORE else share for share in self.shares.of_all

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.session_columns import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
-from dbcpu.analysis.levels.answers import exceeds
+from dbcpu.analysis.levels.answers import exceeds, is_usual
 from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -109,13 +109,14 @@ def _answered(
     factors = [found for members in used if (found := _factors(members, seen, costs)) is not None]
     if 2 * len(factors) <= len(used):
         return level
-    slowdown = min(median([median(each) for each in factors]), level.slowdown_median or 1.0)
+    slowdowns = [median(each) for each in factors]
+    slowdown = min(median(slowdowns), level.slowdown_median or 1.0)
     apart = [max(each) / min(each) if min(each) == 1.0 else 1.0 for each in factors]
     ratio = min(median(apart), level.max_over_min or 1.0)
-    answered = level
-    if level.full_speed is Answer.UNDECIDED and exceeds(slowdown):
+    answered, usual = level, is_usual(list(map(max, slowdowns, apart)))
+    if level.full_speed is Answer.UNDECIDED and exceeds(slowdown) and usual:
         answered = replace(answered, full_speed=Answer.NO, calm_rounds=None)
-    if level.even is Answer.UNDECIDED and exceeds(ratio):
+    if level.even is Answer.UNDECIDED and exceeds(ratio) and usual:
         many = median([sum(map(exceeds, each)) for each in factors])
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
     return answered

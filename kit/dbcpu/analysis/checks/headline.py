@@ -5,34 +5,27 @@ what would fix it?
 """
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dbcpu.analysis.checks.refusal import refusal, refusal_words
-from dbcpu.analysis.checks.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
-from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, like_one_core, unreliable
+from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, unreliable
+from dbcpu.analysis.checks.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
 from dbcpu.analysis.levels.level_losses import (
     BAD,
     GOOD,
     PARTLY,
     UNKNOWN,
     Outcome,
-    all_lose_more,
     is_counted_only,
     is_loss,
-    loss,
     lost_to,
     lost_words,
     outcome,
 )  # fmt: skip
-from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.turbo import is_turbo
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
-from dbcpu.record import TOGETHER
 
 MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessions auto`"
 
@@ -53,20 +46,20 @@ def headline(analysis: Analysis) -> Headline:
     if (why := refusal(analysis)) is not None:
         return Headline(UNKNOWN, refusal_words(why), (), why.remedy)
     if analysis.experiment is not None:
-        remedy = _remedy_of_experiment(analysis, levels)
+        remedy = remedy_of_experiment(analysis, levels)
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
     found = outcome(levels, analysis.vcpus)
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        remedy = _noise_remedy(analysis) or ("" if together else MORE_SESSIONS)
+        remedy = noise_remedy(analysis) or ("" if together else MORE_SESSIONS)
         return Headline(UNKNOWN, words, _alone(analysis), remedy if levels else "")
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
         remedy = "measure again on a quieter host, with longer executions: `--size long`"
         return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
     if not all(each.shares_known for each in levels):
         return Headline(UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
-    remedy = (_noise_remedy(analysis) if found.kind == UNKNOWN else "") or _remedy(analysis, found)
+    remedy = remedy_of(analysis, found)
     return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
 
 
@@ -123,17 +116,8 @@ def _loss_words(found: Outcome, up_to: str) -> str:
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
 
 
-def _told(found: Outcome) -> LevelView | None:
-    """The level that the headline is of: one session alone where that loses, for what it loses all lose; or the worst.
-
-    Of sessions beside each other nothing is known for certain before one alone gets a whole CPU.
-    """
-    alone = found.losses[0] if found.losses and found.losses[0].level == 1 else None
-    return found.worst if alone is None else alone
-
-
 def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple[Fact, ...]:
-    facts, worst = [], _told(found)
+    facts, worst = [], told_level(found)
     spread = [each for each in levels if each.max_over_min is not None]
     if spread:
         widest = max(spread, key=lambda each: each.max_over_min or 1.0)
@@ -183,99 +167,3 @@ def who_has_cause(level: LevelView, main: Cause) -> str:
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:
     ref = analysis.reference
     return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}"),) if ref else ()
-
-
-def _remedy(analysis: Analysis, found: Outcome) -> str:
-    """What helps against the main cause; also against what fewer sessions lose to another one, and against what
-    sessions lose beside each other where that is more than one alone loses."""
-    told, worst = _told(found), found.worst
-    if told is None or worst is None:
-        return ""
-    if not found.losses and found.fine and _main(worst, analysis.findings) is Cause.SHARED_CORE:
-        # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
-        return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
-    first = _with_the_common_cause(analysis, told)
-    earliest = found.losses[0] if found.losses else told
-    cause = _main(earliest, analysis.findings)
-    # A turbo frequency that falls with the number of busy cores is as it should be.
-    if told is worst and cause not in (Cause.FREQUENCY, _main(worst, analysis.findings)):
-        fewer = _remedy_of(analysis, earliest)
-        return first if fewer in first else f"{first}; against what {plural(earliest.level, 'session')} lose: {fewer}"
-    if max(worst.slowdown_median or 1.0, worst.max_over_min or 1.0) <= loss(told):
-        return first
-    second = _remedy_of(analysis, worst)
-    return first if second in first else f"{first}; against what sessions lose beside each other: {second}"
-
-
-def _remedy_of_experiment(analysis: Analysis, levels: list[LevelView]) -> str:
-    """Against what the sessions of a soak lose, or targets beside each other; '' of a pool, whose answer is a size."""
-    if analysis.pool is not None:
-        return ""
-    if analysis.together is not None:
-        if not any(each.told for each in analysis.together.parties):
-            return ""
-        if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
-            return AS_MANY_CPUS
-        levels = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
-    return _remedy(analysis, outcome(levels, analysis.vcpus))
-
-
-def _with_the_common_cause(analysis: Analysis, told: LevelView) -> str:
-    """What helps against the main cause of a level, and against what more sessions have, or makes them unequal."""
-    first, counts, second = _remedy_of(analysis, told), dict(told.causes), Cause(told.second_cause)
-    commoner = counts.get(second, 0) > counts.get(lost_to(told), 0)
-    beyond = analysis.vcpus is not None and told.level > analysis.vcpus
-    differ = told.even is Answer.NO and all_lose_more(told.slowdown_min, told.max_over_min) and not beyond
-    if not second.is_known or is_counted_only(told) or not (commoner or differ):
-        return first
-    more = _remedy_of(analysis, replace(told, main_cause=second, counted_cause=second))
-    what = f"{second.words}, which more sessions have" if commoner else f"unequal shares through {second.words}"
-    return first if more in first else f"{first}; against {what}: {more}"
-
-
-def _remedy_of(analysis: Analysis, worst: LevelView) -> str:
-    """Of the finding that fits the main cause of a level, else what helps against this cause in general."""
-    by_code = {each.code: each.remedy for each in analysis.findings}
-    cause = _main(worst, analysis.findings)
-    if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
-        return PLAN_WITH_TURBO  # inferred from times, as in a guest, which cannot set a frequency
-    wanted = cause.helped_by
-    if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
-        wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
-    beyond = analysis.vcpus is not None and worst.level > analysis.vcpus
-    if cause is Cause.SLOWER_CPU and analysis.two_kinds:
-        return FULL_SPEED_CORES
-    grouped = analysis.topology is not None and analysis.topology.grouped
-    if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):
-        return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy
-    if cause is Cause.RUN_QUEUE and not beyond:
-        # There is a CPU for each: others had it, or sessions were put on one.
-        others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
-        wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
-    if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy)
-        return by_code.get("oversubscribed") or f"run no more than {fit}"
-    return next((by_code[code] for code in wanted if by_code.get(code)), "") or cause.remedy or Cause.UNEXPLAINED.remedy
-
-
-def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
-    """What the worst level lost most to: as attributed, as likely, or as a finding about the whole run says."""
-    cause = lost_to(worst)
-    if cause.is_known:
-        return cause
-    if worst.likely_cause:
-        return Cause(worst.likely_cause)
-    codes = {each.code for each in findings}
-    return next((c for c in (Cause.THROTTLED, Cause.STEAL, Cause.COMPETITOR) if codes & set(c.helped_by)), cause)
-
-
-def _noise_remedy(analysis: Analysis) -> str:
-    """More rounds or levels where they would decide; else of the finding that explains the noise, or of the noise."""
-    by_code = {each.code: each.remedy for each in analysis.findings}
-    alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
-    codes = [code for cause in alone for code in cause.helped_by]
-    codes += [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
-    measured = [each.level for each in analysis.levels]
-    if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
-        codes.insert(0, "inconclusive")
-    return next((by_code[code] for code in codes if by_code.get(code)), "")

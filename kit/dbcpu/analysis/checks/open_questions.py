@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dbcpu.analysis.checks.remedy_commands import adding_rounds as more_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_ROUNDS
 from dbcpu.analysis.levels.level_losses import Outcome, is_loss
+from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
-from dbcpu.formatting import duration, plural, short_ranges
+from dbcpu.formatting import duration, listed, plural, short_ranges
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -30,8 +31,9 @@ def what_would_decide(
             f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
             "would probably decide"
         )
-    if hidden_cores_possible([each.level for each in context.record.rounds], context.vcpus, context.cores):
-        return "all levels (`--sessions auto`) show whether CPUs share cores; else longer executions may decide"
+    measured = [each.level for each in context.record.rounds]
+    if hidden_cores_possible(measured, context.vcpus, context.cores) and not is_explained(levels):
+        return f"all levels (`--sessions auto`) show whether CPUs share cores; else {_longer(levels)} may decide"
     if topology is not None and topology.verdict == "fewer_cores":
         return f"{_longer(levels)}, or a run on whole cores (`ThreadsPerCore=1`), may decide"
     return f"{_steadier(context, levels)} may decide"
@@ -73,7 +75,7 @@ def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cau
     parts += [f"whether a single session gets a whole CPU{why}"] if single else []
     if not parts:
         return ""
-    undecided = f"it is undecided {' and '.join(parts)}"
+    undecided = f"it is undecided {listed(parts)}"
     if found.undecided:  # a sentence before this one says what would decide
         return undecided
     return f"{undecided}; {_may_decide([each for each in some if each.level in (*shares, *speed)], context, single)}"

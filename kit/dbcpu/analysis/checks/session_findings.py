@@ -11,7 +11,12 @@ from dbcpu.analysis.checks.open_questions import too_few_words
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal
-from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
+from dbcpu.analysis.levels.rounds_apart import (
+    apart_words,
+    is_explained,
+    level_with_most_slow_rounds,
+    rounds_differ,
+)
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -327,7 +332,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     limits = [each.detectable for each in noisy if each.detectable is not None]
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
-    why += [f"rounds at N={apart.level} differ: {apart_words(apart)}"] if apart else []
+    why += [f"rounds at N={apart.level} differ: {apart_words(apart, with_cause=True)}"] if apart else []
     why += [too_few_words(few, among=undecided)] if few else []
     limit = f": {'; '.join(why)}" if why else ""
     rounds = more.rounds if more else "N"
@@ -346,7 +351,8 @@ def inconclusive(given: CheckInput) -> Finding | None:
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
     repeats = "more rounds" if more is None else f"more rounds (`--repeats {rounds}`)"
     remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
-    if not alone and hidden_cores_possible([each.level for each in first], given.vcpus, given.cores):
+    hidden = hidden_cores_possible([each.level for each in first], given.vcpus, given.cores)
+    if not alone and hidden and not is_explained(undecided):
         remedy = f"{ALL_LEVELS}; {remedy}"
     return replace(found, remedy=remedy)
 

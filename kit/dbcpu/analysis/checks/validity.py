@@ -13,6 +13,7 @@ from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
 from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
+from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
@@ -149,7 +150,8 @@ def unsteady_cpu(given: CheckInput) -> Finding | None:
         return None
     # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
     hidden = given.topology is not None and given.topology.verdict == "fewer_cores"
-    known = cpu_noise(alone, [] if hidden else within_rounds(given.sessions, given.cores or given.vcpus))
+    cores = core_by_cpu(given.record)
+    known = cpu_noise(alone, [] if hidden else within_rounds(given.sessions, given.cores or given.vcpus, cores))
     if known is None or SPREADS * known.spread <= MIN_TOLERANCE or known.spread < MIN_CPU_PART * ref.spread:
         return None
     return noted(

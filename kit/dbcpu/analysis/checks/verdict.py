@@ -6,17 +6,21 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.checks.host_findings import FOREIGN_SHARE
 from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, what_would_decide
+from dbcpu.analysis.checks.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
-from dbcpu.analysis.levels.answers import EQUAL, EVEN_LIMIT, exceeds
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
+    ALIKE,
     Outcome,
-    all_lose_more,
+    by_turns,
     is_counted_only,
     is_fine,
     is_loss,
-    loss,
     lost_to,
     lost_words,
+    named_beyond,
+    named_causes,
+    named_losses,
     outcome,
     over_ideal,
 )
@@ -30,23 +34,19 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo
-from dbcpu.formatting import count, number, percent, plain, plural, seconds, short_ranges, times
+from dbcpu.formatting import number, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
 
 ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
-MUCH_WORSE = 1.1
-"""A later level is named beside the first one where it loses this many times as much."""
 UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 LIKE_SIBLINGS = (1.25, 2.05)
 """Slowdown of two sessions on both hardware threads of a core: a yield of 60 % to none, more than turbo takes."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
-ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
-"""Above the vCPUs all sessions lose to them alike."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -136,43 +136,30 @@ class _Words:
         return _sentence("; ".join([*parts, ONLY_TOTALS]))
 
     def _losses(self, found: Outcome) -> str:
-        if not found.losses:
+        named = named_losses(found)
+        if not named:
             return ""
-        first, worst = found.losses[0], found.worst
+        first, *others = named
         where = ""
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
             where = f"from {first.level} on {lost_words(first)}: "
-        parts = [f"{where}{self._at(first)}"]
-        if first.level == 1:
-            # All lose that much: what sessions lose beside each other comes on top.
-            worst = max(found.losses[1:], key=_beside, default=None)
-            if worst is not None and (_beside(worst) > MUCH_WORSE or worst.even is Answer.NO):
-                parts.append(self._at(worst))
-        elif worst is not None and loss(worst) > MUCH_WORSE * loss(first):
-            parts.append(self._at(worst))
-        named = [each for each in (first, worst) if each is not None]
-        uneven = [each for each in found.losses if each.even is Answer.NO]
-        if uneven and len(parts) == len(named) and not any(each.even is Answer.NO for each in named):
-            parts.insert(1, self._at(max(uneven, key=lambda each: each.max_over_min or 1.0)))
-        return ", and ".join(parts)
+        return ", and ".join([f"{where}{self._at(first)}", *map(self._at, others)])
 
     def _beyond(self, found: Outcome) -> str:
-        lost = [each for each in found.beyond if is_loss(each)]
-        if not lost or self.vcpus is None:
+        named = named_beyond(found, self.vcpus)
+        if not named:
             return ""
-        if found.losses and _beside(lost[-1]) <= MUCH_WORSE * max(map(_beside, found.losses)):
-            return ""
-        uneven = [each for each in lost if each.even is Answer.NO]
-        if uneven:
+        first, above = named[0], f"above the {vcpu_words(self.record)}"
+        if first.even is Answer.NO:
+            uneven = [each for each in found.beyond if each.even is Answer.NO]
             some = len(uneven) < len([each for each in found.beyond if each.even is not Answer.UNDECIDED])
             where = f" at N={short_ranges(each.level for each in uneven)}" if some else ""
-            return f"above the {vcpu_words(self.record)} shares are unequal{where}: {self._at(uneven[0])}"
-        last = lost[-1]
-        if (cause := lost_to(last)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
-            return f"above the {vcpu_words(self.record)}: {self._at(last)}"
+            return f"{above} shares are unequal{where}: {', and '.join(map(self._at, named))}"
+        if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
+            return f"{above}: {self._at(first)}"
         return (
-            f"above the {vcpu_words(self.record)} sessions take turns: at {last.level} sessions the median slowdown "
-            f"is {times(last.slowdown_median)}{self._beside_others(last)}"
+            f"{above} sessions take turns: at {first.level} sessions the median slowdown "
+            f"is {times(first.slowdown_median)}{self._beside_others(first)}"
         )
 
     def _undecided(self, found: Outcome) -> str:
@@ -192,7 +179,7 @@ class _Words:
         if few:
             why = "; ".join(filter(None, (too_few_words(few, among=found.undecided), why)))
         if apart:
-            differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart)})"
+            differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})"
             why = f"{differ}, and {why}" if why else differ
         if self.reference.noise_range is None:
             why = "a single session was measured only once, so the noise is not known"
@@ -228,26 +215,7 @@ class _Words:
         if rounds_differ(level) and not is_counted_only(level):
             return f"{here}, {apart_words(level)}{why}"
         if level.even is Answer.NO:
-            many = (level.slow if round(level.slow or 0.0) >= 1 else level.slower) or 0.0
-            fastest = level.slowdown_min or 1.0
-            if exceeds(fastest):
-                group = f", {round(many)} of {level.level} in a slow group" if 1 <= round(many) < level.level else ""
-                return f"{here} all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{group}{why}"
-            if level.full_speed is Answer.NO:  # then half of them are slow at least
-                many = max(many, level.slower or 0.0)
-            others = many < (level.slower or 0.0) < level.level - 0.5  # than the slow group lose something as well
-            many = level.slower or 0.0 if others else many
-            same = level.slower is not None and round(level.slower) == round(many)
-            if 1 <= round(many) < level.level and (same or exceeds(level.slowdown_max or 1.0)):
-                has, most = "has" if round(many) == 1 else "have", times(level.slowdown_max)
-                slow = f"{here} {count(round(many))} of {level.level} {has} a slowdown"
-                if round(many) == 1:
-                    return f"{slow} of {times(level.slower_factor) if same else most}{why}"
-                usual = level.slower_factor if same else None
-                if usual is not None and not others and (level.slowdown_max or 1.0) <= EVEN_LIMIT * usual:
-                    return f"{slow} of {times(usual)}{why}"
-                return f"{slow}, {f'{times(usual)} in the median and ' if usual else ''}{most} at most{why}"
-            return f"{here} the slowest took {times(level.max_over_min)} as long as the fastest{why}"
+            return f"{here} {unequal_words(level)}{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
             return f"{here} a session lost {percent(lost)} of its time, as the kernel counted{why}"
@@ -282,31 +250,28 @@ class _Words:
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         # What all of them lose alike makes none of them slower than another.
-        turns = cause in ALIKE and self._by_turns(level)
-        sentence, second = self._sentence(cause, level), Cause.RUN_QUEUE if turns else Cause(level.second_cause)
-        said = cause is Cause.RUN_QUEUE and bool(self._beside_others(level))
-        second = Cause.NONE if second is cause or (said and second is Cause.COMPETITOR) else second
+        sentence, second = self._sentence(cause, level), (*named_causes(level, self.vcpus), Cause.NONE)[1]
+        if cause is Cause.RUN_QUEUE and second is Cause.COMPETITOR and self._beside_others(level):
+            second = Cause.NONE  # said already
         beyond = self.vcpus is not None and level.level > self.vcpus
-        differ = (
-            level.even is Answer.NO
-            and all_lose_more(level.slowdown_min, level.max_over_min)
-            and not (beyond and cause is Cause.RUN_QUEUE)
-        )
-        more = f"unequal through {second.words}" if differ else f"{second.words} as well"
-        also = f", and {more}" if second.is_known and not is_counted_only(level) else ""
+        turns = cause in ALIKE and by_turns(level, self.vcpus)
+        more = f"{second.words} as well"
+        if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE)):
+            more = f"unequal through {second.words}"
+        elif level.unequal_by == cause:
+            more = f"all lose to {second.words} as well"
+        also = f", and {more}" if second.is_known else ""
         unseen = steal_unseen(self.record) if cause in INFERRED else ""
         how = f"{also}, with lower confidence: {unseen}" if unseen else also
         return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
-
-    def _by_turns(self, level: LevelView) -> bool:
-        """Whether its sessions are unequal by how long they waited for their turn."""
-        beyond = self.vcpus is not None and level.level > self.vcpus
-        return beyond and level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""
         if cause is Cause.SLOWER_CPU:
             return self._slower_cpu(level) or cause.sentence
+        if cause is Cause.SHARED_CORE and self.vcpus is not None and self.threads > 1 and level.level >= self.vcpus:
+            every = "both" if self.threads == 2 else f"all {self.threads}"
+            return f"sessions ran on {every} hardware threads of each core"
         if cause is Cause.SHARED_CORE and self.threads > 2:
             return f"sessions ran on several of the {self.threads} hardware threads of one core"
         if cause is not Cause.RUN_QUEUE:
@@ -343,11 +308,6 @@ def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> boo
     low, high = LIKE_SIBLINGS
     both = level.level == vcpus == cores == 2 and level.even is not Answer.NO
     return both and low <= (level.slowdown_median or 1.0) <= high
-
-
-def _beside(level: LevelView) -> float:
-    """What sessions lose beside each other: the larger of slowdown and max/min."""
-    return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
 
 
 def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:

@@ -1,8 +1,8 @@
-"""What a remedy costs in throughput, where this very run has measured it as a variant."""
+"""What a remedy costs and brings, where this very run has measured it as a variant."""
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.comparison import LESS, THROUGHPUT, VariantResult, Variants
+from dbcpu.analysis.results.comparison import LESS, SPREAD, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
 
 DONE_BY = {
@@ -16,22 +16,29 @@ DONE_BY = {
 
 
 def measured_remedy_words(remedy: str, found: Variants) -> str:
-    """``in this run node:0 has 41 % less throughput at N=8``; '' where no loss was shown of what it advises."""
-    lost = [words for each in found.variants[1:] if _advised(each, found.first, remedy) and (words := _lost(each))]
-    return f"in this run {listed(lost)}" if lost else ""
+    """``in this run node:0 has 41 % less throughput at N=8``, and a lower max/min; '' where neither was shown.
+
+    Of what the remedy advises in two ways the better one is known by that.
+    """
+    seen = [words for each in found.variants[1:] if _advised(each, found.first, remedy) and (words := _shown(each))]
+    return f"in this run {'; '.join(seen)}" if seen else ""
 
 
 def _advised(variant: VariantResult, first: VariantResult, remedy: str) -> bool:
-    """Not where a session is slower by its CPU, or one alone is: these are not the CPUs that the remedy means."""
-    words = DONE_BY.get(variant.name.partition(":")[0])
+    """Not CPUs on which a session is slower by its CPU, or one alone is: these are not those that the remedy means."""
+    kind = variant.name.partition(":")[0]
+    words = DONE_BY.get(kind)
     own, usual = variant.row(1), first.row(1)
     slower = own is not None and usual is not None and own.median_s > EQUAL * usual.median_s
     slower = slower or any(row.cause == Cause.SLOWER_CPU for row in variant.rows)
-    return words is not None and words in remedy and not slower
+    return words is not None and words in remedy and not (kind == "cpus" and slower)
 
 
-def _lost(variant: VariantResult) -> str:
-    for each in variant.decisions:
-        if each.summary == THROUGHPUT and each.outcome == LESS and each.ratio:
-            return f"{variant.name} has {percent(1 - each.ratio)} less throughput at {each.levels}"
-    return ""
+def _shown(variant: VariantResult) -> str:
+    less = [
+        f"{percent(1 - each.ratio)} {words} at {each.levels}"
+        for summary, words in ((THROUGHPUT, "less throughput"), (SPREAD, "lower max/min"))
+        for each in variant.decisions
+        if each.summary == summary and each.outcome == LESS and each.ratio
+    ]
+    return f"{variant.name} has {listed(less)}" if less else ""

@@ -87,7 +87,8 @@ def evenness_sentence(base: Side, side: Side) -> str:
     if side.figure("evenness").value is None or base.figure("evenness").value is None:
         return ""
     own, its = (f"{each.name} {quoted_evenness(each)}" for each in (side, base))
-    return f"Evenness, as quoted of each up to its own vCPUs: {own}; {its}."
+    limited = any(each.quote.quota is not None for one in (base, side) for each in one.runs)
+    return f"Evenness of each, at levels up to its own vCPUs{' or CPU quota' if limited else ''}: {own}; {its}."
 
 
 def quoted_evenness(side: Side) -> str:

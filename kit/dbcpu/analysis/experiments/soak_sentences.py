@@ -63,7 +63,8 @@ def _level(soak: Soak, analysis: Analysis) -> str:
     if is_counted_only(level):
         lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
         alone = any(each.level == 1 < level.level and is_counted_only(each) for each in analysis.levels)
-        return f"{took} ({lost} of it lost to {lost_to(level).words}{', one alone loses it as well' if alone else ''})"
+        as_well = "; a single session loses as much" if alone else ""
+        return f"{took} ({lost} of it is lost to {lost_to(level).words}{as_well})"
     # As in the table of levels: of the sessions' means, which are no medians where times are bimodal.
     slowdown = level.slowdown_median
     if slowdown is None or level.level == 1:

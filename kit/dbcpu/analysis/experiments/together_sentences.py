@@ -66,7 +66,8 @@ def _slowdown(party: PartyView) -> str:
 def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:
     if len(slowed) == len(known):
         return "significant for all"
-    return f"significant for {listed([plain(each.name) for each in slowed])}, not for the rest"
+    others = [f"{plain(each.name)} ({times(each.low)} to {times(each.high)})" for each in known if each not in slowed]
+    return f"significant for {listed([plain(each.name) for each in slowed])}, undecided for {listed(others)}"
 
 
 def _main(analysis: Analysis) -> str:

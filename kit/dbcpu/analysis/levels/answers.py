@@ -85,6 +85,12 @@ class LevelSeen(Struct, frozen=True):
         return self.vcpus is not None and self.sessions > self.vcpus
 
     @property
+    def losses(self) -> tuple[float, ...]:
+        """Of each round the larger of its max/min and its median slowdown."""
+        whole = len(self.ratios) == len(self.medians)
+        return tuple(map(max, self.ratios, self.medians)) if whole else self.medians
+
+    @property
     def ratio(self) -> float:
         """Max/min, the median over rounds; 1 of a single session."""
         return median(self.ratios) if self.ratios else 1.0
@@ -221,9 +227,9 @@ def _known(ratio: float | None) -> float | None:
 
 def _even(seen: LevelSeen, bound: float | None, gate: float | None) -> Answer:
     least = UNEQUAL_TURNS if seen.beyond else EQUAL
-    if seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > least:
-        return Answer.NO
-    if gate is not None and seen.ratio > gate and exceeds(seen.ratio):
+    counted = seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > least
+    noticed = gate is not None and seen.ratio > gate and exceeds(seen.ratio)
+    if (counted or noticed) and (seen.beyond or is_usual(seen.losses)):
         return Answer.NO
     enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split and not _differ(seen)
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
@@ -240,6 +246,27 @@ def _apart(seen: LevelSeen) -> int:
     return outlying([float(np.log(ratio)) for ratio in seen.ratios], seen.sessions)
 
 
+def is_usual(losses: Sequence[float]) -> bool:
+    """Whether what is lost in some rounds, as a factor, is lost in the usual round, too, with 95 % confidence.
+
+    Rounds of one kind speak for each other. Where in some nothing is lost and in others much, few rounds show either
+    kind as the larger one by chance: beside a CPU that interrupts keep busy half of all pairs of rounds are such.
+    """
+    return calm_of_two_kinds(losses) <= may_stand_apart(len(losses))
+
+
+def calm_of_two_kinds(losses: Sequence[float]) -> int:
+    """How many rounds lose nothing where others lose much, by at least 1.15 times; 0 where rounds are of one kind."""
+    calm, lost = ([each for each in losses if exceeds(each) is is_lost] for is_lost in (False, True))
+    return len(calm) if calm and lost and median(lost) >= EVEN_LIMIT * max(calm) else 0
+
+
+def will_agree(few: int, of_rounds: int, rounds: int) -> bool:
+    """Whether of so many ``rounds`` those of the rarer kind, now ``few`` of some, are probably few enough (80 %)."""
+    share, allowed = few / of_rounds, may_stand_apart(rounds)
+    return sum(comb(rounds, k) * share**k * (1 - share) ** (rounds - k) for k in range(allowed + 1)) >= POWER
+
+
 def may_stand_apart(rounds: int) -> int:
     """So few of them leave it at 95 % confidence that the usual round is not like these; 0 of fewer than eight.
 
@@ -252,9 +279,9 @@ def may_stand_apart(rounds: int) -> int:
 
 
 def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
-    if seen.counted is not None and exceeds(seen.counted.slowdown):
-        return Answer.NO
-    if slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown):
+    counted = seen.counted is not None and exceeds(seen.counted.slowdown)
+    noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown)
+    if (counted or noticed) and is_usual(seen.losses):
         return Answer.NO
     if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.levels.noise import within_rounds
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
-from dbcpu.analysis.placement.regimes import core_count, vcpu_count
+from dbcpu.analysis.placement.regimes import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
@@ -52,7 +52,7 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
         return None
     thirds = np.array_split(alone, 3) if alone.size > 2 else [alone[:1], alone[1:]]
     when = WHEN if len(thirds) == 3 else (WHEN[0], WHEN[2])
-    equal = within_rounds(sessions, core_count(record) or vcpu_count(record))
+    equal = within_rounds(sessions, core_count(record) or vcpu_count(record), core_by_cpu(record))
     apart = [np.log(third) for third in thirds]
     moved = []
     for first in range(len(thirds)):

@@ -22,13 +22,20 @@ from dbcpu.analysis.levels.answers import (
     LevelSeen,
     PaceSeen,
     answers,
+    exceeds,
     may_stand_apart,
 )
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
-from dbcpu.analysis.levels.level_losses import all_lose_more, over_ideal, second_cause
-from dbcpu.analysis.levels.main_cause import by_sessions, causes_of_level, causes_shown, main_cause
+from dbcpu.analysis.levels.level_losses import over_ideal, second_cause
+from dbcpu.analysis.levels.main_cause import (
+    by_sessions,
+    cause_of_slow_rounds,
+    causes_of_level,
+    causes_shown,
+    main_cause,
+)
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.round_figures import RoundFigures, rate_without_early_ends, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
@@ -138,7 +145,7 @@ def _level(
     found = _times_and_rates(variant, rounds, seen, context)
     found = _with_throughput_that_lasts(found, seen, context, answered.even)
     found = _with_answers(found, seen, slower, answered, context)
-    found = _with_causes(found, seen, causes)
+    found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
     return _with_regimes(found, seen, context, seconds)
 
@@ -209,30 +216,37 @@ def _with_answers(
         detectable=answered.detectable,
         slower=float(median_high(len(each) for each in slower)) if seen.reference and slower else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
+        slower_min=median_of_known(min(each) for each in slower if each),
         rounds_apart=_apart(seen.figures, slower, seen.reference) if within else None,
     )
 
 
-def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]]) -> LevelView:
+def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]], vcpus: int | None) -> LevelView:
     """What the level lost most to; ``causes``: of the sessions of each round."""
     viewed, is_lost = seen.viewed, Answer.NO in (found.even, found.full_speed)
-    all_more = all_lose_more(found.slowdown_min, found.max_over_min)
-    cause, differs_by = causes_of_level(viewed, causes, found.even, all_more, is_lost)
-    shown = by_sessions(causes, cause) if seen.reference and seen.all_shares else ()
+    # Above the vCPUs nobody expects equal turns: what all lose comes first there.
+    differ_by = None if vcpus is not None and found.level > vcpus else found.max_over_min
+    lost = causes_of_level(viewed, causes, found.even, is_lost, found.slowdown_min, differ_by, seen.at_one_pace)
+    shown = by_sessions(causes, lost.main) if seen.reference and seen.all_shares else ()
     return replace(
         found,
         causes=shown,
-        main_cause=cause,
-        second_cause=differs_by
-        if differs_by != cause
-        else second_cause([view for members in viewed for view in members], cause, shown),
+        main_cause=lost.main,
+        second_cause=lost.second
+        if lost.second != Cause.NONE
+        else second_cause([view for members in viewed for view in members], lost.main, shown),
+        unequal_by=lost.unequal_by,
+        rounds_apart=found.rounds_apart and replace(found.rounds_apart, cause=cause_of_slow_rounds(viewed, causes)),
     )
 
 
 def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | None) -> LevelView:
     """What the kernel alone counted that sessions lost, and to what most of it in most rounds."""
     lost = [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in seen.viewed]
-    return replace(found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost))
+    is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
+    return replace(
+        found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost, is_lost)
+    )
 
 
 def _with_regimes(

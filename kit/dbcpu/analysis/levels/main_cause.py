@@ -3,7 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from typing import NamedTuple
 
+from dbcpu.analysis.levels.answers import exceeds
+from dbcpu.analysis.levels.level_losses import all_lose_more
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import SessionView
@@ -17,12 +20,12 @@ def causes_shown(views: Sequence[SessionView], same: bool) -> list[str]:
 
 
 def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: Answer) -> list[tuple[str, float]]:
-    """What the sessions of a round lost to which of their causes; where shares are unequal, over the fastest of them.
+    """What the sessions of a round lost to each of their causes, part by part.
 
-    What all of them lose alike makes none of them slower than another.
+    Where shares are unequal, over the fastest of them: what all lose alike makes none slower than another.
     """
     if even is not Answer.NO:
-        return [(cause, (view.slowdown or 1.0) - 1.0) for cause, view in zip(causes, views, strict=True)]
+        return _lost_by_part(views, causes)
     fastest = min(views, key=lambda view: view.slowdown or 1.0)
     lost: list[tuple[str, float]] = []
     shown, common = frozenset(causes), dict(_shares(fastest))
@@ -33,35 +36,57 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: A
     return lost
 
 
+class LevelCauses(NamedTuple):
+    """The main cause of a level, and where what all lose and what makes them differ are two: which is the latter."""
+
+    main: str
+    second: str = Cause.NONE
+    unequal_by: str = Cause.NONE
+
+
 def causes_of_level(
     views: Sequence[Sequence[SessionView]],
     causes: Sequence[Sequence[str]],
     even: Answer,
-    all_lose_more: bool,
     is_lost: bool,
-) -> tuple[str, str]:
-    """The main cause of a level, and what makes its sessions differ: mostly the same.
+    least: float | None,
+    ratio: float | None,
+    same: bool = False,
+) -> LevelCauses:
+    """By round the views and causes of its sessions; ``least``: slowdown of the fastest.
 
-    By round the views and causes of its sessions. ``all_lose_more``: what all lose alike is more than they differ by.
+    ``ratio``: max/min, None where it counts less than what all lose. ``same``: at a level at one pace only what is
+    some session's cause counts, for the pace explains more.
     """
     rounds = list(zip(views, causes, strict=True))
     differ = main_cause([lost_by_session(*each, even) for each in rounds], is_lost)
-    if even is not Answer.NO or not all_lose_more:
-        return differ, differ
-    common = main_cause([_lost_by_part(*each) for each in rounds], is_lost)
+    if even is not Answer.NO or not exceeds(least or 1.0):
+        return LevelCauses(differ)
+    common = main_cause([_lost_by_part(*each, every=not same) for each in rounds], is_lost)
+    if common in (differ, Cause.NONE, Cause.UNEXPLAINED):
+        return LevelCauses(differ)
     # What nothing explains does not come before what is known.
-    return (differ if common in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and differ != Cause.NONE else common), differ
+    if all_lose_more(least, ratio) and common != Cause.SLOWER_CPU:
+        return LevelCauses(common, differ, differ)
+    return LevelCauses(common) if differ == Cause.NONE else LevelCauses(differ, common, differ)
 
 
-def _lost_by_part(views: Sequence[SessionView], causes: Sequence[str]) -> list[tuple[str, float]]:
-    """What the sessions of a round lost to each of their causes, part by part.
+def cause_of_slow_rounds(views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[str]]) -> str:
+    """What cost most in those rounds of a level in which something was lost."""
+    return main_cause([_lost_by_part(*each) for each in zip(views, causes, strict=True)])
+
+
+def _lost_by_part(
+    views: Sequence[SessionView], causes: Sequence[str], *, every: bool = False
+) -> list[tuple[str, float]]:
+    """What the sessions of a round lost to each of their causes, part by part; ``every``: also to what is no cause.
 
     By its main cause alone a session that waited in turn would have lost nothing to the core that all share.
     """
     shown, lost = frozenset(causes), list[tuple[str, float]]()
     for cause, view in zip(causes, views, strict=True):
         if cause != Cause.NONE:
-            parts = [part for part in _shares(view) if part[0] in shown and part[1] > 0]
+            parts = [part for part in _shares(view) if (every or part[0] in shown) and part[1] > 0]
             lost += parts or [(cause, (view.slowdown or 1.0) - 1.0)]
     return lost
 

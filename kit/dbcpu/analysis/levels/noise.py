@@ -1,7 +1,8 @@
 """How much do equal sessions differ here by chance, and from where on is a difference more than that?
 
 The noise is the robust spread of sessions that have nothing to share: the solo sessions, and the rounds with at
-most one session per core, by the distances of sessions from the median of their round. These are distances of CPU time
+most one session per core, without those that were seen to share one nevertheless, by the distances of sessions from
+the median of their round. These are distances of CPU time
 where that is counted: what a session waited, slept or was throttled for is a loss with a cause, and no noise.
 Distances beyond twice the spread count as twice the spread. Few solo sessions are an uncertain estimate, many rounds
 a good one; but rounds with two groups overestimate it, so they count no further than the solo sessions
@@ -13,11 +14,12 @@ of what the figures of a level do when all sessions are equal and their times lo
 noise itself, the further out they are (Student's t, ``studentized_range``).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
 
+from dbcpu.analysis.placement.usual_cpu import with_own_core
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics import few_values, studentized_range
 from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
@@ -104,25 +106,27 @@ def _solo_spread(times: Floats) -> float:
     return few_values.deviation(np.log(times).tolist()) if times.size > 1 else 0.0
 
 
-def within_rounds(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
+def within_rounds(sessions: Iterable[Timed], cores: int | None, core_by_cpu: Mapping[int, int]) -> list[Floats]:
     """Logarithms of the times of sessions that share nothing, by round: what changes between rounds is not in them.
 
-    ``cores``: what sessions need not share.
+    ``cores``: what sessions need not share. Those that did (another process had the last free core) are left out.
     """
-    return [np.log(group) for group in _sharing_nothing(sessions, cores)]
+    return [np.log(group) for group in _sharing_nothing(sessions, cores, core_by_cpu)]
 
 
-def _sharing_nothing(sessions: Iterable[Timed], cores: int | None) -> list[Floats]:
+def _sharing_nothing(sessions: Iterable[Timed], cores: int | None, core_by_cpu: Mapping[int, int]) -> list[Floats]:
     """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them.
 
     Sessions that have their memory on another node are a group of their own.
     """
     most = cores or 0
-    rounds: dict[tuple[int, bool], list[Timed]] = {}
+    rounds: dict[int, list[Timed]] = {}
     for each in sessions:
         if 1 < each.round.level <= most and each.span and not each.why and each.round.shares_known:
-            rounds.setdefault((each.round.order, each.remote), []).append(each)
-    return [group for members in rounds.values() for group in _groups(np.sort(_times(members)))]
+            rounds.setdefault(each.round.order, []).append(each)
+    alone = [with_own_core(members, core_by_cpu) for members in rounds.values()]
+    kinds = [[each for each in members if each.remote is remote] for members in alone for remote in (False, True)]
+    return [group for members in kinds if members for group in _groups(np.sort(_times(members)))]
 
 
 def _times(members: Sequence[Timed]) -> list[float]:

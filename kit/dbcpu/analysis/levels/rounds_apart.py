@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import LevelView, RoundsApart
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import times
 
 CALM_SHARE = 0.25
 """From this share of rounds without a slow session on the median over rounds is said to be of two kinds of rounds."""
+UNKNOWN = (Cause.NONE, Cause.UNEXPLAINED, Cause.SLOWER_CPU)
+"""Cores that the host does not show may be behind these."""
 
 
 def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) -> RoundsApart | None:
@@ -40,7 +43,13 @@ def level_with_most_slow_rounds(levels: Sequence[LevelView]) -> LevelView | None
     return max(apart, key=itemgetter(0))[1] if apart else None
 
 
-def apart_words(level: LevelView) -> str:
+def is_explained(levels: Sequence[LevelView]) -> bool:
+    """Whether rounds differ by what was seen: then cores that the host does not show are not why."""
+    apart = [each.rounds_apart for each in levels if each.rounds_apart is not None]
+    return bool(apart) and all(each.cause not in UNKNOWN for each in apart)
+
+
+def apart_words(level: LevelView, *, with_cause: bool = False) -> str:
     """The two kinds, as a part of a sentence; '' where rounds are alike."""
     found = level.rounds_apart
     if found is None:
@@ -51,4 +60,5 @@ def apart_words(level: LevelView) -> str:
     who = every if fewest == level.level else f"{some} {level.level}"
     has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
-    return f"{slow}, in the others none"
+    through = f" through {Cause(found.cause).words}" if with_cause and found.cause not in UNKNOWN else ""
+    return f"{slow}{through}, in the others none"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.answers import EQUAL, will_agree
 from dbcpu.analysis.levels.calm_rounds import are_enough
 from dbcpu.analysis.levels.level_losses import outcome
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds
@@ -91,6 +91,9 @@ def rounds_to_decide(level: LevelView, reference: Reference, scatter: Chance | N
     calm = level.rounds if level.calm_rounds is None else level.calm_rounds
     slow = Answer.NO in answered
     wanted = (each for each in ROUNDS if each > level.rounds and (slow or are_enough(calm + each - level.rounds)))
+    if (apart := level.rounds_apart) is not None:
+        few = min(apart.rounds, level.rounds - apart.rounds)
+        wanted = (each for each in wanted if will_agree(few, level.rounds, each))
     within = None if level.cv is None else Chance(level.cv, float(freedom(level.rounds, level.level)))
     return next(
         (

@@ -1,6 +1,7 @@
 """On which CPU did each session of a round mostly run?"""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from dbcpu.analysis.sessions.valid_sessions import Timed
 
@@ -17,6 +18,14 @@ def usual_cpus(members: Sequence[Timed]) -> tuple[int, ...]:
             return ()
         found[cpu] = None
     return tuple(found)
+
+
+def with_own_core(members: Sequence[Timed], core_by_cpu: Mapping[int, int]) -> list[Timed]:
+    """Without those that mostly ran on a core on which another mostly ran, too, as far as it was seen."""
+    usual = [_usual_cpu(each) for each in members]
+    cores = [None if cpu is None else core_by_cpu.get(cpu) for cpu in usual]
+    many = Counter(cores)
+    return [each for each, core in zip(members, cores, strict=True) if core is None or many[core] == 1]
 
 
 def _usual_cpu(member: Timed) -> int | None:

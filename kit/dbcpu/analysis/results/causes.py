@@ -102,7 +102,8 @@ class Cause(StrEnum):
         "find who stops the server processes (a debugger, a frozen control group: `cgroup.freeze`)",
     )  # fmt: skip
     SLOWER_CPU = (
-        "slower_cpu", "slower CPU", "#4c3f24", "H", "the same work needed more CPU time, and nothing seen says why",
+        "slower_cpu", "slower CPU", "#4c3f24", "H",
+        "the same work needed more CPU time, for a reason that was not seen",
         ("cores-fewer-than-shown", "strangers-on-siblings", "unsteady-cpu"), False,
         "measure all levels (`--sessions auto`), and at several times (`dbcpu show last --history`): cores shared with "
         "CPUs of this host or of another tenant, or a lower frequency, may be why",

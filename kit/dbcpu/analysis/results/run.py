@@ -188,13 +188,14 @@ class RoundsApart(Struct, frozen=True):
     """Rounds of one level that come in two kinds, as where sessions share a core in some rounds and in others do not.
 
     In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``max_sessions`` of them in each; none
-    had in the others.
+    had in the others. ``cause``: to what those lost most.
     """
 
     rounds: int
     sessions: int
     slowdown: float
     max_sessions: int
+    cause: str = "none"
 
 
 class LevelView(Struct, frozen=True):
@@ -208,11 +209,13 @@ class LevelView(Struct, frozen=True):
     ``ideal_throughput`` is solo rate x min(N, vCPUs / busy) (see ``Reference``), ``efficiency`` the part of it that was
     reached (None where that is impossible), and
     ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
-    'none', ``slower_factor`` their median slowdown. ``causes`` counts sessions by cause, ``main_cause`` first and
-    then the commonest; that is what cost the sessions most time in most rounds, 'none' if nothing was lost. Where
+    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause,
+    ``main_cause`` first and then the commonest; that is what cost the sessions most time in most rounds, 'none' if
+    nothing was lost. Where
     shares are unequal that is of the time over the fastest session, unless what all lose alike is more.
-    ``second_cause``: what makes them differ where that is another; what took more than a third of that from the same
-    sessions; or what more sessions have. ``even``
+    ``second_cause``: where what all lose and what makes them differ are two causes the smaller one, and ``unequal_by``
+    is the latter (else 'none'); what took more than a third of that from the same sessions; or what more sessions have.
+    ``even``
     (equal shares) and ``full_speed`` (as fast as alone) are this level's answers; ``even_bound``, ``slowdown_low``,
     ``slowdown_high`` and ``detectable`` are what they rest on (see ``answers``). ``counted_slowdown``: of the median
     session by what the kernel counted alone; ``counted_cause``: what most rounds counted most of it for.
@@ -222,7 +225,8 @@ class LevelView(Struct, frozen=True):
     ``likely_cause``: where nothing was seen of the host, what groups, curve and database counters point to;
     ``likely_by``: the source of the host's CPU counters that agree with it, None where none do.
     Where only total rates are known (not ``shares_known``, as in the rounds) all figures of spread and of single
-    sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor``; the slowdown is a mean.
+    sessions are None: ``slowdown_max max_over_min cv slow gap_ratio slower slower_factor slower_min``; the slowdown is
+    a mean.
     ``at_one_pace``: times, rates, slowdowns and answers are those at the usual pace of single sessions, by the witness;
     what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
     the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
@@ -256,6 +260,7 @@ class LevelView(Struct, frozen=True):
     ideal_slowdown: float | None = None
     slower: float | None = None
     slower_factor: float | None = None
+    slower_min: float | None = None
     causes: tuple[tuple[str, int], ...] = ()
     main_cause: str = "none"
     even: Answer = Answer.UNDECIDED
@@ -267,6 +272,7 @@ class LevelView(Struct, frozen=True):
     counted_slowdown: float | None = None
     counted_cause: str = "none"
     second_cause: str = "none"
+    unequal_by: str = "none"
     alone_s: float | None = None
     misplaced_s: float | None = None
     sharing_s: float | None = None

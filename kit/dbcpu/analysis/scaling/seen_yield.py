@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.interval import Interval
@@ -15,18 +16,35 @@ TOO_MUCH = 1.03
 """Noise of the rates makes them so many times as high."""
 
 
-def with_seen_yield(scaling: Scaling, shared: SharedCore | None, threads: Sequence[int]) -> Scaling:
+def with_seen_yield(
+    scaling: Scaling,
+    shared: SharedCore | None,
+    threads: Sequence[int],
+    levels: Sequence[LevelView],
+    reference: Reference | None,
+) -> Scaling:
     """The yield from where sessions were seen to run, if that gave the speed of a full core.
 
     ``threads``: usable threads of each core. Where sharing stays, the curve counts a session whose partner ended early
-    at more than its speed beside it, for it does not know who was whose partner.
+    at more than its speed beside it, for it does not know who was whose partner. Where some cores have one thread, only
+    the others add something to what all cores do: they are full cores, and do so much of it as they are of all.
     """
-    full = threads[0] if len(set(threads)) == 1 else 0
+    full, part = max(threads, default=0), 1.0
+    if len(set(threads)) > 1:
+        rate = _of_all_cores(levels, reference, len(threads))
+        full, part = (full, threads.count(full) / rate) if set(threads) == {1, full} and rate else (0, 1.0)
     speed = next((each for each in shared.speeds if each.threads == full), None) if shared else None
-    low, high = (full * each - 1 for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
+    low, high = (part * (full * each - 1) for each in (speed.low, speed.high)) if speed else (0.0, 1.0)
     if speed is None or high - low > MAX_WIDTH:
         return scaling
-    return replace(scaling, smt_yield=full * speed.speed - 1, smt_yield_interval=Interval(low, high))
+    return replace(scaling, smt_yield=part * (full * speed.speed - 1), smt_yield_interval=Interval(low, high))
+
+
+def _of_all_cores(levels: Sequence[LevelView], reference: Reference | None, cores: int | None) -> float | None:
+    """What one session on each core does, in sessions alone; shares differ by the cores alone, if at all."""
+    fine = (each for each in levels if each.even is not Answer.NO or each.main_cause == Cause.SLOWER_CPU)
+    found = next((each.throughput for each in fine if each.level == cores), None)
+    return found / reference.mrows_per_s if found and reference else None
 
 
 def within_seen_yield(
@@ -38,10 +56,10 @@ def within_seen_yield(
     who shared one, and the sum of rates is too high, as it is where few levels were measured or a quota ends them.
     """
     seen, found = scaling.smt_yield_interval, scaling.effective_cores
-    full = next((each.throughput for each in levels if each.level == cores and each.even is not Answer.NO), None)
-    if seen is None or found is None or reference is None or not full:
+    full = _of_all_cores(levels, reference, cores)
+    if seen is None or found is None or full is None:
         return scaling
-    most = full / reference.mrows_per_s * (1 + max(0.0, seen.high))
+    most = full * (1 + max(0.0, seen.high))
     within = scaling.effective_cores_interval
     if found <= TOO_MUCH * most:
         return scaling

@@ -6,6 +6,7 @@ from typing import Any
 from dbcpu.analysis.checks.headline import Headline, headline
 from dbcpu.analysis.checks.refusal import refusal
 from dbcpu.analysis.checks.remedy_commands import with_own_options
+from dbcpu.analysis.checks.what_helps import AGAINST
 from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis
@@ -101,8 +102,8 @@ def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
         return remedy
     from dbcpu.analysis.comparison.measured_remedy import measured_remedy_words  # few runs have variants
 
-    price = measured_remedy_words(remedy, analysis.variants)
-    return f"{remedy}; {price}" if price else remedy
+    parts = [(part, measured_remedy_words(part, analysis.variants)) for part in remedy.split(AGAINST)]
+    return AGAINST.join(f"{part}; {price}" if price else part for part, price in parts)
 
 
 def _data(record: RunRecord, analysis: Analysis, against: AgainstHistory | None) -> Mapping[str, Any]:

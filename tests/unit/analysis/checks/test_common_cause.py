@@ -37,7 +37,7 @@ def test_what_more_sessions_have_than_the_main_cause_is_told_and_helped() -> Non
     assert (three.main_cause, three.second_cause) == ("irq", "shared_core")
     assert dict(three.causes)["shared_core"] > dict(three.causes)["irq"]
     assert "(interrupts, and shared core as well)" in found.verdict
-    assert "; against shared core, which more sessions have: run one session per core" in headline(found).remedy
+    assert ". Against shared core: run one session per core" in headline(found).remedy
 
 
 def test_a_slowdown_that_no_session_had_is_not_told() -> None:
@@ -51,3 +51,26 @@ def test_a_slowdown_that_no_session_had_is_not_told() -> None:
     fastest = [each.slowdown or 0.0 for each in found.sessions if each.level == 4]
     assert four.slowdown_min is not None
     assert any(abs(each - four.slowdown_min) < 0.02 for each in fastest)
+
+
+def test_where_two_things_cost_all_sessions_most_time_decides_though_the_slower_half_has_another() -> None:
+    """Sharing costs all 1.5 times, remote memory half of them 1.1 times: shares are not shown to be unequal."""
+    host = SimulatedHost(cores=8, threads=2, nodes=2, remote_slowdown=0.1, memory_node=0, scheduler="smt_balancing")
+    found = explain(simulate(host, (1, 8, 16), 6, seed=0, size="medium"))
+    assert level_of(found.levels, 16).main_cause == "shared_core"
+    assert re.search(r"at 16 sessions [^(]*\(shared core", found.verdict)
+
+
+def test_what_all_lose_is_named_beside_what_makes_them_differ_more() -> None:
+    host = SimulatedHost(cores=4, threads=2, turbo_slope=0.3, hypervisor=None, scheduler="smt_balancing")
+    found = explain(simulate(host, tuple(range(1, 9)), 6, seed=0, size="medium"))
+    seven = level_of(found.levels, 7)
+    assert (seven.main_cause, seven.unequal_by, seven.second_cause) == ("shared_core", "shared_core", "frequency")
+    assert "and all lose to lower frequency as well)" in found.verdict
+
+
+def test_interrupts_make_turns_unequal_above_the_vcpus_where_they_differ_more_than_the_queues() -> None:
+    found = explain(simulate(SimulatedHost(cores=2, threads=2, irq=0.5), (1, 5), 6, seed=1, size="medium"))
+    five = level_of(found.levels, 5)
+    assert (five.main_cause, five.unequal_by, five.counted_cause) == ("shared_core", "irq", "run_queue")
+    assert "and unequal through interrupts)" in found.verdict

@@ -152,7 +152,7 @@ CASES = {
             ("verdict", "turbo frequency"),
             ("scaling", "slow down by up to 30 %"),
         ),
-        unsaid=(("verdict", "nothing seen says why"), ("capacity", "full speed")),
+        unsaid=(("verdict", "a reason that was not seen"), ("capacity", "full speed")),
     ),
     "4.11": Case(
         "unavoidable, and a core stood free",

@@ -33,7 +33,7 @@ def test_what_is_uneven_on_one_side_alone_is_said_in_verdict_and_figures(one_sha
     old, new = found.sides
     assert new.decisions[1].outcome == NOT_SHOWN
     assert found.verdict[0].endswith(
-        "Evenness, as quoted of each up to its own vCPUs: new 1.00, even; old 0.66, not even."
+        "Evenness of each, at levels up to its own vCPUs: new 1.00, even; old 0.66, not even."
     )
     figure = new.figure("evenness")
     assert figure.base == old.figure("evenness").value
@@ -72,3 +72,9 @@ def test_the_figure_is_that_of_the_run_and_the_answers_of_several_runs_agree_or_
     assert (
         compare_sides([both, measured_side("new", [Candidate("new", run_of(NEW, 1, 4))])]).baseline.even == "undecided"
     )
+
+
+def test_under_a_quota_evenness_is_that_of_levels_up_to_it_and_the_sentence_says_so() -> None:
+    held = SimulatedHost("held", cores=4, threads=2, quota_cpus=6.0)
+    (said,) = compared(run_of(OLD, 1, 4, 6, 8), run_of(held, 1, 4, 6, 8)).verdict
+    assert "Evenness of each, at levels up to its own vCPUs or CPU quota: held 0." in said

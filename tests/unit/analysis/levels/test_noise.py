@@ -10,7 +10,7 @@ from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import Round, RunRecord
-from support.builders.record import SOLO_S, record, round_of, session
+from support.builders.record import SOLO_S, host, record, round_of, session
 
 
 def run_of(seed: int, cv: float, solo_rounds: int = 5, pairs: int = 10, queued: float = 0.0) -> RunRecord:
@@ -101,3 +101,18 @@ def test_noisy_cpu_times_hide_a_slower_cpu_and_no_run_queue() -> None:
 def test_what_is_counted_has_a_tolerance_of_ten_per_cent_too() -> None:
     assert cause(queue_s=0.08 * SOLO_S) == "none"
     assert cause(run_s=0.85 * SOLO_S, queue_s=0.2 * SOLO_S) == "none"  # it took hardly longer than alone
+
+
+def test_sessions_that_were_seen_on_one_core_are_no_noise_though_there_was_a_core_for_each() -> None:
+    """Another process had the last free core: sessions 1 and 3 are on both threads of core 1 in every round."""
+    luck = np.random.default_rng(1)
+
+    def round_at(cpus: tuple[int, ...]) -> Round:
+        slow = [1.5 if cpu % 4 == 1 and cpus.count(1) + cpus.count(5) == 2 else 1.0 for cpu in cpus]
+        took_s = SOLO_S * np.array(slow) * (1 + 0.01 * luck.standard_normal(len(cpus)))
+        return round_of([session(at, float(took_s[at]), cpu=cpu) for at, cpu in enumerate(cpus)])
+
+    rounds = [round_at((2,)), *(round_at((2, 1, 3, 5)) for _ in range(6)), round_at((2,))]
+    run = record(rounds, host(cores=4, threads=2), vcpus=8)
+    assert reference(run).spread < 0.03
+    assert reference(run).tolerance == pytest.approx(0.10)

@@ -50,3 +50,15 @@ def test_where_second_threads_cost_throughput_no_level_beyond_the_cores_does_mor
     host = {"cores": 4, "threads": 2, "smt_yield": -0.1, "quota_cpus": 5.9, "scheduler": "smt_balancing"}
     found = capacity((*range(1, 9), 12), 3, 1, **host)
     assert found.usable_cores == pytest.approx(4.0, abs=0.1)
+
+
+@pytest.mark.parametrize(("speed", "smt_yield"), [(0.6, 0.33), (0.9, 0.33), (0.5, -0.1)])
+def test_second_threads_of_some_cores_add_what_these_are_of_all(speed: float, smt_yield: float) -> None:
+    """Four full cores with two threads each, four slower ones with one: the host's truth is known."""
+    host = SimulatedHost(
+        cores=8, threads=2, efficiency_cores=4, efficiency_speed=speed, smt_yield=smt_yield, scheduler="smt_balancing"
+    )
+    found = explain(simulate(host, tuple(range(1, 16)), 6, seed=1, size="medium")).scaling
+    all_cores = 4 + 4 * speed
+    assert found.smt_yield == pytest.approx(4 * smt_yield / all_cores, abs=0.015)
+    assert found.effective_cores == pytest.approx(all_cores + 4 * max(0.0, smt_yield), rel=0.05)
