@@ -22,7 +22,7 @@ from dbcpu.plan import (
 from dbcpu.record import AA, BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
-from dbcpu.simulator.variants import under
+from dbcpu.simulator.variants import host_under_variant
 
 SIZES = {"tiny": 20, "short": 50, "medium": 80, "long": 120, "seed": 200}
 """Those of sql/*/cartesian.sql, whose reader is above this layer (tested): n, of which n^4 rows are counted."""
@@ -76,7 +76,7 @@ def simulate(
     specs = rounds(levels, repeats, seed, variants)
     if variants not in ((BASELINE,), AA):
         for variant in variants:
-            under(host, variant)
+            host_under_variant(host, variant)
         specs = blocks(dict.fromkeys(variants, levels), repeats, seed)
     plan = plan_of(host, size, levels, repeats, seed, hz, workload)
     planned = None if planner else len(specs)
@@ -173,6 +173,6 @@ def simulate_rounds(
     now_s = PAUSE_S
     for spec in specs:
         rng = np.random.default_rng([seed, spec.level, spec.repeat, int(spec.anchor), *spec.variant.encode()])
-        made = simulate_round(under(host, spec.variant), spec, work, rng, hz, now_s, started_at)
+        made = simulate_round(host_under_variant(host, spec.variant), spec, work, rng, hz, now_s, started_at)
         now_s += (made.cost.window_s if made.cost else 0.0) + PAUSE_S
         yield made

@@ -12,7 +12,7 @@ from dbcpu.record import AA, BASELINE
 from dbcpu.simulator.host import SimulatedHost
 
 
-def under(host: SimulatedHost, variant: str) -> SimulatedHost:
+def host_under_variant(host: SimulatedHost, variant: str) -> SimulatedHost:
     """The host under a variant, such as ``node:0``; the host itself under ``baseline``.
 
     Raises:

@@ -125,7 +125,9 @@ def _context(header: Header, figures: RunFigures) -> str:
     )
 
 
-def against(store: Store, header: Header, figures: RunFigures, *, make: bool = False) -> AgainstHistory | None:
+def against_earlier_runs(
+    store: Store, header: Header, figures: RunFigures, *, make: bool = False
+) -> AgainstHistory | None:
     """A run of the store beside those before it, as ``_checked`` compares them; None where there is no history.
 
     Figures that are not kept are made with ``make``; else, where one is lacking, there is none either.

@@ -12,7 +12,7 @@ from dbcpu.config.settings import settings
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import Store, open_store
-from dbcpu.workflows.check import against
+from dbcpu.workflows.check import against_earlier_runs
 
 
 def explained(header: Header, rounds: Iterable[Round], licences: Sequence[str] = ()) -> tuple[RunRecord, Analysis]:
@@ -49,9 +49,9 @@ def explained_run(
     with open_store(url, create=False) as store:
         header = store.header(name)
         record, analysis = explained(header, store.rounds(header.run_id), licences)
-        return record, analysis, against(store, header, run_figures(record, analysis))
+        return record, analysis, against_earlier_runs(store, header, run_figures(record, analysis))
 
 
 def compared_with_history(store: Store, record: RunRecord, analysis: Analysis) -> AgainstHistory | None:
     """A run of ``store`` beside those of its target before it, whose figures are made where they are not kept."""
-    return against(store, record.header, run_figures(record, analysis), make=True)
+    return against_earlier_runs(store, record.header, run_figures(record, analysis), make=True)

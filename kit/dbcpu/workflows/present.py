@@ -35,7 +35,7 @@ def present(
     # Not before: a run that is refused or interrupted needs none of the analysis.
     from dbcpu.analysis.figures.run_figures import run_figures
     from dbcpu.reports.documents import run as of_run
-    from dbcpu.workflows.check import against
+    from dbcpu.workflows.check import against_earlier_runs
     from dbcpu.workflows.explain import explained
     from dbcpu.workflows.kept_figures import Counted, keep_figures
 
@@ -45,7 +45,7 @@ def present(
     keep_figures(store, run_id, figures)
     if json_file is not None:
         record_file.write(json_file, header, rounds())
-    before = against(store, header, figures, make=True)
+    before = against_earlier_runs(store, header, figures, make=True)
     document = shown = of_run.document(record, analysis, before)
     again = f"dbcpu show {run_id}"
     if analysis.variants is not None:

@@ -10,7 +10,7 @@ from dbcpu.hosts.base import Ahead
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import look
 from dbcpu.hosts.topology import read_host
-from dbcpu.hosts.topology.read_ahead import ahead
+from dbcpu.hosts.topology.read_ahead import with_topology_read
 from dbcpu.measure.identity import look_at_all
 from dbcpu.targets.base import ServerClaim
 from support.archives import unpack
@@ -51,7 +51,7 @@ def test_a_remote_host_is_the_same_in_few_questions(name: str, tmp_path: Path) -
 
 def test_local_and_recorded_hosts_are_read_as_they_are(tmp_path: Path) -> None:
     host = LocalHost(tmp_path)
-    assert ahead(host) is host
+    assert with_topology_read(host) is host
 
 
 def test_what_was_not_read_ahead_is_asked_for(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Need(Struct, frozen=True):
             return str(self.vcpus)
         if self.least is None:
             return "an unknown number of"
-        return between(self.least, self.most)
+        return range_words(self.least, self.most)
 
     @property
     def vcpus_words(self) -> str:
@@ -63,7 +63,7 @@ class Need(Struct, frozen=True):
         return f"{self.range_words} {unit}{'' if one else 's'}{'' if self.kind.quota is None else ' of quota'}"
 
 
-def between(least: int, most: int | None) -> str:
+def range_words(least: int, most: int | None) -> str:
     """``24``, ``20 to 30``, or ``at least 15`` where the most is not known."""
     if most is None:
         return f"at least {least}"

@@ -154,7 +154,7 @@ def lost_words(level: LevelView) -> str:
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
 
 
-def beside(level: LevelView) -> float:
+def largest_loss(level: LevelView) -> float:
     """What sessions lose beside each other: the larger of slowdown and max/min."""
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
 
@@ -166,8 +166,8 @@ def named_losses(found: Outcome) -> tuple[LevelView, ...]:
     first, worst = found.losses[0], found.worst
     if first.level == 1:
         # All lose that much: what sessions lose beside each other comes on top.
-        worst = max(found.losses[1:], key=beside, default=None)
-        worse = worst is not None and (beside(worst) > MUCH_WORSE or worst.even is Answer.NO)
+        worst = max(found.losses[1:], key=largest_loss, default=None)
+        worse = worst is not None and (largest_loss(worst) > MUCH_WORSE or worst.even is Answer.NO)
         return (first, worst) if worst is not None and worse else (first,)
     if worst is None or loss(worst) <= MUCH_WORSE * loss(first):
         return (first,)
@@ -186,13 +186,13 @@ def named_beyond(found: Outcome, vcpus: int | None) -> tuple[LevelView, ...]:
     if not lost or vcpus is None:
         return ()
     last = lost[-1]
-    if found.losses and beside(last) <= MUCH_WORSE * max(map(beside, found.losses)):
+    if found.losses and largest_loss(last) <= MUCH_WORSE * max(map(largest_loss, found.losses)):
         return ()
     uneven = next((each for each in lost if each.even is Answer.NO), None)
     if uneven is None:
         return (last,)
     other = not set(named_causes(last, vcpus)) <= set(named_causes(uneven, vcpus))
-    return (uneven, last) if other and beside(last) > MUCH_WORSE * beside(uneven) else (uneven,)
+    return (uneven, last) if other and largest_loss(last) > MUCH_WORSE * largest_loss(uneven) else (uneven,)
 
 
 def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:

@@ -9,7 +9,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.hosts.topology.processors import CPU_ROOT, NODE_ROOT, kernel_nodes, read_nodes, read_topology
-from dbcpu.hosts.topology.read_ahead import ahead
+from dbcpu.hosts.topology.read_ahead import with_topology_read
 from dbcpu.hosts.topology.reading import bytes_of, fields_of, text_of
 from dbcpu.record import HostInfo, Topology
 
@@ -68,7 +68,7 @@ HIDDEN_PROCESSES = "hidden_processes"
 
 def read_host(host: Host) -> HostInfo:
     """Everything known of the host from its files; what is missing is ``None``, 'unknown' or absent."""
-    host = ahead(host)
+    host = with_topology_read(host)
     topology = read_topology(host)
     cpuinfo = fields_of(host, "/proc/cpuinfo")
     return HostInfo(

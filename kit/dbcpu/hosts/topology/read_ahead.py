@@ -20,7 +20,7 @@ _PATTERNS = (
 )
 
 
-def ahead(host: Host) -> Host:
+def with_topology_read(host: Host) -> Host:
     """The same host with its processors and nodes read already; itself where that gains nothing."""
     if not isinstance(host, RemoteHost):
         return host

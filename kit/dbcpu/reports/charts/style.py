@@ -22,6 +22,10 @@ MARKS: Mapping[str, tuple[str, str]] = {cause.value: (cause.colour, cause.mark) 
 """Colour and mark of a cause: distinguishable by colour-blind people (tested), and by their marks without colour."""
 
 INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
+BLUE, ORANGE = "#0072b2", "#d55e00"
+"""What is usual, and what stands out, where colours are none of causes."""
+GUIDE = "#7a858f"
+"""Lines to compare with: linear, fair, 1.0."""
 PART_COLOURS: Mapping[str, str] = {
     "reference_s": "#c9cfd5",
     "inflation_s": "#d55e00",

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from dbcpu.analysis.comparison.needed_host import between
+from dbcpu.analysis.comparison.needed_host import range_words
 from dbcpu.analysis.fleet.hosts import ALONE, FleetHost
 from dbcpu.analysis.fleet.ranking import Group, RankedHost
 from dbcpu.analysis.fleet.report import FleetReport
@@ -162,7 +162,10 @@ TOTALS = (
     Column("shape", "shape", kind="name"),
     Column("hosts", "hosts", kind="figure"),
     Column(
-        "vcpus", "vCPUs", kind="figure", value=lambda row: between(row.min_vcpus, None if row.at_least else row.vcpus)
+        "vcpus",
+        "vCPUs",
+        kind="figure",
+        value=lambda row: range_words(row.min_vcpus, None if row.at_least else row.vcpus),
     ),
     Column("licences", "licences", kind="figure", value=lambda row: _licences(row)),
     Column("once", "once", kind="figure", value=lambda row: _money(row.once, row)),

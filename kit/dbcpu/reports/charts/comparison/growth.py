@@ -7,14 +7,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from dbcpu.formatting import bare, times
 from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, shortened, titled
-from dbcpu.reports.charts.style import fitted_width, legend
+from dbcpu.reports.charts.style import BLUE, GUIDE, ORANGE, fitted_width, legend
 from dbcpu.reports.document import Curves
 
 LABELLED = 10
 """More curves than this are drawn thin and alike, but for those that stand out: a legend of twenty is not readable."""
 WIDTH = 7.2
 LOG_FROM = 48
-APART = "#d55e00"
+APART = ORANGE
 """Of a curve with a point that stands out."""
 
 
@@ -28,7 +28,7 @@ def draw(curves: Curves) -> Figure:
     most = highest
     if curves.ideal is not None:
         ideal = [(count, count / curves.ideal) for count in (counts[0], counts[-1])]
-        axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.2, ls="--", label="linear")
+        axes.plot(*zip(*ideal, strict=True), color=GUIDE, lw=1.2, ls="--", label="linear")
         most = max(highest, min(ideal[-1][1], 1.6 * highest))
     told: list[float] = []
     named = len(curves.series) <= LABELLED
@@ -37,7 +37,7 @@ def draw(curves: Curves) -> Figure:
         look: dict[str, Any] = (
             {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": shortened(name, 3.0)}
             if named
-            else {"color": "#0072b2", "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
+            else {"color": BLUE, "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
         )
         if name in apart and not named:
             look |= {"color": APART, "lw": 1.6, "alpha": 1.0, "zorder": 3}

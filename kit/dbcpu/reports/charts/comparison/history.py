@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dbcpu.formatting import bare, moment
-from dbcpu.reports.charts.comparison.titles import GREY, LETTERS_PER_INCH, shortened, titled
-from dbcpu.reports.charts.style import fitted_width, is_narrow
+from dbcpu.reports.charts.comparison.titles import LETTERS_PER_INCH, shortened, titled
+from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, fitted_width, is_narrow
 from dbcpu.reports.document import FigureHistory, TimelineSeries
 
 WIDTH = 7.2
@@ -19,7 +19,7 @@ MAX_EVENTS = 8
 DAY_S = 86_400.0
 MIN_SPAN = 0.1
 """Share of the median that the axis shows at least: noise is not to look like an event."""
-LINE, CHANGE = "#0072b2", "#d55e00"
+LINE, CHANGE = BLUE, ORANGE
 LEGEND = "shaded: usual range; orange: lasting change; grey: not measured; dotted: settings changed"
 
 
@@ -36,7 +36,7 @@ def draw(timeline: FigureHistory) -> Figure:
     for number, (index, _) in enumerate(timeline.events, 1):
         panels[0].annotate(
             str(number), (moments[index], 1.0), (2, -8), xycoords=("data", "axes fraction"),
-            textcoords="offset points", fontsize=7.5, color=GREY,
+            textcoords="offset points", fontsize=7.5, color=FAINT,
         )  # fmt: skip
     locator = dates.AutoDateLocator(minticks=2, maxticks=5 if is_narrow() else 8)  # type: ignore[no-untyped-call]
     panels[-1].xaxis.set_major_locator(locator)
@@ -48,7 +48,7 @@ def draw(timeline: FigureHistory) -> Figure:
     if len(timeline.events) > len(listed):
         lines[-1] += f"  (and {len(timeline.events) - len(listed)} more)"
     if lines:
-        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=GREY)
+        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=FAINT)
     return figure
 
 
@@ -58,9 +58,9 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         start = moments[series.changes[-1][0] if series.changes else 0]
         axes.fill_between([start, moments[-1]], series.low, series.high, color=LINE, alpha=0.13, lw=0)
     for index in timeline.gaps:
-        axes.axvspan(moments[index - 1], moments[index], color="#7a858f", alpha=0.12, lw=0)
+        axes.axvspan(moments[index - 1], moments[index], color=GUIDE, alpha=0.12, lw=0)
     for index, _ in timeline.events:
-        axes.axvline(moments[index], color=GREY, lw=0.8, ls=":")
+        axes.axvline(moments[index], color=FAINT, lw=0.8, ls=":")
     # A line says that something was seen in between: it ends at a gap.
     breaks = [0, *sorted({*timeline.gaps, *_missing(series)}), len(moments)]
     for first, last in pairwise(breaks):

@@ -11,9 +11,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
 from dbcpu.formatting import bare, plural, seconds
-from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, GREY, shortened, wrapped
+from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, shortened, wrapped
 from dbcpu.reports.charts.hover import hovering
-from dbcpu.reports.charts.style import MARKS, fitted_width, is_narrow, legend
+from dbcpu.reports.charts.style import FAINT, MARKS, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
 PANEL_WIDTH = 4.1
@@ -98,7 +98,7 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
                 side, name = "left", f" {name}"
         axes.text(
             at_x, 0.995 - 0.06 * at, name, transform=axes.get_xaxis_transform(),
-            ha=side, va="top", fontsize=8, color=GREY,
+            ha=side, va="top", fontsize=8, color=FAINT,
         )  # fmt: skip
     axes.grid(axis="y", zorder=0)
 

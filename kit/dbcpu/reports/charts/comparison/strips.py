@@ -6,13 +6,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from dbcpu.formatting import bare, plural
-from dbcpu.reports.charts.comparison.titles import GREY, shortened, titled
-from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
+from dbcpu.reports.charts.comparison.titles import shortened, titled
+from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Strips
 
 WIDTH = 8.6
 STRIP, REST = 0.85, 1.6
-USUAL, MARKED = "#0072b2", "#d55e00"
+USUAL, MARKED = BLUE, ORANGE
 USUAL_ALPHA = 0.55
 """Many dots lie on each other."""
 GOLDEN_RATIO = 0.618033988749895
@@ -34,7 +34,7 @@ def draw(data: Strips) -> Figure:
     margin = 0.16 * (high - low)
     axes.set_xlim(low - margin, high + margin)
     axes.set_ylim(len(data.strips) - 0.45, -0.55)
-    axes.axvline(1.0, color="#7a858f", lw=1.0, ls="--", zorder=1)
+    axes.axvline(1.0, color=GUIDE, lw=1.0, ls="--", zorder=1)
     for at, (_, dots) in enumerate(data.strips):
         _strip(axes, at, dots, raster=total > RASTER_POINTS)
     for at, (name, dots) in enumerate(data.strips):
@@ -69,4 +69,4 @@ def _strip(axes: Axes, at: int, dots: tuple[tuple[str, float, bool], ...], *, ra
             more = f" +{len(own) - most}" if len(own) > most else ""
             words = ", ".join(shortened(name, 1.6) for _, name in own[:most]) + more
             inward = "left" if side == "right" else "right"
-            axes.text(own[0][0], at + 0.34, words, ha=inward, va="center", fontsize=7, color=GREY)
+            axes.text(own[0][0], at + 0.34, words, ha=inward, va="center", fontsize=7, color=FAINT)

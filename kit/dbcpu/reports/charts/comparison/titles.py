@@ -5,12 +5,12 @@ import textwrap
 from matplotlib.axes import Axes
 
 from dbcpu.formatting import plain
+from dbcpu.reports.charts.style import FAINT
 
 COLOURS = ("#0072b2", "#d55e00", "#356e46", "#7e257e", "#a28e4e", "#4197c8", "#e73c80", "#651ad5", "#6b6b6b", "#435719")
 """Distinguishable by colour-blind people; beyond ten they repeat, with another mark."""
 LINE_MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "<", ">")
 LETTERS_PER_INCH, BOLD_LETTERS_PER_INCH = 13.0, 8.6
-GREY = "#555f69"
 LINE_POINTS = 12
 
 
@@ -29,7 +29,7 @@ def titled(axes: Axes, title: str, below: str, width: float) -> None:
         (0, 8),
         xycoords="axes fraction",
         textcoords="offset points",
-        color=GREY,
+        color=FAINT,
         fontsize=8.5,
         in_layout=False,
     )

@@ -10,7 +10,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import seconds
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import legend
+from dbcpu.reports.charts.style import BLUE, ORANGE, legend
 
 MAX_DOTS = 4000
 LOG_FROM_SESSIONS = 48
@@ -53,13 +53,13 @@ def _panel(axes: Axes, shown: Sequence[LevelView], dots: Sequence[tuple[int, flo
     medians = [each.connect_median_s or 0.0 for each in shown]
     longest = [each.connect_max_s or 0.0 for each in shown]
     if many:
-        axes.fill_between(counts, medians, longest, color="#0072b2", alpha=0.15, lw=0, label="half of the sessions")
+        axes.fill_between(counts, medians, longest, color=BLUE, alpha=0.15, lw=0, label="half of the sessions")
     elif dots:
         axes.scatter(
             [x for x, _ in dots], [y for _, y in dots], s=9, color="#8a949e", alpha=0.7, lw=0, label="a session"
         )
-    axes.plot(counts, medians, color="#0072b2", marker="o", ms=3.5, label="median")
-    axes.plot(counts, longest, color="#d55e00", marker="s", ms=3.5, lw=1, label="max")
+    axes.plot(counts, medians, color=BLUE, marker="o", ms=3.5, label="median")
+    axes.plot(counts, longest, color=ORANGE, marker="s", ms=3.5, lw=1, label="max")
     axes.grid()
 
 

@@ -11,7 +11,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import FAINT, fitted_width
+from dbcpu.reports.charts.style import BLUE, FAINT, ORANGE, fitted_width
 
 WIDTH, NARROW_BELOW = 8.6, 6.0
 
@@ -43,8 +43,8 @@ def _curves(pool: Pool) -> Iterator[tuple[list[float], str, str]]:
     whole = all(each.pss_bytes is not None for each in pool.sizes)
     memory = [each.pss_bytes if whole else each.rss_bytes for each in pool.sizes]
     done = [each.done_s for each in pool.sizes] if pool.blocking else [None]
-    yield [each.total_s for each in pool.sizes], "total seconds", "#0072b2"
-    yield [each.piece_s for each in pool.sizes], "seconds per job", "#d55e00"
+    yield [each.total_s for each in pool.sizes], "total seconds", BLUE
+    yield [each.piece_s for each in pool.sizes], "seconds per job", ORANGE
     if all(each is not None for each in done):
         yield [each or 0.0 for each in done], "s until half are done", "#7e257e"
     if all(each is not None for each in memory):

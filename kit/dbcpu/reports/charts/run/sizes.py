@@ -6,7 +6,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import FAINT
+from dbcpu.reports.charts.style import BLUE, FAINT
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -16,7 +16,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     sizes = sorted(analysis.soak.sizes, key=lambda each: each.rows)
     title = f"Slow / fast executions by size, {plural(analysis.soak.sessions, 'session')}"
     figure, axes = framed(6.2, 3.2, record, analysis, title)
-    axes.bar(range(len(sizes)), [each.slow_over_fast - 1 for each in sizes], bottom=1.0, width=0.6, color="#0072b2")
+    axes.bar(range(len(sizes)), [each.slow_over_fast - 1 for each in sizes], bottom=1.0, width=0.6, color=BLUE)
     for at, each in enumerate(sizes):
         axes.annotate(times(each.slow_over_fast), (at, each.slow_over_fast), (0, 2), textcoords="offset points",
                       ha="center", fontsize=8.5)  # fmt: skip

@@ -13,7 +13,7 @@ from dbcpu.formatting import plural, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import MARKS, core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.style import GUIDE, MARKS, core_and_vcpu_limits, fitted_width, legend, top_label
 
 MAX_POINTS = 4000
 """More points than this run together: they are counted on a grid instead."""
@@ -69,7 +69,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     ]
     handles += [
         Line2D([], [], color="black", lw=1.8, label="median"),
-        Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair share: N / vCPUs"),
+        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label="fair share: N / vCPUs"),
     ]
     legend(frame.figure, handles, 6)
     return frame.figure
@@ -122,7 +122,7 @@ def _guides(axes: Axes, shown: Sequence[LevelView], place: Mapping[int, int]) ->
     fair = [(place[each.level] + side, each.ideal_slowdown) for each in shown for side in (-0.5, 0.5)]
     known = [(x, y) for x, y in fair if y is not None]
     if known:
-        axes.plot(*zip(*known, strict=True), color="#7a858f", lw=1.1, ls="--", zorder=2)
+        axes.plot(*zip(*known, strict=True), color=GUIDE, lw=1.1, ls="--", zorder=2)
 
 
 def _slowdown_axis(axes: Axes, slowdowns: Sequence[float]) -> None:
