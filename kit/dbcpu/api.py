@@ -277,6 +277,8 @@ def _name_of(run: str | RunSummary) -> str:
 
 def _side(name: str, side: RunRecord | Sequence[RunRecord]) -> MeasuredSide:
     records = (side,) if isinstance(side, RunRecord) or not isinstance(side, Iterable) else tuple(side)
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"{name!r} is no name of a side; give a text, such as 'old'")
     if not records:
         raise UsageError(f"side {name!r} has no run; give one or several")
     return measured_side(name, [Candidate(name, _run(each)) for each in records])

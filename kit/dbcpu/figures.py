@@ -79,7 +79,7 @@ METRICS = (
     Metric("elapsed_p99_s", LEVEL, "99 % of the single executions are faster; from 100 executions on"),
     Metric("throughput_mrows_per_s", LEVEL, "work per second while all sessions run"),
     Metric("makespan_mrows_per_s", LEVEL, "all work by the time until the last session ended"),
-    Metric("efficiency_share", LEVEL, "throughput over single-session rate x min(N, vCPUs)"),
+    Metric("efficiency_share", LEVEL, "throughput over single-session rate x min(N, vCPUs), up to 1"),
     Metric("slowdown_x", LEVEL, "elapsed over that of a single session, of the median session; with its interval"),
     Metric("slowdown_max_x", LEVEL, "the same of the slowest session"),
     Metric("max_over_min_x", LEVEL, "slowest over fastest session of a round; high: the true ratio is below (95 %)"),

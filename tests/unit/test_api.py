@@ -182,6 +182,8 @@ def test_another_variant_is_a_run_of_its_own() -> None:
     [
         ({"only": noisy_run(1)}, {}, "a comparison needs two runs or more"),
         ({"one": noisy_run(1), "none": []}, {}, "side 'none' has no run"),
+        ({"one": noisy_run(1), " ": noisy_run(2)}, {}, "' ' is no name of a side"),
+        ({"one": noisy_run(1), 2: noisy_run(2)}, {}, "2 is no name of a side"),
         ({"one": OLD, "other": noisy_run(1)}, {}, "run 20250102-a has no valid round"),
         ({"one": OLD, "same": OLD}, {"levels_per": "cpu"}, "no unit of levels is called 'cpu'"),
         ({"one": noisy_run(1), "same": noisy_run(1)}, {}, "was given twice"),

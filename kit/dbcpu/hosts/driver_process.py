@@ -33,6 +33,19 @@ def process(pid: int, host: Host | None = None) -> Driver:
     )
 
 
+def has_capability(number: int) -> bool:
+    """Whether this process may do what a capability of Linux stands for, by its number in linux/capability.h.
+
+    A container's root lacks some. False where it cannot be read. Source: proc_pid_status(5), CapEff.
+    """
+    try:
+        lines = LocalHost().read("/proc/self/status").splitlines()
+    except OSError:
+        return False
+    effective = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
+    return bool(int(effective, 16) >> number & 1)
+
+
 def is_here(driver: Driver, host: Host | None = None) -> bool:
     """Whether that process ran among the processes that are seen here: same host name, boot and pid namespace.
 

@@ -11,6 +11,7 @@ from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
 from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.driver_process import has_capability
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.plan import MAX_SESSIONS, NOT_VARIED
@@ -226,21 +227,12 @@ def _check_owner(name: str, server: Server) -> None:
         owner = Path(f"/proc/{server.pid}").stat().st_uid
     except OSError:  # it has ended
         owner = None
-    if owner is None or owner == os.geteuid() or _may_nice():
+    if owner is None or owner == os.geteuid() or has_capability(CAP_SYS_NICE):
         return
     raise UsageError(
         f"variant {name} acts on the server processes, which run as user {owner}: "
         "start dbcpu as root or as that user, or with CAP_SYS_NICE"
     )
-
-
-def _may_nice() -> bool:
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return False
-    effective = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
-    return bool(int(effective, 16) >> CAP_SYS_NICE & 1)
 
 
 def describe_changes(

@@ -142,7 +142,7 @@ def _export_tables(
                 tables.add(explained, run.rounds())
         if not seen:
             raise StoreError("no run could be read, so nothing was written; dbcpu list shows what there is")
-    where = " and ".join(str(folder) for folder in folders.values())
+    where = " and ".join(dict.fromkeys(map(str, folders.values())))
     sys.stderr.write(f"{plural(len(seen), 'run')} in the tables of {where}; docs/data.md explains the columns\n")
 
 

@@ -412,10 +412,10 @@ def test_what_is_not_permitted_is_refused_with_who_may(monkeypatch: pytest.Monke
         selection.check_privileges([one("smt_off")], where, LocalHost(), server, 2)
     selection.check_privileges([one("spread"), one("policy:batch")], where, LocalHost(), server, 2)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    monkeypatch.setattr(selection, "_may_nice", lambda: False)
+    monkeypatch.setattr(selection, "has_capability", lambda _: False)
     with pytest.raises(UsageError, match=r"run as user .* CAP_SYS_NICE"):
         selection.check_privileges([one("spread")], where, LocalHost(), server, 2)
-    monkeypatch.setattr(selection, "_may_nice", lambda: True)
+    monkeypatch.setattr(selection, "has_capability", lambda _: True)
     selection.check_privileges([one("spread")], where, LocalHost(), server, 2)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost, is_over
+from dbcpu.hosts.driver_process import has_capability
 from dbcpu.measure.samplers import _local
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.record import RanInstead, Residency, Trace, WakeUps
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PREFERENCE = 5
 """Only where it is named: it needs root, and reads what every process of the host does."""
+CAP_SYS_ADMIN = 21
 SLACK, MIN_SLACK_S = 0.05, 0.02
 """The trace and the counters of the kernel agree within this share of the CPU time, or these seconds."""
 
@@ -141,6 +143,8 @@ def unavailable(host: Host | None) -> str | None:
         return why
     if os.geteuid() != 0:
         return "tracing needs root"
+    if not has_capability(CAP_SYS_ADMIN):
+        return "tracing needs CAP_SYS_ADMIN, which this container or service does not have"
     return None
 
 

@@ -42,7 +42,7 @@ class _Writer:
         self._header = header
         self._counters: dict[tuple[str, int], int] = {}
         self._sessions = set[int]()
-        self._turns: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._turns: dict[tuple[int, tuple[int, ...], bool], int] = {}
 
     def pieces(self, rounds: Iterable[TracedRound]) -> Iterator[bytes]:
         yield self._file([*self._first_tracks()])
@@ -125,7 +125,7 @@ class _Writer:
     # --- scheduling states
 
     def _states(self, session: int, stays: Sequence[Stay]) -> Iterator[tuple[int, Any]]:
-        """Of one session; ``stays`` are in order of time. It runs where it is alone on its CPU."""
+        """Of one session; ``stays`` are in order of time. It runs where it has its CPU to itself."""
         tid, name = FIRST_TID + session, f"session {session}"
         running_on: int | None = None
         for stay, after in zip(stays, (*stays[1:], None), strict=True):
@@ -143,8 +143,8 @@ class _Writer:
 
     def _taking_turns(self, lanes: Sequence[Occupied]) -> Iterator[tuple[int, Any]]:
         for lane in lanes:
-            if len(lane.sessions) > 1:
-                tid = self._turns.setdefault((lane.cpu, lane.sessions), FIRST_TURNS_TID + len(self._turns))
+            if lane.in_turns:
+                tid = self._turns.setdefault((lane.cpu, lane.sessions, lane.others), FIRST_TURNS_TID + len(self._turns))
                 yield _RUNS, self._state(lane.from_ns, lane.cpu, tid, lane.name, _RUNNING)
                 yield _LEAVES, self._state(lane.to_ns, lane.cpu, tid, lane.name, _SLEEPS)
 
@@ -158,5 +158,5 @@ class _Writer:
 
 def _state(stay: Stay) -> str:
     if stay.kind == RUNNABLE:
-        return _RUNNABLE if stay.in_turns else _RUNNING
+        return _RUNNABLE if stay.in_turns or stay.others else _RUNNING
     return _STOPPED if stay.kind == STOPPED else _SLEEPS

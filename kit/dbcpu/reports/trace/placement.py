@@ -1,7 +1,9 @@
 """Which session was on which CPU, and with whom: the slices of sessions and the lanes of CPUs, from residency alone."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import isnan
 from typing import TypeVar
 
 from msgspec import Struct
@@ -13,6 +15,8 @@ from dbcpu.record import Round
 
 CROWD = 16
 """More sessions on a core in one round are counted and not named; no slice is cut where one of them comes or goes."""
+RAN = 0.9
+"""A session alone on its CPU that used less of it than this share ran in turns with other processes."""
 KIND_WORDS = {ASLEEP: "asleep", STOPPED: "stopped"}
 
 At = Callable[[float], int]
@@ -24,6 +28,8 @@ class Stay(Struct, frozen=True):
 
     ``in_turns``: other sessions that were ready to run on its CPU; ``beside``: on the other CPUs of its core. Where it
     is ``crowded`` these are all who were there at any time of the round. ``core`` is None where it is not known.
+    ``others``: processes that are no sessions had the CPU for a part of the time. ``stretch``: of the residency that it
+    is a part of, with its CPU time, None where that is not known.
     """
 
     session: int
@@ -35,6 +41,9 @@ class Stay(Struct, frozen=True):
     in_turns: tuple[int, ...] = ()
     beside: tuple[int, ...] = ()
     crowded: bool = False
+    others: bool = False
+    stretch: int = -1
+    cpu_ns: float | None = None
 
     @property
     def name(self) -> str:
@@ -44,6 +53,7 @@ class Stay(Struct, frozen=True):
         words = [f"CPU {self.cpu}"]
         words += [f"core {self.core}"] if self.core is not None else []
         words += [f"in turns with {_words(self.in_turns, self.crowded)}"] if self.in_turns else []
+        words += ["in turns with other processes"] if self.others else []
         words += [f"beside {_words(self.beside, self.crowded)}"] if self.beside else []
         return ", ".join(words)
 
@@ -56,11 +66,18 @@ class Occupied(Struct, frozen=True):
     to_ns: int
     sessions: tuple[int, ...]
     crowded: bool = False
+    others: bool = False
+
+    @property
+    def in_turns(self) -> bool:
+        """Whether several were ready to run there."""
+        return self.others or len(self.sessions) > 1
 
     @property
     def name(self) -> str:
-        """``session 3``, ``sessions 3 and 5 in turns``."""
-        return _words(self.sessions, self.crowded) + (" in turns" if len(self.sessions) > 1 else "")
+        """``session 3``, ``sessions 3 and 5 in turns``, ``session 3 in turns with other processes``."""
+        with_others = " with other processes" if self.others else ""
+        return _words(self.sessions, self.crowded) + (f" in turns{with_others}" if self.in_turns else "")
 
 
 def _words(ordinals: Sequence[int], crowded: bool) -> str:
@@ -86,6 +103,7 @@ def stays_and_lanes(round_: Round, cores: Mapping[int, int], at: At) -> tuple[li
         near, occupied = _crowd(members) if crowded else _neighbours(members)
         named += near
         lanes += occupied
+    named = [replace(each, stretch=-1, cpu_ns=None) for each in named]
     return _joined(named, lambda each: each.session), _joined(lanes, lambda each: each.cpu)
 
 
@@ -93,10 +111,13 @@ def _stays(round_: Round, cores: Mapping[int, int], at: At) -> Iterator[Stay]:
     """As recorded, without neighbours."""
     rows = stretches(round_)
     ordinals = [each.ordinal for each in round_.sessions]
-    columns = (rows.session, rows.cpu, rows.kind, rows.from_s, rows.to_s)
-    for session, cpu, kind, from_s, to_s in zip(*(each.tolist() for each in columns), strict=True):
+    columns = (rows.session, rows.cpu, rows.kind, rows.from_s, rows.to_s, rows.cpu_s)
+    for stretch, row in enumerate(zip(*(each.tolist() for each in columns), strict=True)):
+        session, cpu, kind, from_s, to_s, cpu_s = row
         if at(from_s) < at(to_s):
-            yield Stay(ordinals[session], at(from_s), at(to_s), cpu, cores.get(cpu), kind)
+            used_ns = None if isnan(cpu_s) else cpu_s * 1e9
+            stay = Stay(ordinals[session], at(from_s), at(to_s), cpu, cores.get(cpu), kind)
+            yield replace(stay, stretch=stretch, cpu_ns=used_ns)
 
 
 def _neighbours(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
@@ -117,7 +138,22 @@ def _neighbours(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:
             own = tuple(one for one in by_cpu[each.cpu] if one != each.session)
             beside = _ordinals(one for one in here if one.cpu != each.cpu)
             stays.append(replace(each, from_ns=now_ns, to_ns=next_ns, in_turns=own, beside=beside))
-    return stays, lanes
+    return _with_others(stays, lanes)
+
+
+def _with_others(stays: Sequence[Stay], lanes: Sequence[Occupied]) -> tuple[list[Stay], list[Occupied]]:
+    """Where a session was the only one on its CPU for much longer than it used it in all, others had it, too."""
+    alone_ns = Counter[int]()
+    for each in stays:
+        if not each.in_turns:
+            alone_ns[each.stretch] += each.to_ns - each.from_ns
+
+    def had_less(each: Stay) -> bool:
+        return each.cpu_ns is not None and not each.in_turns and each.cpu_ns < RAN * alone_ns[each.stretch]
+
+    marked = [replace(each, others=True) if had_less(each) else each for each in stays]
+    parts = {(each.cpu, each.from_ns) for each in marked if each.others}
+    return marked, [replace(lane, others=True) if (lane.cpu, lane.from_ns) in parts else lane for lane in lanes]
 
 
 def _crowd(members: Sequence[Stay]) -> tuple[list[Stay], list[Occupied]]:

@@ -203,6 +203,13 @@ def test_an_ordinary_user_is_told_that_tracing_needs_root(monkeypatch: pytest.Mo
         trace.open_sampler(LocalHost(), 20.0)
 
 
+def test_root_of_a_container_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(trace, "has_capability", lambda _: False)
+    with pytest.raises(MeasureError, match="tracing needs CAP_SYS_ADMIN, which this container or service does not"):
+        trace.open_sampler(LocalHost(), 20.0)
+
+
 def test_a_host_that_only_a_container_or_the_database_shows_is_not_traced(tmp_path: Path) -> None:
     assert trace.unavailable(FakeRemote(tmp_path, "ssh")) is None
     with pytest.raises(MeasureError, match=r"a kernel is traced on this machine and over ssh, not by docker:fake"):

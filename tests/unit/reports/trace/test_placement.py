@@ -138,3 +138,15 @@ def test_sixteen_are_no_crowd_and_are_named() -> None:
     stays, lanes = placed(*(session(at, 1.0, cpu=0) for at in range(CROWD)))
     assert stays[0].name.endswith("in turns with sessions 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 and 15")
     assert lanes[0].name.startswith("sessions 0, 1, 2")
+
+
+def test_a_session_that_used_less_than_the_time_that_it_was_alone_took_turns_with_strangers() -> None:
+    stays, lanes = placed(session(0, 0.7, queue_s=2.2, cpu=0))
+    assert lines(stays, 0) == [("CPU 0, core 0, in turns with other processes", 0.0, 2.9)]
+    assert [each.name for each in lanes] == ["session 0 in turns with other processes"]
+
+
+def test_what_a_session_did_not_use_beside_another_session_is_nobody_elses() -> None:
+    """Of 2 s it was alone for one, and used the CPU for as long."""
+    stays, _ = placed(session(0, 1.0, queue_s=1.0, cpu=0), session(1, 1.0, stays=[(0, 1.0, 2.0)]))
+    assert not any(each.others for each in stays)

@@ -194,6 +194,16 @@ def test_sessions_that_take_turns_are_runnable_and_a_task_of_their_name_runs() -
     }
 
 
+def test_a_session_beside_strangers_does_not_run_all_the_time_on_its_lane() -> None:
+    run = record([round_of([session(0, 0.7, queue_s=2.2, cpu=0)])])
+    states = [
+        p.generic_kernel_task_state_event for p in pb(run).packet if p.HasField("generic_kernel_task_state_event")
+    ]
+    running = PROTOS.GenericKernelTaskStateEvent.TaskStateEnum.Value("TASK_STATE_RUNNING")
+    ran = {(event.tid, event.comm) for event in states if event.state == running}
+    assert ran == {(FIRST_TURNS_TID, "session 0 in turns with other processes")}
+
+
 def test_a_round_has_a_name_a_release_and_the_ends_of_its_executions() -> None:
     run = record([round_of([session(0, 1.8, executions=2), session(1, 1.8)], repeat=1)])
     found = events(run)
