@@ -211,8 +211,11 @@ def _fewer(given: CheckInput, cores: int) -> str:
 
 
 def _price_of_smt_off(given: CheckInput) -> str:
-    """What the host does less, or more, without second threads; '' where the curve does not show it."""
-    gain = given.scaling.smt_yield
+    """What the host does less, or more, without second threads; '' where the curve does not show it.
+
+    Under a quota sessions on shared cores use it up with less work: then it may be more.
+    """
+    gain = given.scaling.smt_yield if bounding_quota(given.record) is None else None
     if gain is None or not given.cores or not given.vcpus or given.cores == given.vcpus:
         return ""
     threads = "the second threads" if given.vcpus <= 2 * given.cores else "all threads beyond the first of each core"
@@ -242,14 +245,18 @@ def oversubscribed(given: CheckInput) -> Finding | None:
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
-        sessions=sessions_that_fit(vcpus or 0, given.busy),
+        sessions=sessions_that_fit(vcpus or 0, given.busy, given.levels),
         more="add vCPUs" if bounding_quota(given.record) is None else "raise the CPU quota",
     )
 
 
-def sessions_that_fit(vcpus: int, busy: float) -> str:
-    """So many keep the vCPUs busy; of work that waits in between more than one per vCPU."""
-    return plural(vcpus, "busy session") if busy == 1.0 else plural(round(vcpus / busy), "such session")
+def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView]) -> str:
+    """So many keep the vCPUs busy; of work that waits in between more than one per vCPU, and fewer than lost before."""
+    if busy == 1.0:
+        return plural(vcpus, "busy session")
+    fit = round(vcpus / busy)
+    lost = min((each.level for each in levels if vcpus < each.level < fit and is_loss(each)), default=fit + 1)
+    return plural(lost - 1, "such session")
 
 
 def sticky_placement(given: CheckInput) -> Finding | None:

@@ -131,7 +131,7 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     if cause is Cause.SHARED_CORE and worst.level <= (analysis.cores or 0) and analysis.disturbance == "foreign-load":
         wanted = ("foreign-load", *wanted)  # there is a core for each: others had it
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy)
+        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
     in_general = cause.remedy or Cause.UNEXPLAINED.remedy
     if not hidden_cores_possible([each.level for each in analysis.levels], analysis.vcpus, analysis.cores):

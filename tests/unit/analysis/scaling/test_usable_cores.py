@@ -62,3 +62,16 @@ def test_second_threads_of_some_cores_add_what_these_are_of_all(speed: float, sm
     all_cores = 4 + 4 * speed
     assert found.smt_yield == pytest.approx(4 * smt_yield / all_cores, abs=0.015)
     assert found.effective_cores == pytest.approx(all_cores + 4 * max(0.0, smt_yield), rel=0.05)
+
+
+@pytest.mark.parametrize(("levels", "cores"), [((1, 2, 4, 5, 16), 4), ((1, 4, 8, 9, 32), 8)])
+def test_an_even_level_with_every_thread_at_work_counts_whatever_the_curve_ends_at(
+    levels: tuple[int, ...], cores: int
+) -> None:
+    """4.3 and 8.3 were said, beside a peak throughput of 6.6 and 13.2 single sessions."""
+    found = explain(simulate(SimulatedHost(cores=cores, threads=4), levels, 6, seed=1, size="medium"))
+    assert found.capacity is not None
+    assert found.reference is not None
+    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    assert found.capacity.usable_cores == pytest.approx(peak, rel=0.02)
+    assert found.capacity.usable_cores == pytest.approx(1.65 * cores, rel=0.03)
