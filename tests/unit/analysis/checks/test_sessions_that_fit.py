@@ -1,4 +1,4 @@
-"""How many sessions are advised: never as many as were seen to lose, and no price of SMT off that a quota makes false."""
+"""How many sessions are advised: never as many as lost, and no price of SMT off that a quota makes false."""
 
 from dbcpu.analysis.explain import explain
 from dbcpu.reports.documents.run import document
