@@ -72,7 +72,8 @@ def test_openers_are_annotated_with_the_protocol() -> None:
 def test_samplers_are_ordered_by_their_preference() -> None:
     preferences = {name: load_sampler(name).PREFERENCE for name in registry.names("measure.samplers")}
     assert len(set(preferences.values())) == len(preferences), f"two samplers are preferred alike: {preferences}"
-    assert min(preferences, key=lambda name: preferences[name]) == "none"
+    least = min(preferences, key=lambda name: preferences[name])
+    assert least == "none", f"{least} is preferred less than none, which is what is left: a PREFERENCE above 0"
     # A way that costs less and sees more comes first. A new one is not named here.
     usual = ["procfs", "ssh", "container", "sql", "trace"]
     assert sorted(usual, key=lambda name: -preferences[name]) == usual
@@ -81,7 +82,7 @@ def test_samplers_are_ordered_by_their_preference() -> None:
 @pytest.mark.parametrize("name", registry.names("measure.samplers"))
 def test_a_sampler_says_why_it_cannot_be_used_without_a_host(name: str) -> None:
     reason = load_sampler(name).unavailable(typing.cast("Host | None", None))
-    assert (reason is None) == (name == "none")
+    assert (reason is None) == (name == "none"), f"without a host {name}.unavailable(None) has to say why: {reason!r}"
 
 
 @pytest.mark.parametrize("name", sorted({*registry.names("measure.experiments")} - {"together"}))

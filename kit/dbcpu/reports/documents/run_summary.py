@@ -284,8 +284,12 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
         within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
         said = {Answer.YES: ": even", Answer.UNDECIDED: ": undecided whether all levels are even"}.get(even.even, "")
         parts.append(f"evenness {number(even.value)} ({within}at N={even.level}){said}")
+    need = ""
+    if parts and cores is None and analysis.vcpus and analysis.busy == 1:
+        few = all(each.level < analysis.vcpus for each in analysis.levels)
+        need = f"; usable cores need a level of {analysis.vcpus} sessions" if few else ""
     lost_to = DISTURBANCES.get(analysis.disturbance) if parts else None
-    return ", ".join(parts) + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
+    return ", ".join(parts) + need + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
 
 
 def _answers(analysis: Analysis) -> str:
