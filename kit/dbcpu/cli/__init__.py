@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from types import CodeType, FrameType
 from typing import Protocol, TextIO, runtime_checkable
 
 import click
@@ -180,7 +181,9 @@ def _terminable() -> Iterator[None]:
     """
     asked_s: list[float] = []
 
-    def stop(number: int, frame: object) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if _is_within(frame, swallowed.__code__):
+            return  # what is raised there is dropped, too; it is sent again
         asked_s.append(time.monotonic())
         if len(asked_s) == 1:
             raise _Stopped(number)
@@ -194,9 +197,13 @@ def _terminable() -> Iterator[None]:
             ignored(found)
             return
         asked_s.clear()
-        again = threading.Timer(AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, found.exc_value.args[0]))
-        again.daemon = True
-        again.start()
+        threading.Thread(target=send_again, args=found.exc_value.args, daemon=True).start()
+
+    def send_again(number: int) -> None:
+        time.sleep(AGAIN_S)
+        while not asked_s:
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            time.sleep(AGAIN_S)
 
     # What a shell had us ignore (nohup, a background job of a script) stays ignored.
     wanted = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
@@ -213,6 +220,12 @@ def _terminable() -> Iterator[None]:
         # Once stopped, all is cleaned up here, and the rest of the exit takes no time.
         for number, handler in before:
             signal.signal(number, signal.SIG_IGN if asked_s else handler)
+
+
+def _is_within(frame: FrameType | None, code: CodeType) -> bool:
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _replace_closed_streams() -> None:

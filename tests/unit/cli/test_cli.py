@@ -11,7 +11,7 @@ import click
 import pytest
 
 from dbcpu import __version__
-from dbcpu.cli import main
+from dbcpu.cli import AGAIN_S, main
 from dbcpu.cli._command_groups import GROUPS
 from dbcpu.errors import Interrupted, MeasureError, UsageError
 from dbcpu.store import database, record_file
@@ -201,9 +201,13 @@ def test_ctrl_c_while_a_class_is_being_made_ends_with_130_too(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (130, "dbcpu: interrupted\n")
 
 
+@pytest.mark.parametrize("again_s", [AGAIN_S, 0.0])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_ctrl_c_while_an_object_is_freed_is_not_lost(tmp_path: Path, number: int) -> None:
-    """Python drops what is raised there, with a message; the command would go on to its end, here: without one."""
+def test_ctrl_c_while_an_object_is_freed_is_not_lost(tmp_path: Path, number: int, again_s: float) -> None:
+    """Python drops what is raised there, with a message; the command would go on to its end, here: without one.
+
+    Sent again at once it comes while that is still told, and is dropped, too.
+    """
     (tmp_path / "freed.py").write_text(
         "import os, signal, sys, threading\n"
         "from dbcpu import cli\n"
@@ -213,7 +217,7 @@ def test_ctrl_c_while_an_object_is_freed_is_not_lost(tmp_path: Path, number: int
         "def command(_):\n"
         "    Freed()\n"
         "    threading.Event().wait()\n"
-        "cli._invoke = command\n"
+        f"cli._invoke, cli.AGAIN_S = command, {again_s}\n"
         "sys.exit(cli.main([]))\n"
     )
     environment = runs.environment(PYTHONPATH=":".join([str(tmp_path), *sys.path]))

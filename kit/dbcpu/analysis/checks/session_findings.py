@@ -213,9 +213,9 @@ def _fewer(given: CheckInput, cores: int) -> str:
 def _price_of_smt_off(given: CheckInput) -> str:
     """What the host does less, or more, without second threads; '' where the curve does not show it.
 
-    Under a quota sessions on shared cores use it up with less work: then it may be more.
+    Under a quota sessions on shared cores use it up with less work: then it is not said to be less.
     """
-    gain = given.scaling.smt_yield if bounding_quota(given.record) is None else None
+    gain = given.scaling.smt_yield
     if gain is None or not given.cores or not given.vcpus or given.cores == given.vcpus:
         return ""
     threads = "the second threads" if given.vcpus <= 2 * given.cores else "all threads beyond the first of each core"
@@ -223,7 +223,8 @@ def _price_of_smt_off(given: CheckInput) -> str:
         return f"; {threads} add {percent(max(0.0, gain))} to what its cores do"
     if gain < 0:
         return f"; without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
-    return f"; with SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+    less = f"; with SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+    return less if bounding_quota(given.record) is None else ""
 
 
 def oversubscribed(given: CheckInput) -> Finding | None:
