@@ -56,7 +56,8 @@ def test_what_is_not_shown_is_undecided() -> None:
     record = noisy_run(1, levels=(1, 2), repeats=1)
     analysis, _, even = found(record)
     assert even.even is Answer.UNDECIDED
-    assert quotable(record, analysis).endswith(": undecided whether all levels are even")
+    said = quotable(record, analysis)
+    assert said.endswith(": undecided whether all levels are even; usable cores need a level of 4 sessions")
 
 
 def test_a_run_of_one_session_alone_has_nothing_to_quote() -> None:
