@@ -1,4 +1,4 @@
-"""A command loads NumPy without threads of OpenBLAS, whichever of its modules needs it first."""
+"""A command loads NumPy without threads of OpenBLAS (``one_thread`` says why), whichever module needs it first."""
 
 import sys
 from collections.abc import Sequence

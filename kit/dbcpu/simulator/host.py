@@ -23,7 +23,7 @@ _KERNELS = {"frozen": "4.4.0", "sticky": "4.4.0", "rotating": "5.15.0", "smt_bal
 SMT_DIMINISHES = 0.6
 """Each further thread of a core adds this share of what the one before it added."""
 GROUP = "/database.slice"
-MOST_CPUS = 4096
+MAX_SIMULATED_CPUS = 4096
 MIN_YIELD = -0.3
 """Measured yields go down to -10 %; below this eight threads of one core would do almost nothing."""
 STEPS = "GHz from 0.1 to 10, none above the one before, each for more busy cores than the one before"
@@ -115,18 +115,28 @@ class SimulatedHost(Struct, frozen=True, dict=True):
                     not counts or 0 <= self.efficiency_cores < self.all_cores,
                 ),
                 ("efficiency speed", self.efficiency_speed, "0.1 to 1", 0.1 <= self.efficiency_speed <= 1),
-                ("CPUs in all", self.cpus, f"1 to {MOST_CPUS}", not counts or 1 <= self.cpus <= MOST_CPUS),
+                (
+                    "CPUs in all",
+                    self.cpus,
+                    f"1 to {MAX_SIMULATED_CPUS}",
+                    not counts or 1 <= self.cpus <= MAX_SIMULATED_CPUS,
+                ),
                 ("nodes", self.nodes, "1 to the number of cores", not counts or 1 <= self.nodes <= self.all_cores),
                 ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
                 ("yield", self.smt_yield, f"{MIN_YIELD} to 1", MIN_YIELD <= self.smt_yield <= 1),
                 ("steal", self.steal, "0 to 0.9", 0 <= self.steal <= 0.9),
-                ("steal above", self.steal_above, f"0 to {MOST_CPUS} CPUs", 0 <= self.steal_above <= MOST_CPUS),
+                (
+                    "steal above",
+                    self.steal_above,
+                    f"0 to {MAX_SIMULATED_CPUS} CPUs",
+                    0 <= self.steal_above <= MAX_SIMULATED_CPUS,
+                ),
                 ("irq", self.irq, "0 to 0.9", 0 <= self.irq <= 0.9),
                 (
                     "quota",
                     self.quota_cpus,
-                    f"0.01 to {MOST_CPUS} CPUs",
-                    self.quota_cpus is None or 0.01 <= self.quota_cpus <= MOST_CPUS,
+                    f"0.01 to {MAX_SIMULATED_CPUS} CPUs",
+                    self.quota_cpus is None or 0.01 <= self.quota_cpus <= MAX_SIMULATED_CPUS,
                 ),
                 ("quota period", self.quota_period_s, "0.001 to 1 s", 0.001 <= self.quota_period_s <= 1),
                 ("turbo", self.turbo_slope, "0 to 0.9", 0 <= self.turbo_slope <= 0.9),

@@ -15,7 +15,7 @@ from dbcpu.formatting import times
 
 CALM_SHARE = 0.25
 """From this share of rounds without a slow session on the median over rounds is said to be of two kinds of rounds."""
-UNKNOWN = (Cause.NONE, Cause.UNEXPLAINED, Cause.SLOWER_CPU)
+HIDDEN_CORES_POSSIBLE = (Cause.NONE, Cause.UNEXPLAINED, Cause.SLOWER_CPU)
 """Cores that the host does not show may be behind these."""
 
 
@@ -46,7 +46,7 @@ def level_with_most_slow_rounds(levels: Sequence[LevelView]) -> LevelView | None
 def is_explained(levels: Sequence[LevelView]) -> bool:
     """Whether rounds differ by what was seen: then cores that the host does not show are not why."""
     apart = [each.rounds_apart for each in levels if each.rounds_apart is not None]
-    return bool(apart) and all(each.cause not in UNKNOWN for each in apart)
+    return bool(apart) and all(each.cause not in HIDDEN_CORES_POSSIBLE for each in apart)
 
 
 def apart_words(level: LevelView, *, with_cause: bool = False) -> str:
@@ -60,5 +60,5 @@ def apart_words(level: LevelView, *, with_cause: bool = False) -> str:
     who = every if fewest == level.level else f"{some} {level.level}"
     has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
-    through = f" through {Cause(found.cause).words}" if with_cause and found.cause not in UNKNOWN else ""
+    through = f" through {Cause(found.cause).words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
     return f"{slow}{through}, in the others none"
