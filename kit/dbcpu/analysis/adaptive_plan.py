@@ -182,7 +182,7 @@ def _undecided(
         )  # fmt: skip
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
-        if so_far == (Answer.YES, Answer.YES):
+        if found.even is Answer.YES and found.full_speed is not Answer.UNDECIDED:
             fine.append((level, len(each.ratio)))
         if done.count(level) >= most:
             continue
@@ -190,8 +190,8 @@ def _undecided(
         within = _at_best(pooled([np.array(logs) for logs in each.logs]))
         at_best = replace(alone, spread=_at_best(alone.noise).spread)
         slowdown = _clearest(float(np.median(medians)), found)
-        calm, rounds = calm_of_two_kinds(given.losses), len(each.ratio)
-        agree = not calm or will_agree(min(calm, rounds - calm), rounds, most)
+        rounds, kinds = len(each.ratio), [calm_of_two_kinds(values) for values in (each.ratio, medians)]
+        agree = all(not calm or will_agree(min(calm, rounds - calm), rounds, most) for calm in kinds)
         if is_open and agree and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:

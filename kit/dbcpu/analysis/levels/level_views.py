@@ -319,6 +319,7 @@ def _seen(
         cpus=tuple(usual_cpus(members) for members in seen.used) if len(seen.used) >= MIN_ROUNDS else (),
         alone=context.alone_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
+        waits=context.reference is not None and context.reference.busy < 1,
     )
 
 
