@@ -119,7 +119,8 @@ def _curve_and_topology(
     curve = scaling(levels, done, context.rows, ref, vcpus, cores)
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there, levels, ref)
+    clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
+    curve = with_seen_yield(replace(curve, stickiness=sticky, clock_measured=clock), shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores)
     topology = topology_check(context, levels, views, curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
@@ -149,9 +150,15 @@ def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[Le
 
 
 def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
-    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong."""
+    """Without effective cores and knees beyond the vCPUs: these are noise of the baseline, or much more, and then it is
+    wrong."""
+    if vcpus is None:
+        return curve
+    knees = tuple(min(knee, float(vcpus)) for knee in curve.knees)
+    limits = tuple(Interval(min(each.low, vcpus), min(each.high, vcpus)) for each in curve.knee_intervals)
+    curve = replace(curve, knees=knees, knee_intervals=limits)
     cores, within = curve.effective_cores, curve.effective_cores_interval
-    if vcpus is None or cores is None:
+    if cores is None:
         return curve
     if cores > EQUAL * vcpus:
         return replace(curve, effective_cores=None, effective_cores_interval=None)
