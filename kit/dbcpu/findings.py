@@ -252,8 +252,8 @@ RESULT = Topic("What was found", {
         "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
         f"{MORE_ROUNDS}, {QUIETER}"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
-        "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency "
-        "of these levels are not reliable",
+        "something slowed the single-session rounds, if only noise: slowdown and efficiency of these levels are not "
+        "reliable",
         "measure again on a quieter host; compare the single-session times in `dbcpu show RUN --json`"),
     "uneven-sessions": Entry(WARNING, "levels at which the slowest session took longer than the fastest, beyond chance "
         "or as the kernel counted (equal: no)",

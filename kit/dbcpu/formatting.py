@@ -124,24 +124,27 @@ def sentences(*clauses: str) -> str:
 def joined(*clauses: str) -> str:
     """The clauses that are not '' after semicolons, or where that is too long a sentence as the next one.
 
-    A clause that begins with ``: `` follows after that. The first begins small, and no full stop follows the last.
+    A clause that begins with ``: `` follows after that, if there is room for both. The first begins small, and no full
+    stop follows the last.
     """
-    said, words = "", 0
+    bound: list[str] = []
     for clause in filter(None, clauses):
         text = clause.removeprefix(COLON)
-        many = _words_in(text.rpartition(". ")[2])
-        together = words + many <= MAX_WORDS and ". " not in text
-        if said and together:
-            said += clause if text is not clause else f"; {clause}"
+        if bound and text is not clause and is_short(f"{bound[-1]} {text}"):
+            bound[-1] += clause
         else:
-            said += f". {text[0].upper()}{text[1:]}" if said else text
-        words = words + many if together else many
+            bound.append(text)
+    said = ""
+    for text in bound:
+        last = said.rpartition(". ")[2]
+        together = ". " not in text and is_short(f"{last} {text}")
+        said += (f"; {text}" if together else f". {text[0].upper()}{text[1:]}") if said else text
     return said
 
 
-def _words_in(text: str) -> int:
-    """A command between backticks is read as one."""
-    return len(_COMMAND.sub("`", text).split())
+def is_short(clause: str) -> bool:
+    """Whether it has no more words than a sentence may have; a command between backticks is read as one."""
+    return len(_COMMAND.sub("`", clause).split()) <= MAX_WORDS
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -131,7 +131,21 @@ def _curve_and_topology(
         ends = [end for end in (topology.cores_told, vcpus) if end]
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
             curve = replace(curve, knees=(), knee_intervals=())
+    curve = _bent_within(len(context.core_by_cpu), curve)
     return _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve)), topology
+
+
+def _bent_within(cpus: int, curve: Scaling) -> Scaling:
+    """Without knees beyond the CPUs that sessions may use, whatever their quota: a few per cent of that are noise."""
+    if not cpus:
+        return curve
+    kept = [at for at, knee in enumerate(curve.knees) if knee <= (1 + NEAR) * cpus]
+    intervals = [curve.knee_intervals[at] for at in kept] if curve.knee_intervals else []
+    return replace(
+        curve,
+        knees=tuple(min(curve.knees[at], float(cpus)) for at in kept),
+        knee_intervals=tuple(Interval(min(each.low, cpus), min(each.high, cpus)) for each in intervals),
+    )
 
 
 def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[LevelView], curve: Scaling) -> Scaling:
@@ -150,15 +164,9 @@ def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[Le
 
 
 def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
-    """Without effective cores and knees beyond the vCPUs: these are noise of the baseline, or much more, and then it is
-    wrong."""
-    if vcpus is None:
-        return curve
-    knees = tuple(min(knee, float(vcpus)) for knee in curve.knees)
-    limits = tuple(Interval(min(each.low, vcpus), min(each.high, vcpus)) for each in curve.knee_intervals)
-    curve = replace(curve, knees=knees, knee_intervals=limits)
+    """Without effective cores beyond the vCPUs: these are noise of the baseline, or much more, and then it is wrong."""
     cores, within = curve.effective_cores, curve.effective_cores_interval
-    if cores is None:
+    if vcpus is None or cores is None:
         return curve
     if cores > EQUAL * vcpus:
         return replace(curve, effective_cores=None, effective_cores_interval=None)

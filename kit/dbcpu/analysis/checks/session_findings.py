@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.checks.check_input import CheckInput
 from dbcpu.analysis.checks.open_questions import too_few_words
+from dbcpu.analysis.checks.verdict import HIDDEN
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal
@@ -24,7 +25,7 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, LONGER, MORE_ROUNDS, ONE_PER_CORE, QUIETER, SMT_OFF, Finding, noted
-from dbcpu.formatting import count, joined, listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import ANONYMOUS, IMPORTED, POOL, SWEEP, TOGETHER, Party
 from dbcpu.steal import steal_unseen
 
@@ -33,8 +34,6 @@ HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
 """What more rounds are for where rounds differ."""
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
-HIDDEN = 4.0
-"""A larger limit of what noise hides is not written out."""
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
@@ -285,8 +284,9 @@ def topology_differs(given: CheckInput) -> Finding | None:
     if check.verdict == "fewer_cores":
         probably, level = ("probably ", INFO) if check.unmeasured else ("", None)
         missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
-        seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}: {check.why}{missing}"
-        return noted("cores-fewer-than-shown", seen, level, scaled=scaled, shown=cores)
+        seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}{missing}"
+        said = joined(seen, f"{COLON}{check.why}")
+        return noted("cores-fewer-than-shown", said, level, scaled=scaled, shown=cores)
     threads = number(check.vcpus / cores, 0)
     seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
     return noted("smt-like-cores", seen, shown=check.vcpus)

@@ -34,7 +34,7 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo
-from dbcpu.formatting import COLON, number, percent, plain, plural, seconds, sentences, short_ranges, times
+from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
 
@@ -199,9 +199,9 @@ class _Words:
         elif all(each.rounds < 2 for each in found.undecided):
             why = ["one round of a level proves no equality"]
             why += [] if self.more else [f"with this noise {ROUNDS[-1]} rounds would probably not"]
-        why[-1] += _meanwhile(self.record)
         helps = what_would_decide(self.context, self.more, self.topology, found.undecided)
-        return (f"inconclusive at {where}", f"{COLON}{why[0]}", *why[1:], helps)
+        first, *others = why or ["no round is whole"]
+        return (f"inconclusive at {where}", f"{COLON}{first}{_meanwhile(self.record)}", *others, helps)
 
     def _pace(self, found: Outcome) -> tuple[str, ...]:
         """What the witness saw of the CPUs themselves; () where their speed did not change by turns."""
@@ -223,7 +223,10 @@ class _Words:
     def _at(self, level: LevelView) -> str:
         if level.level == 1:
             return self._alone(level)
-        why = self._why(level)
+        whole = self._at_level(level, self._why(level))
+        return whole if is_short(whole) else self._at_level(level, self._why(level, brief=True))
+
+    def _at_level(self, level: LevelView, why: str) -> str:
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
         if rounds_differ(level) and not is_counted_only(level):
@@ -247,7 +250,8 @@ class _Words:
         lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
         return f"even a single session loses {percent(lost)} of its time ({lost_to(level).words})"
 
-    def _why(self, level: LevelView) -> str:
+    def _why(self, level: LevelView, *, brief: bool = False) -> str:
+        """``brief``: without what the main cause is."""
         if self._why_blind(level):
             if level.likely_cause is None:
                 return "cause unknown"
@@ -271,7 +275,7 @@ class _Words:
             more = f"all lose to {second.words} as well"
         also = f", and {more}" if second.is_known else ""
         how = f"{also}, with lower confidence" if cause in INFERRED and steal_unseen(self.record) else also
-        return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
+        return f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""

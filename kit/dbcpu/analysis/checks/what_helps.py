@@ -90,12 +90,15 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
-    text, found = first, list(_remedies(analysis, levels))
+    text, found, named = first, list(_remedies(analysis, levels)), set[str]()
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
-        waits = cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) and _is_beyond(analysis, level)
-        if remedy not in text and not (waits and fewer) and (cause.is_known or not text):
-            text += f"{AGAINST}{cause.words}: {remedy}" if text else remedy
+        beyond = _is_beyond(analysis, level)
+        waits = beyond and cause in (Cause.RUN_QUEUE, Cause.COMPETITOR)
+        what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
+        if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
+            text += f"{AGAINST}{what}: {remedy}" if text else remedy
+            named.add(what)
     return text
 
 

@@ -192,7 +192,7 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
         return None
     fitted, errors = piecewise_linear.settled(fitted, measured.levels, measured.medians, measured.noise)
-    if most is not None and any(knee > most for knee in fitted.knees):
+    if most is not None and fitted.knees and fitted.knees[0] > most:
         return None
     # Sessions that share cores by chance bend a curve of few levels, too: it has to go on well beyond its last knee.
     if vcpus is not None and fitted.knees and measured.levels[-1] < min(vcpus, BEYOND * fitted.knees[-1]):

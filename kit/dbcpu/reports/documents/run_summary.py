@@ -284,6 +284,7 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
     if cores is not None and analysis.vcpus:
         how = [] if analysis.scaling.fit_error is not None else ["by the best level, without a curve"]
         how += [f"95 % CI {number(wide.low, 1)} to {number(wide.high, 1)}"] if wide else []
+        how += ["one session alone does not get a whole CPU"] if cores < 1 else []
         within = f" ({'; '.join(how)})" if how else ""
         held = bounding_quota(record) is not None
         parts.append(f"{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
