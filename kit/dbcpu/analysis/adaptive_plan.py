@@ -167,7 +167,7 @@ def _undecided(
     seen: Mapping[int, _Level], done: Sequence[int], context: RunContext, vcpus: int, most: int
 ) -> int | None:
     """The level to measure again because its answer is undecided and not out of reach; 1 where the baseline is due."""
-    due, fine = [], []
+    due, fine, slow = list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
     scatter = scatter_of({level: each.median for level, each in seen.items()}, context.cores or vcpus)
     least = _at_best(scatter) if scatter else None
     for level, each in seen.items():
@@ -183,7 +183,7 @@ def _undecided(
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
         if found.even is Answer.YES and found.full_speed is not Answer.UNDECIDED:
-            fine.append((level, len(each.ratio)))
+            (slow if found.full_speed is Answer.NO else fine).append((level, len(each.ratio)))
         if done.count(level) >= most:
             continue
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
@@ -195,7 +195,7 @@ def _undecided(
         if is_open and agree and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:
-        return max((level for level in short_of_rounds(fine) if done.count(level) < most), default=None)
+        return max((level for level in short_of_rounds(fine, slow) if done.count(level) < most), default=None)
     wanted = min(due, key=lambda level: (done.count(level), level))
     return 1 if done.count(1) <= done.count(wanted) else wanted
 

@@ -120,7 +120,9 @@ def _curve_and_topology(
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
     clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
-    curve = with_seen_yield(replace(curve, stickiness=sticky, clock_measured=clock), shared, context.threads_there, levels, ref)
+    curve = with_seen_yield(
+        replace(curve, stickiness=sticky, clock_measured=clock), shared, context.threads_there, levels, ref
+    )
     curve = within_seen_yield(curve, levels, ref, cores)
     topology = topology_check(context, levels, views, curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:

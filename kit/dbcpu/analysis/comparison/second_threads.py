@@ -10,7 +10,16 @@ from collections.abc import Iterator, Sequence
 
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.comparison import LESS, MORE, THROUGHPUT, Comparison, Side, VariantResult, VariantRow, Variants
+from dbcpu.analysis.results.comparison import (
+    LESS,
+    MORE,
+    THROUGHPUT,
+    Comparison,
+    Side,
+    VariantResult,
+    VariantRow,
+    Variants,
+)
 from dbcpu.formatting import percent, ranges, times
 
 ARTICLE = "AWS EC2 CPU (in)consistency, part 4, of January 2017"

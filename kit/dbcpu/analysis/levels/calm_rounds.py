@@ -25,18 +25,25 @@ def are_enough(rounds: int) -> bool:
     return rounds >= MIN_ROUNDS
 
 
-def short_of_rounds(calm: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Those of the levels where nobody is slow that have too few rounds, with the rounds that count for each.
+def short_of_rounds(calm: Sequence[tuple[int, int]], slow: Sequence[tuple[int, int]] = ()) -> dict[int, int]:
+    """Those of the levels with equal shares that have too few rounds, with the rounds that count for each.
 
-    ``calm``: such levels of one variant, with their numbers of rounds. Rounds of more sessions count as well.
+    ``calm``: such levels of one variant where nobody is slow, with their numbers of rounds. Rounds of more sessions
+    count as well. ``slow``: the same where all are; each counts for itself, for what slows all hides what slows some.
     """
     counted = {sessions: sum(rounds for level, rounds in calm if level >= sessions) for sessions, _ in calm}
+    counted |= dict(slow)
     return {sessions: rounds for sessions, rounds in counted.items() if not are_enough(rounds)}
 
 
 def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> tuple[LevelView, ...]:
     """The levels of one variant; those that are equal in too few rounds are undecided, but for a slowdown of all."""
-    short = short_of_rounds([(each.level, each.rounds) for each in levels if _is_claimed(each, vcpus)])
+    claimed = [each for each in levels if _is_claimed(each, vcpus)]
+    calm, slow = (
+        [(each.level, each.rounds) for each in claimed if (each.full_speed is Answer.NO) is is_slow]
+        for is_slow in (False, True)
+    )
+    short = short_of_rounds(calm, slow)
     return tuple(
         _undecided(each, short[each.level]) if _is_claimed(each, vcpus) and each.level in short else each
         for each in levels
