@@ -1,9 +1,9 @@
 """Do enough rounds show nobody slow, to speak for the usual round?
 
 In some rounds sessions may share cores that the host does not show, or meet a CPU that interrupts keep busy, and in
-others not: a few rounds miss that by chance. So they do where all are slow alike, as under a CPU quota. If every second round had a slow session, n rounds would show none in
-0.5^n of all runs, so that five are needed for 95 %. Rounds of more sessions count as well, up to the vCPUs: these meet
-whatever fewer would meet.
+others not: a few rounds miss that by chance, also where all are slow alike, as under a CPU quota. If every second round
+had a slow session, n rounds would show none in 0.5^n of all runs, so that five are needed for 95 %. Rounds of more
+sessions count as well, up to the vCPUs: these meet whatever fewer would meet.
 Source: Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4 (sign test)
 """
 

@@ -20,7 +20,6 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
-from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
 
 
@@ -149,20 +148,6 @@ def test_anchors_that_drift_beyond_the_tolerance() -> None:
 def test_a_noisy_reference_says_what_it_hides() -> None:
     rounds = [round_of([session(0, value)]) for value in (1.7, 1.8, 1.9, 1.6, 1.8)]
     assert "noisy-reference" in found(record(rounds))
-
-
-@pytest.mark.parametrize(
-    ("host", "meaning", "remedy"),
-    [
-        (SimulatedHost(cores=4, threads=2, hidden_smt=True, noisy_neighbour=0.8), "other processes ran", "idle host"),
-        (SimulatedHost(cores=4, threads=2, hidden_smt=True, toggle=1.8, pace_hz=0.0), "clock frequency", "cpupower"),
-    ],
-)
-def test_an_unsteady_cpu_is_put_down_to_what_ran_beside(host: SimulatedHost, meaning: str, remedy: str) -> None:
-    runs = (explain(simulate(host, (1, 2, 4), 6, seed, size="medium")) for seed in range(1, 12))
-    found = [each for run in runs for each in run.findings if each.code == "unsteady-cpu"]
-    assert found
-    assert all(meaning in each.meaning and remedy in each.remedy for each in found)
 
 
 def test_an_unsteady_cpu_is_told_from_sessions_that_waited() -> None:

@@ -22,7 +22,7 @@ def of(host: SimulatedHost, levels: tuple[int, ...], repeats: int = 6, seed: int
 
 
 def test_under_a_quota_rounds_that_are_equal_speak_for_equal_shares() -> None:
-    """All rounds are slow there, and two sessions share a core unseen in two of five: 37 of 100 runs were called unequal."""
+    """All rounds are slow there, and in two of five two sessions share a core: 37 of 100 runs were called unequal."""
     host = SimulatedHost(cores=8, threads=2, hidden_smt=True, quota_cpus=3.1)
     answers = [of(host, (1, 4), seed=seed).levels[1] for seed in range(1, 21)]
     assert Answer.NO not in {each.even for each in answers}
@@ -86,7 +86,9 @@ def test_knees_end_with_the_cpus() -> None:
     for seed in range(1, 9):
         found = of(SimulatedHost(cores=4, threads=1), (1, 2, 3, 4, 5, 6, 8), seed=seed, size="short").scaling
         assert all(knee <= 4.0 for knee in found.knees)
-        assert all(each.low <= knee <= each.high <= 4.0 for knee, each in zip(found.knees, found.knee_intervals))
+        assert all(
+            each.low <= knee <= each.high <= 4.0 for knee, each in zip(found.knees, found.knee_intervals, strict=True)
+        )
 
 
 def test_usable_cores_below_one_are_explained() -> None:
@@ -102,6 +104,20 @@ def test_what_other_processes_did_to_single_sessions_is_one_finding() -> None:
     codes = {each.code: each.seen for each in explain(record([*quiet, *busy], measured_on(2), vcpus=2)).findings}
     assert "solo-drift" not in codes
     assert "he single-session time was " in codes["foreign-load"]
+
+
+@pytest.mark.parametrize(
+    ("host", "meaning", "remedy"),
+    [
+        (SimulatedHost(cores=4, threads=2, hidden_smt=True, noisy_neighbour=0.8), "other processes ran", "idle host"),
+        (SimulatedHost(cores=4, threads=2, hidden_smt=True, toggle=1.8, pace_hz=0.0), "clock frequency", "cpupower"),
+    ],
+)
+def test_an_unsteady_cpu_is_put_down_to_what_ran_beside(host: SimulatedHost, meaning: str, remedy: str) -> None:
+    runs = (explain(simulate(host, (1, 2, 4), 6, seed, size="medium")) for seed in range(1, 12))
+    found = [each for run in runs for each in run.findings if each.code == "unsteady-cpu"]
+    assert found
+    assert all(meaning in each.meaning and remedy in each.remedy for each in found)
 
 
 def test_no_cause_is_helped_twice_under_one_name() -> None:
