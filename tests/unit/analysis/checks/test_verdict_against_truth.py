@@ -64,7 +64,7 @@ def test_where_siblings_are_shown_turbo_is_named() -> None:
 
 
 def test_the_table_begins_with_the_cause_that_the_verdict_begins_with() -> None:
-    found = explain(simulate(SimulatedHost(cores=4, threads=2, steal=0.1), range(1, 9), 6, 3, executions=3))
+    found = explain(simulate(SimulatedHost(cores=4, threads=2, steal=0.1), tuple(range(1, 9)), 6, 3, executions=3))
     both = [each for each in found.levels if {"steal", "shared_core"} <= set(dict(each.causes))]
     assert both
     for each in both:
