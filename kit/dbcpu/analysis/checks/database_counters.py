@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from dbcpu.analysis.causes.evidence_rules import wait_cause
+from dbcpu.analysis.causes.database_waits import wait_cause
 from dbcpu.analysis.checks.check_input import CheckInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.causes import Cause
