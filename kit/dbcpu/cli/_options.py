@@ -19,7 +19,7 @@ from dbcpu.cli._place import Place
 from dbcpu.cli._refused_values import Label
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean, without_password
-from dbcpu.formatting import as_whole_number
+from dbcpu.formatting import as_whole_number, listed
 from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -319,7 +319,8 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
     return together(
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
-                     help="How to sample the server processes.  [default: the best that works here]"),
+                     help="How to sample the server processes: "
+                     f"{listed(registry.names('measure.samplers'), 'or')}.  [default: the best that works here]"),
         click.option("--hz", type=Number(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
         click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
