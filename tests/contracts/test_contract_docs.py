@@ -27,7 +27,7 @@ def first_cells(document: str) -> set[str]:
 
 def test_every_cause_and_every_column_is_explained() -> None:
     explained = first_cells("docs/reading-a-result.md")
-    assert set(CAUSES) <= explained
+    assert set(CAUSES) - explained == set(), "docs/reading-a-result.md explains no cause of these names"
     columns = {column.heading for column in LEVEL_COLUMNS}
     assert explained - set(CAUSES) == columns
 
@@ -35,7 +35,8 @@ def test_every_cause_and_every_column_is_explained() -> None:
 def test_every_name_of_a_cause_stands_beside_its_words() -> None:
     """Programs read `competitor`, and people *other processes*: who has one finds the other."""
     text = (ROOT / "docs/reading-a-result.md").read_text("utf-8")
-    assert [name for name, words in CAUSE_WORDS.items() if f"| `{name}` | {words} |" not in text] == []
+    lacking = [name for name, words in CAUSE_WORDS.items() if f"| `{name}` | {words} |" not in text]
+    assert lacking == [], "docs/reading-a-result.md has no row '| `name` | words |' of these causes"
 
 
 def text_of(document: str) -> str:
