@@ -29,7 +29,7 @@ SERVERS = {"oracle": "oracle_dsn"}
 NOT_DRIVEN = {"postgresql": "its sessions are of the class of `embedded`, which brings its server along"}
 """Targets without a server here, and what else holds their sessions to the contract."""
 WHAT_TO_DO = (
-    "no contract of behaviour holds the sessions of target {kind!r}, since it could not be opened by its name alone: "
+    "no contract of behaviour holds the sessions of target {kind!r}, since it could not be opened here: "
     "name in SERVERS of tests/contracts/test_contract_sessions.py a fixture with the URL of a server or of a double "
     "of it, or say in NOT_DRIVEN what else holds them to targets/base.py; it said: {error}"
 )
@@ -44,7 +44,6 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     with Guard() as guard, contextlib.ExitStack() as stack:
         try:
             opened = stack.enter_context(load_target(kind).open_target(asked, guard))
-            work(opened, "tiny")
         except DbcpuError as error:
             pytest.fail(WHAT_TO_DO.format(kind=kind, error=error), pytrace=False)
         yield opened
@@ -66,12 +65,11 @@ class Start:
 
     def __init__(self, session: Session, executions: int) -> None:
         self._session, self._executions = session, executions
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._send, daemon=True)
         self.stamps: list[float] = []
         if isinstance(session, Arms):
             session.arm()
         if session.fileno() is None:
-            self._thread = threading.Thread(target=self._send, daemon=True)
             self._thread.start()
         else:
             self._send()
@@ -82,8 +80,8 @@ class Start:
 
     def came(self, within_s: float) -> bool:
         """Whether there is something to receive, awaited for so long at most."""
-        if self._thread is None:
-            return bool(select.select([self._session.fileno()], [], [], within_s)[0])
+        if (descriptor := self._session.fileno()) is not None:
+            return bool(select.select([descriptor], [], [], within_s)[0])
         self._thread.join(within_s)
         return not self._thread.is_alive()
 
