@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level

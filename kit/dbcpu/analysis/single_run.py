@@ -9,11 +9,11 @@ from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, w
 from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.causes.shared_core_cost import shared_core, with_cross_table
 from dbcpu.analysis.causes.without_host import with_likely_causes
-from dbcpu.analysis.checks import checks
-from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.host_findings import main_disturbance
-from dbcpu.analysis.checks.refusal import refused
-from dbcpu.analysis.checks.verdict import verdict
+from dbcpu.analysis.conclusions import checks
+from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions.host_findings import main_disturbance
+from dbcpu.analysis.conclusions.refusal import refused
+from dbcpu.analysis.conclusions.verdict import verdict
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_views import levels

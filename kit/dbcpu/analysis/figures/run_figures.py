@@ -7,7 +7,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline, one_word
+from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
 from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.placement.regimes import bounding_quota

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbcpu.analysis.checks.headline import headline, one_word
+from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import moment

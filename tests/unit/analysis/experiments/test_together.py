@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline
 from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer

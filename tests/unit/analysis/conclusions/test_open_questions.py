@@ -5,7 +5,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.open_questions import what_would_decide
+from dbcpu.analysis.conclusions.open_questions import what_would_decide
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.host import TopologyCheck

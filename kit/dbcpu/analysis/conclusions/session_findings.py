@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.open_questions import too_few_words
+from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions.open_questions import too_few_words
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks import database_counters, host_findings, session_findings, validity
-from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.remedy_commands import with_own_options
-from dbcpu.analysis.checks.validity import unfinished
+from dbcpu.analysis.conclusions import database_counters, host_findings, session_findings, validity
+from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.conclusions.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer

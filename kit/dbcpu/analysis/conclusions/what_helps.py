@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
-from dbcpu.analysis.checks.verdict import like_one_core
+from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
+from dbcpu.analysis.conclusions.verdict import like_one_core
 from dbcpu.analysis.levels.level_losses import (
     UNKNOWN,
     Outcome,

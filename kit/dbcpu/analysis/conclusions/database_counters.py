@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
-from dbcpu.analysis.checks.check_input import CheckInput, level_words
+from dbcpu.analysis.conclusions.check_input import CheckInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.sessions.valid_sessions import Timed

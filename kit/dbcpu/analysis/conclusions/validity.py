@@ -6,8 +6,8 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.checks.check_input import CheckInput, level_words
-from dbcpu.analysis.checks.remedy_commands import adding_rounds, measuring_command
+from dbcpu.analysis.conclusions.check_input import CheckInput, level_words
+from dbcpu.analysis.conclusions.remedy_commands import adding_rounds, measuring_command
 from dbcpu.analysis.host_usage.host_counters import covers_all
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more

@@ -7,7 +7,7 @@ simulated or imported run, and what the database user or the driver may not see 
 from collections.abc import Callable
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.checks.validity import repeats_by_level, repeats_words
+from dbcpu.analysis.conclusions.validity import repeats_by_level, repeats_words
 from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.results.assurance import Assurance

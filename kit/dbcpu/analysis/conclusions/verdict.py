@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.checks.host_findings import FOREIGN_SHARE
-from dbcpu.analysis.checks.open_questions import half_undecided, too_few_words, what_would_decide
-from dbcpu.analysis.checks.unequal_words import unequal_words
+from dbcpu.analysis.conclusions.host_findings import FOREIGN_SHARE
+from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
+from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (

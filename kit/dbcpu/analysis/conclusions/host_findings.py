@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.ran_instead import processes_in_place_of
-from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.conclusions.check_input import CheckInput
 from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
     listed_share,

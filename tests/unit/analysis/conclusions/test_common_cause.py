@@ -2,7 +2,7 @@
 
 import re
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.run import LevelView

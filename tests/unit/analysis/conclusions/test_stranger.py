@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import lost_to
 from dbcpu.analysis.results.answer import Answer

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.unequal_words import unequal_words
+from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView

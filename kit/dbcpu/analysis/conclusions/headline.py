@@ -6,9 +6,9 @@ what would fix it?
 
 from msgspec import Struct
 
-from dbcpu.analysis.checks.refusal import refusal, refusal_words
-from dbcpu.analysis.checks.verdict import UNRELIABLE, fast_levels, unreliable
-from dbcpu.analysis.checks.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
+from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
+from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
+from dbcpu.analysis.conclusions.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
 from dbcpu.analysis.levels.level_losses import (
     BAD,
     GOOD,

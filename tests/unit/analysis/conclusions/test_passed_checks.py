@@ -5,8 +5,8 @@ import inspect
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks import database_counters, host_findings, passed_checks, validity
-from dbcpu.analysis.checks.passed_checks import assurances
+from dbcpu.analysis.conclusions import database_counters, host_findings, passed_checks, validity
+from dbcpu.analysis.conclusions.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.record import Database, Party, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.checks.remedy_commands import adding_rounds as more_rounds
+from dbcpu.analysis.conclusions.remedy_commands import adding_rounds as more_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_ROUNDS
 from dbcpu.analysis.levels.level_losses import Outcome, is_loss
 from dbcpu.analysis.levels.rounds_apart import is_explained

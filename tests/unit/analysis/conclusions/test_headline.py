@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import Headline, headline, one_word, who_has_cause
+from dbcpu.analysis.conclusions.headline import Headline, headline, one_word, who_has_cause
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN
 from dbcpu.analysis.results.causes import Cause

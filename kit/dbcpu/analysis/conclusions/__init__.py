@@ -5,8 +5,8 @@ enough), ``database_counters`` (did the database compute and nothing else), ``ho
 host) or ``session_findings`` (what was found of the sessions).
 """
 
-from dbcpu.analysis.checks import database_counters, host_findings, session_findings, validity
-from dbcpu.analysis.checks.check_input import CheckInput
+from dbcpu.analysis.conclusions import database_counters, host_findings, session_findings, validity
+from dbcpu.analysis.conclusions.check_input import CheckInput
 from dbcpu.findings import Finding
 from dbcpu.remedies import where
 
