@@ -9,8 +9,8 @@ from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, w
 from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.causes.shared_core_cost import shared_core, with_cross_table
 from dbcpu.analysis.causes.without_host import with_likely_causes
-from dbcpu.analysis.conclusions import checks
-from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions import all_findings
+from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.host_findings import main_disturbance
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.verdict import verdict
@@ -77,7 +77,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     rules = shipped() if licence_rules is None else licence_rules
     speeds = context.split.two_speeds if context.split else None
     more = more_rounds(context, first)
-    given = CheckInput(
+    given = FindingInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
         speeds, more,
     )  # fmt: skip
@@ -89,7 +89,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         levels=level_views,
         sessions=tuple(views.values()),
         scaling=curve,
-        findings=checks(given),
+        findings=all_findings(given),
         capacity=room and replace(room, licences=licences(rules, facts_of(record, vcpus, cores))),
         topology=topology,
         noise_floor=floor,

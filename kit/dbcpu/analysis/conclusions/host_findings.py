@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.ran_instead import processes_in_place_of
-from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
     listed_share,
@@ -36,7 +36,7 @@ IRQ_SHARE = 0.05
 """Of one CPU."""
 
 
-def driver_on_host(given: CheckInput) -> Finding | None:
+def driver_on_host(given: FindingInput) -> Finding | None:
     if not given.record.header.database.driver_on_host:
         return None
     used = [
@@ -55,7 +55,7 @@ def driver_on_host(given: CheckInput) -> Finding | None:
     )
 
 
-def solo_drift(given: CheckInput) -> Finding | None:
+def solo_drift(given: FindingInput) -> Finding | None:
     moved = drift(given.record, given.sessions, given.reference)
     if moved is None:
         return None
@@ -66,7 +66,7 @@ def solo_drift(given: CheckInput) -> Finding | None:
     )
 
 
-def foreign_load(given: CheckInput) -> Finding | None:
+def foreign_load(given: FindingInput) -> Finding | None:
     shares = [(foreign_share(each, given.vcpus, given.window_s(each)), each) for each in given.rounds]
     loaded = [(share, each) for share, each in shares if share > FOREIGN_SHARE]
     if not loaded:
@@ -91,7 +91,7 @@ def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
     return f"; where sessions waited for a CPU, {who}, by the kernel's trace" if who else ""
 
 
-def _who(given: CheckInput, loaded: Sequence[tuple[float, Round]]) -> str:
+def _who(given: FindingInput, loaded: Sequence[tuple[float, Round]]) -> str:
     """Who they were; where no list has half of it, that."""
     listed = [listed_share(each, given.vcpus, given.window_s(each)) for _, each in loaded]
     if sum(listed) < 0.5 * sum(share for share, _ in loaded):
@@ -115,7 +115,7 @@ def _most_used(rounds: Sequence[Round]) -> str:
     return f"{part} of it {plain(command)} ({who}: {where})"
 
 
-def steal(given: CheckInput) -> Finding | None:
+def steal(given: FindingInput) -> Finding | None:
     stolen = [(share, each) for each in given.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
     if not stolen:
         return None
@@ -127,13 +127,13 @@ def steal(given: CheckInput) -> Finding | None:
     )
 
 
-def steal_unreported(given: CheckInput) -> Finding | None:
+def steal_unreported(given: FindingInput) -> Finding | None:
     """Only where it was looked for: where nothing was sampled, that is said already."""
     unseen = steal_unseen(given.record)
     return noted("steal-unseen", unseen) if unseen and typical_share(given.rounds) is not None else None
 
 
-def interrupts(given: CheckInput) -> Finding | None:
+def interrupts(given: FindingInput) -> Finding | None:
     """By the CPU that lost most, in the round in which it did."""
     found = [
         (irq_s(cpu, lasted_s) / lasted_s, cpu.cpu, each)
@@ -159,7 +159,7 @@ TENANT_OR_OWN = (
 )
 
 
-def strangers_on_siblings(given: CheckInput) -> Finding | None:
+def strangers_on_siblings(given: FindingInput) -> Finding | None:
     """Not where other processes of this host ran beside a session on siblings that it shows."""
     speeds, host = given.two_speeds, given.record.header.host
     if speeds is None or host is None or host.hypervisor is None or not given.vcpus:
@@ -177,7 +177,7 @@ def strangers_on_siblings(given: CheckInput) -> Finding | None:
     return replace(found, meaning=TENANT_OR_OWN, remedy=f"measure on an idle host to decide; {found.remedy}")
 
 
-def throttled(given: CheckInput) -> Finding | None:
+def throttled(given: FindingInput) -> Finding | None:
     held = [
         (group.throttled_s, group, each)
         for each in given.rounds
@@ -195,7 +195,7 @@ def throttled(given: CheckInput) -> Finding | None:
     )
 
 
-def hidden_quota(given: CheckInput) -> Finding | None:
+def hidden_quota(given: FindingInput) -> Finding | None:
     """Work that was ready and had no CPU, where neither a quota that is seen nor other processes explain it."""
     stalled = [
         (share, one, each)
@@ -218,7 +218,7 @@ def hidden_quota(given: CheckInput) -> Finding | None:
     )
 
 
-def main_disturbance(given: CheckInput) -> str:
+def main_disturbance(given: FindingInput) -> str:
     """The finding of what typically took most of the CPU time; '' where nothing took much of it."""
     rounds, speeds = given.rounds, given.two_speeds
     shares = {
@@ -230,7 +230,7 @@ def main_disturbance(given: CheckInput) -> str:
     return code if shares[code] > FOREIGN_SHARE else ""
 
 
-CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
+FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
     driver_on_host,
     solo_drift,
     foreign_load,

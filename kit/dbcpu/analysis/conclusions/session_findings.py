@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.open_questions import too_few_words
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
@@ -51,7 +51,7 @@ STICKY = 0.5
 """Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
 
 
-def uneven_sessions(given: CheckInput) -> Finding | None:
+def uneven_sessions(given: FindingInput) -> Finding | None:
     uneven = [each for each in given.levels if each.even is Answer.NO]
     # Above the vCPUs slightly unequal turns are usual: the finding oversubscribed has them.
     much = any(e.level <= (given.vcpus or e.level) or (e.max_over_min or 1.0) > UNEQUAL_TURNS for e in uneven)
@@ -75,7 +75,7 @@ def _usual(many: float | None) -> str:
     return str(low) if low == high else f"{low} or {high}"
 
 
-def slow_together(given: CheckInput) -> Finding | None:
+def slow_together(given: FindingInput) -> Finding | None:
     if given.reference is None:
         return None
     within = [each for each in given.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
@@ -102,7 +102,7 @@ def slow_together(given: CheckInput) -> Finding | None:
     return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
 
 
-def _possible_reasons(given: CheckInput, *, two_kinds: bool) -> Iterator[str]:
+def _possible_reasons(given: FindingInput, *, two_kinds: bool) -> Iterator[str]:
     """Why sessions may all be slow on this host, as far as it was seen: bare metal hides no SMT and has no steal."""
     header, rounds, host = given.record.header, given.rounds, given.record.header.host
     guest = host is None or host.hypervisor is not None or header.plan.sampler == IMPORTED
@@ -120,7 +120,7 @@ def _possible_reasons(given: CheckInput, *, two_kinds: bool) -> Iterator[str]:
     yield "a lower clock frequency"
 
 
-def _held(given: CheckInput, level: LevelView) -> str:
+def _held(given: FindingInput, level: LevelView) -> str:
     """Which targets of several dbcpu itself held on fewer CPUs than they have sessions, in words; '' for none."""
     parties = [each for each in given.record.header.plan.parties if level.variant in (each.target, TOGETHER)]
     short = [each for each in parties if each.cpus and len(each.cpus) < min(each.sessions, level.level)]
@@ -146,7 +146,7 @@ def _on_common_cpus(parties: Sequence[Party]) -> list[list[Party]]:
     return groups
 
 
-def memory_remote(given: CheckInput) -> Finding | None:
+def memory_remote(given: FindingInput) -> Finding | None:
     """Where some are beside their memory, what the others lose is measured, and is a cause."""
     counted = [each for each in given.sessions if not each.why]
     if not counted or not all(each.remote for each in counted):
@@ -156,7 +156,7 @@ def memory_remote(given: CheckInput) -> Finding | None:
     return noted("memory-remote", f"all {plural(len(counted), 'session')} ran on other NUMA nodes; their {bound}")
 
 
-def misplaced(given: CheckInput) -> Finding | None:
+def misplaced(given: FindingInput) -> Finding | None:
     seen = [each for each in given.levels if each.share(each.misplaced_s) > REGIME_SHARE]
     if not seen:
         return None
@@ -177,7 +177,7 @@ def _balances(kernel: str) -> bool:
     return found is not None and (int(found[1]), int(found[2])) >= BALANCING_KERNEL
 
 
-def shared_cores(given: CheckInput) -> Finding | None:
+def shared_cores(given: FindingInput) -> Finding | None:
     vcpus, cores = given.vcpus, given.cores
     # Where a second thread is as good as a core, sharing one slows nothing.
     within = [e for e in given.levels if vcpus and e.level <= vcpus and is_loss(e)]
@@ -196,7 +196,7 @@ def shared_cores(given: CheckInput) -> Finding | None:
     return replace(found, remedy=f"{_fewer(given, cores)}{SMT_OFF}{_price_of_smt_off(given)}") if cores else found
 
 
-def _fewer(given: CheckInput, cores: int) -> str:
+def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
@@ -210,7 +210,7 @@ def _fewer(given: CheckInput, cores: int) -> str:
     return f"{SHARE_LESS} a pool of {fit} ({why}), "
 
 
-def _price_of_smt_off(given: CheckInput) -> str:
+def _price_of_smt_off(given: FindingInput) -> str:
     """What the host does less, or more, without second threads; '' where the curve does not show it.
 
     Under a quota sessions on shared cores use it up with less work: then it is not said to be less.
@@ -227,7 +227,7 @@ def _price_of_smt_off(given: CheckInput) -> str:
     return less if bounding_quota(given.record) is None else ""
 
 
-def oversubscribed(given: CheckInput) -> Finding | None:
+def oversubscribed(given: FindingInput) -> Finding | None:
     """Not of a pool, whose answer says how many sessions are enough."""
     vcpus = None if given.record.header.plan.experiment == POOL else given.vcpus
     seen = [e for e in given.levels if vcpus and round(e.level * given.busy) > vcpus and is_loss(e)]
@@ -260,7 +260,7 @@ def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView]) -> s
     return plural(lost - 1, "such session")
 
 
-def sticky_placement(given: CheckInput) -> Finding | None:
+def sticky_placement(given: FindingInput) -> Finding | None:
     index, share = given.scaling.stickiness, given.scaling.makespan_share
     if index is None or index < STICKY or not any(each.even is Answer.NO for each in given.levels):
         return None
@@ -277,7 +277,7 @@ def sticky_placement(given: CheckInput) -> Finding | None:
     )
 
 
-def topology_differs(given: CheckInput) -> Finding | None:
+def topology_differs(given: FindingInput) -> Finding | None:
     check = given.topology
     if check is None or check.verdict not in ("fewer_cores", "like_full_cores"):
         return None
@@ -292,7 +292,7 @@ def topology_differs(given: CheckInput) -> Finding | None:
     return noted("smt-like-cores", seen, shown=check.vcpus)
 
 
-def noise_floor(given: CheckInput) -> Finding | None:
+def noise_floor(given: FindingInput) -> Finding | None:
     floor = given.noise_floor
     if floor is None:
         return None
@@ -307,7 +307,7 @@ def noise_floor(given: CheckInput) -> Finding | None:
     )
 
 
-def shared_core_cost(given: CheckInput) -> Finding | None:
+def shared_core_cost(given: FindingInput) -> Finding | None:
     found = given.shared_core
     if found is None or not found.speeds or not found.speeds[0].costs:
         return None
@@ -321,7 +321,7 @@ def shared_core_cost(given: CheckInput) -> Finding | None:
     )
 
 
-def inconclusive(given: CheckInput) -> Finding | None:
+def inconclusive(given: FindingInput) -> Finding | None:
     """Levels up to the vCPUs without an answer; not for experiments, which ask another question."""
     first = [each for each in given.levels if each.variant == given.levels[0].variant]
     undecided = outcome(first, given.vcpus).undecided
@@ -365,7 +365,7 @@ def inconclusive(given: CheckInput) -> Finding | None:
     return replace(found, remedy=remedy)
 
 
-def impossible_figures(given: CheckInput) -> Finding | None:
+def impossible_figures(given: FindingInput) -> Finding | None:
     """More throughput than so many sessions alone could have: the baseline, and all that rests on it, is wrong.
 
     Rates of sessions that hold a job which waits are no throughput together, see ``experiments.pool``.
@@ -384,7 +384,7 @@ def impossible_figures(given: CheckInput) -> Finding | None:
     )
 
 
-CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
+FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
     inconclusive,
     impossible_figures,
     uneven_sessions,

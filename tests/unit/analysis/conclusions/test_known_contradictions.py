@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.conclusions.headline import headline
-from dbcpu.analysis.conclusions.passed_checks import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import check

@@ -1,4 +1,4 @@
-"""What every check is given."""
+"""What every function that makes a finding is given."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -13,7 +13,7 @@ from dbcpu.formatting import short_ranges
 from dbcpu.record import Round, RunRecord
 
 
-class CheckInput(Struct, frozen=True, dict=True):
+class FindingInput(Struct, frozen=True, dict=True):
     """A record, and what has been made of it so far."""
 
     record: RunRecord

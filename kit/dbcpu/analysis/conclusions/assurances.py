@@ -1,13 +1,13 @@
-"""What was checked before the figures may be trusted, and the result of each check, passed or not.
+"""What was looked at before the figures may be trusted, and what of it passed.
 
-A failed check has findings; a passed one says what was examined. What only a measurement can check was checked in no
+What failed has findings; what passed says what was examined. What only a measurement can check was checked in no
 simulated or imported run, and what the database user or the driver may not see in no run at all.
 """
 
 from collections.abc import Callable
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.conclusions.validity import repeats_by_level, repeats_words
+from dbcpu.analysis.conclusions.measurement_findings import repeats_by_level, repeats_words
 from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.results.assurance import Assurance
@@ -23,11 +23,11 @@ ORACLE = "oracle"
 
 
 def assurances(record: RunRecord, analysis: Analysis) -> tuple[Assurance, ...]:
-    """Every check in the order in which a run goes."""
+    """All of them, in the order in which a run goes."""
     sampler = record.header.plan.sampler
     unchecked = _UNCHECKED.get(sampler, frozenset())
     found = []
-    for name, codes, examine in _CHECKS:
+    for name, codes, examine in _ASSURANCES:
         findings = tuple(each for each in analysis.findings if each.code in codes)
         seen = None if name in unchecked else examine(record, analysis)
         why = sampler if name in unchecked else INVISIBLE
@@ -168,11 +168,11 @@ _OF_MEASURING = frozenset(
     }
 )
 _UNCHECKED = {"simulated": _OF_MEASURING, IMPORTED: _OF_MEASURING | {"no steal or throttling"}}
-"""By the sampler of a run: the checks that could not be made."""
+"""By the sampler of a run: what could not be examined."""
 _CPU_ONLY = frozenset(
     {"temp-spill", "parallel-plan", "parallel-query", "physical-io", "hard-parses", "work-area-spill"}
 )
-_CHECKS: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | None]], ...] = (
+_ASSURANCES: tuple[tuple[str, frozenset[str], Callable[[RunRecord, Analysis], str | None]], ...] = (
     (
         "correct answers",
         frozenset({"wrong-answer", "work-not-done", "failed-session", "failed-round"}),

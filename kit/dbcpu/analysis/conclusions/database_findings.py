@@ -1,9 +1,9 @@
-"""Did the database's own counters stay those of a pure CPU test? Each check is one finding or none."""
+"""Did the database's own counters stay those of a pure CPU test? Each function makes one finding or none."""
 
 from collections.abc import Callable, Iterable
 
 from dbcpu.analysis.causes.evidence_rules import wait_cause
-from dbcpu.analysis.conclusions.check_input import CheckInput, level_words
+from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.sessions.valid_sessions import Timed
@@ -19,7 +19,7 @@ WORTH_WAITING = 0.01
 """Share of a session's time in one event that is reported."""
 
 
-def differing_plans(given: CheckInput) -> Finding | None:
+def differing_plans(given: FindingInput) -> Finding | None:
     counted = given.counted
     hashes = {each.session.db["plan_hash_value"] for each in counted if "plan_hash_value" in each.session.db}
     several = any(each.session.db.get("plans", 1) > 1 for each in counted)
@@ -29,7 +29,7 @@ def differing_plans(given: CheckInput) -> Finding | None:
     return noted("plans-differ", f"the statement was executed with more than one plan{seen}")
 
 
-def physical_io(given: CheckInput) -> Finding | None:
+def physical_io(given: FindingInput) -> Finding | None:
     def count(member: Timed) -> float:
         return member.session.db.get("physical_reads", 0) + member.session.db.get("physical_writes", 0)
 
@@ -47,7 +47,7 @@ def physical_io(given: CheckInput) -> Finding | None:
     )
 
 
-def resource_manager_waits(given: CheckInput) -> Finding | None:
+def resource_manager_waits(given: FindingInput) -> Finding | None:
     held: dict[int, float] = {}
     for each in [each for each in given.sessions if each.session.waits]:
         waited_s = sum(wait.waited_s for wait in each.session.waits if wait_cause(wait.event) is Cause.RESOURCE_MANAGER)
@@ -61,7 +61,7 @@ def resource_manager_waits(given: CheckInput) -> Finding | None:
     )
 
 
-def _held_by_the_host(given: CheckInput) -> Finding | None:
+def _held_by_the_host(given: FindingInput) -> Finding | None:
     """By a counter of the whole instance: where no session shows its waits, these are not known to be of this run."""
     held = [
         (counters.managed_s, counters.source, each)
@@ -78,21 +78,21 @@ def _held_by_the_host(given: CheckInput) -> Finding | None:
     )
 
 
-def _managed(given: CheckInput, seen: str) -> Finding:
+def _managed(given: FindingInput, seen: str) -> Finding:
     known = given.record.header.database.parameters
     plan = value_to_restore(known, "resource_manager_plan", known.get("resource_plan") or UNKNOWN_VALUE)
     name = instance_name(plain(known.get("instance_name", "")))
     return noted("resource-manager-waits", seen, instance=name, plan=plan)
 
 
-def parallel_servers(given: CheckInput) -> Finding | None:
+def parallel_servers(given: FindingInput) -> Finding | None:
     parallel = [each for each in given.counted if each.session.db.get("parallel_queries", 0) > 0]
     if not parallel:
         return None
     return noted("parallel-query", f"{plural(len(parallel), 'session')} at {_where(parallel)} ran in parallel")
 
 
-def hard_parses(given: CheckInput) -> Finding | None:
+def hard_parses(given: FindingInput) -> Finding | None:
     parsing = [each for each in given.counted if each.session.db.get("hard_parse_s", 0) > _worth(each)]
     if not parsing:
         return None
@@ -103,7 +103,7 @@ def hard_parses(given: CheckInput) -> Finding | None:
     )
 
 
-def several_instances(given: CheckInput) -> Finding | None:
+def several_instances(given: FindingInput) -> Finding | None:
     """Those of one address: several addresses in one run may be an instance each, on purpose."""
     plan, found = given.record.header.plan, dict[str, set[int]]()
     for each in given.counted:
@@ -120,12 +120,12 @@ def several_instances(given: CheckInput) -> Finding | None:
     return noted("several-instances", f"sessions ran on {' and on '.join(said)}")
 
 
-def refused_settings(given: CheckInput) -> Finding | None:
+def refused_settings(given: FindingInput) -> Finding | None:
     missing = given.record.header.database.parameters.get(UNSET)
     return noted("setting-refused", f"sessions could not set {plain(missing)}") if missing else None
 
 
-def time_model_off(given: CheckInput) -> Finding | None:
+def time_model_off(given: FindingInput) -> Finding | None:
     """The sessions set STATISTICS_LEVEL for themselves, which does not switch on what BASIC leaves out."""
     known = given.record.header.database.parameters
     if known.get("statistics_level", "").upper() != "BASIC":
@@ -134,21 +134,21 @@ def time_model_off(given: CheckInput) -> Finding | None:
     return noted("statistics-basic", "statistics_level of the instance is BASIC", instance=name)
 
 
-def traced_sessions(given: CheckInput) -> Finding | None:
+def traced_sessions(given: FindingInput) -> Finding | None:
     traced = [each for each in given.counted if each.session.db.get("sql_trace")]
     if not traced:
         return None
     return noted("session-traced", f"SQL trace was on in {plural(len(traced), 'session')} at {_where(traced)}")
 
 
-def scaled_cpu_time(given: CheckInput) -> Finding | None:
+def scaled_cpu_time(given: FindingInput) -> Finding | None:
     header = given.record.header
     if not is_scaled(header):
         return None
     return noted("scaled-cpu-time", f"the server runs on {plain(header.database.parameters['platform'])}")
 
 
-def unknown_platform(given: CheckInput) -> Finding | None:
+def unknown_platform(given: FindingInput) -> Finding | None:
     header = given.record.header
     if not is_unknown(header):
         return None
@@ -157,7 +157,7 @@ def unknown_platform(given: CheckInput) -> Finding | None:
     return noted("platform-unknown", seen if said == "unknown" else f"{seen} (it says {said})")
 
 
-def spilled_work_areas(given: CheckInput) -> Finding | None:
+def spilled_work_areas(given: FindingInput) -> Finding | None:
     def spilled(member: Timed) -> float:
         return sum(member.session.db.get(f"workareas_{how}", 0) for how in ("onepass", "multipass"))
 
@@ -169,7 +169,7 @@ def spilled_work_areas(given: CheckInput) -> Finding | None:
     return noted("work-area-spill", f"{plural(len(found), 'session')} at {_where(found)} had {areas}")
 
 
-def maintenance_window(given: CheckInput) -> Finding | None:
+def maintenance_window(given: FindingInput) -> Finding | None:
     name = given.record.header.database.parameters.get("maintenance_window")
     if not name:
         return None
@@ -184,7 +184,7 @@ def _where(sessions: Iterable[Timed]) -> str:
     return level_words(each.round for each in sessions)
 
 
-CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
+FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
     differing_plans,
     physical_io,
     resource_manager_waits,

@@ -1,12 +1,12 @@
-"""Checks are told whether they passed or not, and every finding on trust belongs to one."""
+"""What was examined is told with whether it passed, and every finding on trust belongs to something examined."""
 
 import ast
 import inspect
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions import database_counters, host_findings, passed_checks, validity
-from dbcpu.analysis.conclusions.passed_checks import assurances
+from dbcpu.analysis.conclusions import database_findings, host_findings, measurement_findings
+from dbcpu.analysis.conclusions.assurances import _ASSURANCES, _UNCHECKED, assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.record import Database, Party, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
@@ -32,9 +32,9 @@ def test_a_failed_check_bears_its_findings() -> None:
     assert failed["no other load on the host"] == ["foreign-load"]
 
 
-def test_every_finding_on_trust_belongs_to_a_check() -> None:
-    codes = {code for _, codes, _ in passed_checks._CHECKS for code in codes}
-    for module in (validity, database_counters, host_findings):
+def test_every_finding_on_trust_belongs_to_an_assurance() -> None:
+    codes = {code for _, codes, _ in _ASSURANCES for code in codes}
+    for module in (measurement_findings, database_findings, host_findings):
         made = {
             first.value
             for node in ast.walk(ast.parse(inspect.getsource(module)))
@@ -51,7 +51,7 @@ def test_a_run_without_rounds_can_be_asked_too() -> None:
     assert {each.name for each in assurances(run, explain(run)) if each.findings} >= {"complete run"}
 
 
-def test_a_simulated_run_claims_no_check_that_only_a_measurement_can_make() -> None:
+def test_a_simulated_run_claims_nothing_that_only_a_measurement_can_make() -> None:
     run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=3)
     found = {each.name: each for each in assurances(run, explain(run))}
     verified = found["server processes verified"]
@@ -61,9 +61,9 @@ def test_a_simulated_run_claims_no_check_that_only_a_measurement_can_make() -> N
     assert not [each for each in found.values() if "verified before" in each.seen or "known answer" in each.seen]
 
 
-def test_every_check_that_can_be_left_out_is_one() -> None:
-    names = {name for name, _, _ in passed_checks._CHECKS}
-    assert all(left_out < names for left_out in passed_checks._UNCHECKED.values())
+def test_every_assurance_that_can_be_left_out_is_one() -> None:
+    names = {name for name, _, _ in _ASSURANCES}
+    assert all(left_out < names for left_out in _UNCHECKED.values())
 
 
 def on_oracle(run: RunRecord, db: dict[str, float], not_checked: dict[str, str]) -> RunRecord:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions import database_counters, host_findings, session_findings, validity
-from dbcpu.analysis.conclusions.check_input import CheckInput
+from dbcpu.analysis.conclusions import database_findings, host_findings, measurement_findings, session_findings
+from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.measurement_findings import unfinished
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
-from dbcpu.analysis.conclusions.validity import unfinished
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer
@@ -403,14 +403,14 @@ def test_a_servers_clock_that_was_set_makes_no_times(of: Sequence[tuple[float, f
     assert (why in seen["failed-session"].seen) if why else ("failed-session" not in seen)
 
 
-@pytest.mark.parametrize("module", [validity, database_counters, host_findings, session_findings])
-def test_every_check_that_is_written_is_run(module: ModuleType) -> None:
+@pytest.mark.parametrize("module", [measurement_findings, database_findings, host_findings, session_findings])
+def test_every_finder_that_is_written_is_run(module: ModuleType) -> None:
     """One that nobody calls finds nothing, and no other test would miss it."""
     written = {
         each
         for name, each in vars(module).items()
         if not name.startswith("_") and inspect.isfunction(each) and each.__module__ == module.__name__
-        and each.__annotations__ == {"given": CheckInput, "return": Finding | None}
+        and each.__annotations__ == {"given": FindingInput, "return": Finding | None}
     }  # fmt: skip
-    assert written, "checks take a CheckInput and give a Finding or None"
-    assert written - {*module.CHECKS} == set(), f"add these to CHECKS at the end of {module.__name__}"
+    assert written, "finders take a FindingInput and give a Finding or None"
+    assert written - {*module.FINDERS} == set(), f"add these to FINDERS at the end of {module.__name__}"

@@ -6,7 +6,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.conclusions.check_input import CheckInput, level_words
+from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds, measuring_command
 from dbcpu.analysis.host_usage.host_counters import covers_all
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
@@ -41,7 +41,7 @@ FINE_ENOUGH = 100
 FEW_TIMES = 8
 
 
-def wrong_answers(given: CheckInput) -> Finding | None:
+def wrong_answers(given: FindingInput) -> Finding | None:
     if False not in map(attrgetter("session.answer_ok"), given.sessions):
         return None
     wrong = [each for each in given.sessions if each.session.answer_ok is False]
@@ -53,7 +53,7 @@ def wrong_answers(given: CheckInput) -> Finding | None:
     )
 
 
-def work_not_done(given: CheckInput) -> Finding | None:
+def work_not_done(given: FindingInput) -> Finding | None:
     idle = [each for each in given.sessions if each.undone]
     if not idle:
         return None
@@ -62,7 +62,7 @@ def work_not_done(given: CheckInput) -> Finding | None:
     return noted("work-not-done", f"{many}: {next(iter(reasons))}")
 
 
-def failed_sessions(given: CheckInput) -> Finding | None:
+def failed_sessions(given: FindingInput) -> Finding | None:
     failed = [each for each in given.sessions if each.why and each.session.answer_ok is not False and not each.undone]
     failed = [each for each in failed if not each.round.error and each.why != ONLY_WAITED]
     if not failed:
@@ -79,7 +79,7 @@ def failed_sessions(given: CheckInput) -> Finding | None:
     )
 
 
-def failed_rounds(given: CheckInput) -> Finding | None:
+def failed_rounds(given: FindingInput) -> Finding | None:
     failed = [each for each in given.rounds if each.error]
     if not failed:
         return None
@@ -89,7 +89,7 @@ def failed_rounds(given: CheckInput) -> Finding | None:
     )
 
 
-def incomplete_run(given: CheckInput) -> Finding | None:
+def incomplete_run(given: FindingInput) -> Finding | None:
     return unfinished(given.record.header, len(given.rounds))
 
 
@@ -123,13 +123,13 @@ def of_whole_run(analysis: Analysis, header: Header, done: int) -> Analysis:
     )
 
 
-def no_reference(given: CheckInput) -> Finding | None:
+def no_reference(given: FindingInput) -> Finding | None:
     if given.reference is not None or not given.rounds:
         return None
     return noted("no-solo-round", "there is no valid single-session round")
 
 
-def noisy_reference(given: CheckInput) -> Finding | None:
+def noisy_reference(given: FindingInput) -> Finding | None:
     ref = given.reference
     if ref is None or ref.limit <= 1 + MIN_TOLERANCE:
         return None
@@ -143,7 +143,7 @@ def noisy_reference(given: CheckInput) -> Finding | None:
     )
 
 
-def unsteady_cpu(given: CheckInput) -> Finding | None:
+def unsteady_cpu(given: FindingInput) -> Finding | None:
     """The CPU time for the same work differed between sessions that do not share a core."""
     ref, alone = given.reference, solo_sessions(given.record, given.sessions)
     if ref is None or ref.tolerance <= MIN_TOLERANCE or len(alone) < FEWEST_SOLOS:
@@ -160,7 +160,7 @@ def unsteady_cpu(given: CheckInput) -> Finding | None:
     )
 
 
-def no_host_evidence(given: CheckInput) -> Finding | None:
+def no_host_evidence(given: FindingInput) -> Finding | None:
     blind = [each for each in given.rounds if not_sampled(each)]
     if not blind or given.record.header.plan.sampler == IMPORTED:  # the head says so, and there is no host to look at
         return None
@@ -183,7 +183,7 @@ def _counted_host(rounds: Sequence[Round]) -> str:
     return f"; host's CPU counters: by {plain(counted[0].source)}{of_them}"
 
 
-def not_checked(given: CheckInput) -> Finding | None:
+def not_checked(given: FindingInput) -> Finding | None:
     """What the database user's privileges left unchecked: of all targets, where several ran together."""
     header = given.record.header
     left = [each.database.not_checked for each in header.plan.parties] or [header.database.not_checked]
@@ -195,7 +195,7 @@ def not_checked(given: CheckInput) -> Finding | None:
     return replace(noted("not-checked", seen, grants=""), remedy=FANOUT_GRANTS)
 
 
-def unseen_moves(given: CheckInput) -> Finding | None:
+def unseen_moves(given: FindingInput) -> Finding | None:
     both = map(attrgetter("session.migrations", "session.migrations_seen"), given.sessions)
     counted = [(moved, seen) for moved, seen in both if moved is not None and seen is not None]
     unseen = sum(moved - seen for moved, seen in counted if moved > seen)
@@ -207,7 +207,7 @@ def unseen_moves(given: CheckInput) -> Finding | None:
     )
 
 
-def trace_incomplete(given: CheckInput) -> Finding | None:
+def trace_incomplete(given: FindingInput) -> Finding | None:
     found = [each for each in given.rounds if each.trace and each.trace.why]
     if not found:
         return None
@@ -216,7 +216,7 @@ def trace_incomplete(given: CheckInput) -> Finding | None:
     return noted("trace-incomplete", f"the kernel's trace of {many} was not used ({level_words(found)}): {why}")
 
 
-def few_polls(given: CheckInput) -> Finding | None:
+def few_polls(given: FindingInput) -> Finding | None:
     short = [
         each
         for each in given.rounds
@@ -232,7 +232,7 @@ def few_polls(given: CheckInput) -> Finding | None:
     )
 
 
-def gate_skew(given: CheckInput) -> Finding | None:
+def gate_skew(given: FindingInput) -> Finding | None:
     late = [each for each in given.rounds if each.gate.skew_s > SKEW_SHARE * (given.window_s(each) or float("inf"))]
     if not late:
         return None
@@ -244,7 +244,7 @@ def gate_skew(given: CheckInput) -> Finding | None:
     )
 
 
-def not_settled(given: CheckInput) -> Finding | None:
+def not_settled(given: FindingInput) -> Finding | None:
     noisy = [each for each in given.rounds if not each.gate.settled]
     if not noisy:
         return None
@@ -255,7 +255,7 @@ def not_settled(given: CheckInput) -> Finding | None:
     )
 
 
-def quick_run(given: CheckInput) -> Finding | None:
+def quick_run(given: FindingInput) -> Finding | None:
     plan, repeats = given.record.header.plan, repeats_by_level(given.record, given.levels)
     # Rounds may have been added later, or fewer been needed; a run without any has another finding.
     if not repeats or max(plan.repeats, min(repeats.values())) >= NORMAL:
@@ -284,7 +284,7 @@ def repeats_words(record: RunRecord, repeats: Mapping[int, int]) -> str:
     return f"N={short_ranges(where)} {'has' if len(where) == 1 else 'have'} {plural(fewest, 'repeat')}, the fewest"
 
 
-def client_clock(given: CheckInput) -> Finding | None:
+def client_clock(given: FindingInput) -> Finding | None:
     if given.record.header.plan.sampler == IMPORTED:  # whose clock it was is not known
         return None
     if given.record.header.database.driver_on_host is False or clock_basis(given.record) != "client":
@@ -297,7 +297,7 @@ def client_clock(given: CheckInput) -> Finding | None:
     )
 
 
-def coarse_clock(given: CheckInput) -> Finding | None:
+def coarse_clock(given: FindingInput) -> Finding | None:
     """By the elapsed times alone: many different ones, all of them multiples of one step."""
     steps: tuple[float, ...] = CLOCK_STEPS_S
     taken_s: set[float] = set()
@@ -321,14 +321,14 @@ def _is_multiple(time_s: float, step_s: float) -> bool:
     return abs(time_s / step_s - round(time_s / step_s)) * step_s < CLOCK_DIGIT_S
 
 
-def parallel_plan(given: CheckInput) -> Finding | None:
+def parallel_plan(given: FindingInput) -> Finding | None:
     shape = given.record.header.plan.workload.plan_shape
     if not shape or not ("Gather" in shape or "PX COORDINATOR" in shape.upper()):
         return None
     return noted("parallel-plan", f"the plan runs in parallel: {plain(shape)}")
 
 
-def temp_spill(given: CheckInput) -> Finding | None:
+def temp_spill(given: FindingInput) -> Finding | None:
     spilled = [each for each in given.counted if each.session.db.get("temp_bytes", 0) > 0]
     if not spilled:
         return None
@@ -336,7 +336,7 @@ def temp_spill(given: CheckInput) -> Finding | None:
     return noted("temp-spill", f"{plural(len(spilled), 'session')} wrote up to {most / 1e6:.1f} MB of temporary files")
 
 
-CHECKS: tuple[Callable[[CheckInput], Finding | None], ...] = (
+FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
     wrong_answers,
     work_not_done,
     failed_sessions,
