@@ -25,7 +25,7 @@ from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
-from dbcpu.analysis.placement.kept_answers import answers_kept
+from dbcpu.analysis.placement.once_per_round import answers_kept
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck

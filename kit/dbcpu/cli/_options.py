@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
-from dbcpu.cli._place import Place
 from dbcpu.cli._refused_values import Label
+from dbcpu.cli._written_path import WrittenPath
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean, without_password
 from dbcpu.formatting import as_whole_number
@@ -173,7 +173,7 @@ def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]
 
 def folder_option(*names: str, help_text: str) -> Callable[[Function], Function]:
     """A folder to write to, or None."""
-    return click.option(*names, type=Place(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
+    return click.option(*names, type=WrittenPath(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
 
 
 def out_option(help_text: str) -> Callable[[Function], Function]:
@@ -182,7 +182,7 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
 
 
 record_option = click.option(
-    "--json", "json_file", type=Place(dir_okay=False, allow_dash=True), metavar="FILE",
+    "--json", "json_file", type=WrittenPath(dir_okay=False, allow_dash=True), metavar="FILE",
     help="Also write the record to FILE (.json or .json.gz); - is standard output.",
 )  # fmt: skip
 
@@ -225,7 +225,7 @@ json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead o
 _TALKING = (
     click.option("--quiet", "-q", is_flag=True, help="Print only the result."),
     click.option("--verbose", "-v", is_flag=True, help="Print the figures of each round when it ends."),
-    click.option("--log-file", type=Place(dir_okay=False, path_type=Path), metavar="FILE",
+    click.option("--log-file", type=WrittenPath(dir_okay=False, path_type=Path), metavar="FILE",
                  help="Add all progress to FILE too, with the time, and the figures of each round."),
     brief_option,
 )  # fmt: skip

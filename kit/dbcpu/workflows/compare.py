@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
-from dbcpu.analysis.comparison.measured_kind import FAIR
+from dbcpu.analysis.comparison.host_kind import FAIR
 from dbcpu.analysis.comparison.measured_run import middle_words
 from dbcpu.analysis.comparison.published import FORM, NEEDED, Published, parse
 from dbcpu.analysis.comparison.published_runs import published_runs
@@ -38,14 +38,14 @@ from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.documents import variants as of_variants
-from dbcpu.reports.documents.lines import with_findings, with_first_words
-from dbcpu.store import csv_file
+from dbcpu.reports.documents.comparing_document import with_findings, with_first_words
+from dbcpu.store import imported_csv
 from dbcpu.store.database import load_run, open_store
 from dbcpu.store.record_file import SUFFIXES, refuse_url
 from dbcpu.workflows.given_shapes import with_shapes
 from dbcpu.workflows.import_runs import holds_run, read_run
 from dbcpu.workflows.readable_runs import say_left_out
-from dbcpu.workflows.run_history import with_history
+from dbcpu.workflows.side_history import with_history
 
 MAX_PUBLISHED_BYTES = 16 * 1024**2
 PUBLISHED_SUFFIX = ".csv"
@@ -361,10 +361,10 @@ def _published(path: Path) -> Published:
         if len(content) > MAX_PUBLISHED_BYTES:
             raise UsageError(f"{path} is larger than {MAX_PUBLISHED_BYTES >> 20} MiB; give a file of published figures")
         text = content.decode("utf-8")
-        if csv_file.columns_of(text).isdisjoint(NEEDED):
+        if imported_csv.columns_of(text).isdisjoint(NEEDED):
             raise UsageError(
-                f"{path} is neither a run nor a table of published figures; a run has the columns {csv_file.FORMS}, "
-                f"such a table {FORM}"
+                f"{path} is neither a run nor a table of published figures; a run has the columns "
+                f"{imported_csv.FORMS}, such a table {FORM}"
             )
         return parse(text, path.stem)
     except OSError as error:

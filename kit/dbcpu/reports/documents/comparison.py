@@ -32,10 +32,10 @@ from dbcpu.formatting import decimal_s, listed, number, percent, plural, rate, t
 from dbcpu.record import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
+from dbcpu.reports.documents.comparing_document import Line, comparing_document, titled_table
 from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.comparison_levels import charts_of, load_sections, speedup
 from dbcpu.reports.documents.experiments import POOL
-from dbcpu.reports.documents.lines import Line, comparing_document, titled_table
 from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.plain_data import plain_data
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from dbcpu.config.drafts import draft_of, folder_for_files
+from dbcpu.config.written_files import draft_of, folder_for_files
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import Round

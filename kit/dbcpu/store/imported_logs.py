@@ -1,4 +1,4 @@
-"""Logs of two well-known CPU tests by other people, as the CSV that ``csv_file`` reads.
+"""Logs of two well-known CPU tests by other people, as the CSV that ``imported_csv`` reads.
 
 cputoolkit (K. Arao): report_sqldetail.txt, a row per step with EXEC, CPUSECS, ELAPSECS and more. A row does not say
 how many sessions its step had: a line ``# sessions: 1-16`` before the table has to.

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.config.drafts import (
+from dbcpu.config.trusted_file import UntrustedFile
+from dbcpu.config.written_files import (
     check_way,
     draft_of,
     folder_for_files,
@@ -18,7 +19,6 @@ from dbcpu.config.drafts import (
     open_to_append,
     replace_file,
 )
-from dbcpu.config.trusted_file import UntrustedFile
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may not give links to somebody else")

@@ -14,7 +14,7 @@ from dbcpu.reports.formats import json as as_json
 from dbcpu.reports.formats import markdown, table
 from dbcpu.store import codec
 from dbcpu.store.anonymise import anonymised
-from dbcpu.store.csv_file import RunFacts, from_text
+from dbcpu.store.imported_csv import RunFacts, from_text
 from support.paths import ROOT
 from support.record_data import data_of
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.analysis.placement.kept_answers import answers_kept, kept
+from dbcpu.analysis.placement.once_per_round import answers_kept, kept
 from dbcpu.analysis.placement.residency import stretches
 from dbcpu.record import Round
 from support.builders.comparison import noisy_run

@@ -7,7 +7,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.cli import main
 from dbcpu.errors import RecordFormatError
-from dbcpu.store.other_logs import as_csv
+from dbcpu.store.imported_logs import as_csv
 from dbcpu.workflows.import_runs import read_run
 
 TOOLKIT = """\

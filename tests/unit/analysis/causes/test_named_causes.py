@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dbcpu.analysis.causes.over_fastest import Lost
+from dbcpu.analysis.causes.named_causes import Lost
 from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause

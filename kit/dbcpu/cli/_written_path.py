@@ -11,7 +11,7 @@ _OF_THE_KERNEL = (Path("/proc"), Path("/sys"))
 _URL = re.compile(r"([a-z][a-z0-9+.-]{1,30}):/", re.IGNORECASE)
 
 
-class Place(click.Path):
+class WrittenPath(click.Path):
     """As ``click.Path``; refused before anything is measured: nothing at all (the current folder, by its path), a URL,
     a way on which another user could change what is written (UntrustedFile), and where nothing can be written.
     ``-`` is standard output, and no folder.
@@ -27,7 +27,7 @@ class Place(click.Path):
             self.fail(f"a place on this machine was expected, and not {found[1]}://***", param, ctx)
         place = super().convert(value, param, ctx)
         if str(place) != "-":
-            from dbcpu.config.drafts import check_way
+            from dbcpu.config.written_files import check_way
 
             target = Path(os.fsdecode(place))
             check_way(target)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
+from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_bound
 from lab.bounds import LIMIT, scatter_misses
 
 RUNS = 200
