@@ -32,7 +32,7 @@ from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling
-from dbcpu.analysis.scaling.licences import facts_of, licences
+from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
 from dbcpu.analysis.sessions.valid_sessions import Key
@@ -90,7 +90,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         sessions=tuple(views.values()),
         scaling=curve,
         findings=all_findings(given),
-        capacity=room and replace(room, licences=licences(rules, facts_of(record, vcpus, cores))),
+        capacity=room and replace(room, licences=licences_needed(rules, facts_of(record, vcpus, cores))),
         topology=topology,
         noise_floor=floor,
         vcpus=vcpus,

@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
-from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
+from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
 from dbcpu.analysis.causes.named_causes import At, Lost, NamedCauses
 from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts, RowPart
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
@@ -203,7 +203,7 @@ def _divided(of: Sessions) -> _Explained:
     known = of.shares_known & ~np.isnan(of.elapsed_s - of.alone.elapsed_s)
     whole = loss(of.elapsed_s, of.cpu_s, of.delay_s, of.throttled_s, of.alone)
     split = Loss(*(np.where(known, each, np.nan) for each in whole))
-    beside = at_usual_steal(at_one_pace(split, of.pace_s), of.less_stolen_s)
+    beside = at_usual_steal(loss_at_one_pace(split, of.pace_s), of.less_stolen_s)
     within_s, counts = of.alone.tolerance * of.alone.elapsed_s, known & of.valid
     hidden = counts & (beside.total_s <= within_s)
     only_counted, counted = counted_only(beside, of.alone, np.where(of.pace.known, MIN_LOSS, MIN_TOLERANCE))

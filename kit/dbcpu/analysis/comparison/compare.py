@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.comparability import differences, other_work, refuse_mixed_side
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
-from dbcpu.analysis.comparison.sentences import verdict
+from dbcpu.analysis.comparison.sentences import verdict_of_side
 from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.comparison.side_figures import figures, own_summaries
 from dbcpu.analysis.placement.regimes import bounding_quota
@@ -106,7 +106,7 @@ def compare_sides(
     return Comparison(
         workload=listed(list(works)),
         sides=(first, *decided),
-        verdict=tuple(verdict(first, each) for each in decided),
+        verdict=tuple(verdict_of_side(first, each) for each in decided),
         floor=floor,
         levels_per=unit,
         loads_per=loads,

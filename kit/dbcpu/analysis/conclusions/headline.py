@@ -14,12 +14,12 @@ from dbcpu.analysis.levels.level_losses import (
     GOOD,
     PARTLY,
     UNKNOWN,
-    Outcome,
+    LevelLosses,
     is_counted_only,
     is_loss,
+    level_losses,
     lost_to,
     lost_words,
-    outcome,
 )  # fmt: skip
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -48,7 +48,7 @@ def headline(analysis: Analysis) -> Headline:
     if analysis.experiment is not None:
         remedy = remedy_of_experiment(analysis, levels)
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
-    found = outcome(levels, analysis.vcpus)
+    found = level_losses(levels, analysis.vcpus)
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
@@ -76,7 +76,7 @@ def one_word(analysis: Analysis) -> str:
     return {GOOD: "equal", PARTLY: "partly"}.get(kind, "inconclusive")
 
 
-def _words(found: Outcome, vcpus: int | None) -> str:
+def _words(found: LevelLosses, vcpus: int | None) -> str:
     up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
     if found.kind == GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
@@ -93,7 +93,7 @@ def _words(found: Outcome, vcpus: int | None) -> str:
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
 
 
-def _of_totals(found: Outcome) -> str:
+def _of_totals(found: LevelLosses) -> str:
     """Where only total rates are known there is no answer about shares."""
     fast, first = fast_levels(found), found.first
     parts = [f"No slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
@@ -102,7 +102,7 @@ def _of_totals(found: Outcome) -> str:
     return f"{text[0].upper()}{text[1:]}; shares not known"
 
 
-def _loss_words(found: Outcome, up_to: str) -> str:
+def _loss_words(found: LevelLosses, up_to: str) -> str:
     first = found.losses[0]
     if first.level == 1:
         if not is_counted_only(first):
@@ -116,7 +116,7 @@ def _loss_words(found: Outcome, up_to: str) -> str:
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
 
 
-def _facts(analysis: Analysis, levels: list[LevelView], found: Outcome) -> tuple[Fact, ...]:
+def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> tuple[Fact, ...]:
     facts, worst = [], told_level(found)
     spread = [each for each in levels if each.max_over_min is not None]
     if spread:

@@ -90,10 +90,10 @@ def failed_rounds(given: FindingInput) -> Finding | None:
 
 
 def incomplete_run(given: FindingInput) -> Finding | None:
-    return unfinished(given.record.header, len(given.rounds))
+    return incomplete_finding(given.record.header, len(given.rounds))
 
 
-def unfinished(header: Header, done: int) -> Finding | None:
+def incomplete_finding(header: Header, done: int) -> Finding | None:
     """The finding of a run that is not whole: ``done`` are all of its rounds, ``header`` is that of all variants."""
     if not is_unfinished(header, done) or (header.status == "running" and header.plan.rounds is None):
         return None
@@ -114,7 +114,7 @@ def unfinished(header: Header, done: int) -> Finding | None:
 
 def of_whole_run(analysis: Analysis, header: Header, done: int) -> Analysis:
     """The analysis of a part of a run, whose finding about missing rounds is that of the whole."""
-    whole = unfinished(header, done)
+    whole = incomplete_finding(header, done)
     found = [each for each in analysis.findings if each.code != "incomplete-run"]
     if len(found) == len(analysis.findings) and whole is None:
         return analysis

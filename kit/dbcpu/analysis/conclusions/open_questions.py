@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds as more_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_ROUNDS
-from dbcpu.analysis.levels.level_losses import Outcome, is_loss
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
@@ -61,7 +61,7 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView]) -> str:
     return f"{where}no session was slow, but {too_few} ({MIN_ROUNDS} are needed)"
 
 
-def half_undecided(found: Outcome, context: RunContext, single: bool, alone: Cause) -> str:
+def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone: Cause) -> str:
     """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``.
 
     ``single``: whether there is one of a single session.

@@ -10,7 +10,7 @@ from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.open_questions import too_few_words
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
-from dbcpu.analysis.levels.level_losses import is_loss, lost_to, outcome, over_ideal
+from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to, over_ideal
 from dbcpu.analysis.levels.rounds_apart import (
     apart_words,
     is_explained,
@@ -200,7 +200,7 @@ def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
-    fine = outcome([each for each in given.levels if each.variant == given.levels[0].variant], given.vcpus).fine
+    fine = level_losses([each for each in given.levels if each.variant == given.levels[0].variant], given.vcpus).fine
     busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
     if max(busy, fast) <= cores:
         return f"{ONE_PER_CORE.format(cores=cores)}, "
@@ -292,7 +292,7 @@ def topology_differs(given: FindingInput) -> Finding | None:
     return noted("smt-like-cores", seen, shown=check.vcpus)
 
 
-def noise_floor(given: FindingInput) -> Finding | None:
+def smallest_difference(given: FindingInput) -> Finding | None:
     floor = given.noise_floor
     if floor is None:
         return None
@@ -324,7 +324,7 @@ def shared_core_cost(given: FindingInput) -> Finding | None:
 def inconclusive(given: FindingInput) -> Finding | None:
     """Levels up to the vCPUs without an answer; not for experiments, which ask another question."""
     first = [each for each in given.levels if each.variant == given.levels[0].variant]
-    undecided = outcome(first, given.vcpus).undecided
+    undecided = level_losses(first, given.vcpus).undecided
     if not undecided or given.reference is None or given.record.header.plan.experiment != SWEEP:
         return None
     where = f"at N={ranges(each.level for each in undecided)} it is undecided"
@@ -395,6 +395,6 @@ FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
     shared_cores,
     oversubscribed,
     sticky_placement,
-    noise_floor,
+    smallest_difference,
     shared_core_cost,
 )

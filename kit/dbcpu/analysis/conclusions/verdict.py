@@ -11,17 +11,17 @@ from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_s
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
     ALIKE,
-    Outcome,
+    LevelLosses,
     by_turns,
     is_counted_only,
     is_fine,
     is_loss,
+    level_losses,
     lost_to,
     lost_words,
     named_beyond,
     named_causes,
     named_losses,
-    outcome,
     over_ideal,
 )
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
@@ -95,7 +95,7 @@ class _Words:
                 f"Without a valid single-session baseline only the spread is known: the largest median max/min is "
                 f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
             )
-        found = outcome(levels, self.vcpus)
+        found = level_losses(levels, self.vcpus)
         if not together:
             unit = self.record.header.plan.workload.unit
             alone = f"A single session reaches {number(self.reference.mrows_per_s)} {unit}"
@@ -129,13 +129,13 @@ class _Words:
         count_on = f"This run counts on {plural(counted, 'vCPU')}, and its sessions may use {plural(usable, 'CPU')}"
         return f"{count_on}: measure again without `--vcpus`, or keep them on as many by `--cpus`."
 
-    def _of_totals(self, found: Outcome) -> str:
+    def _of_totals(self, found: LevelLosses) -> str:
         fast, first = fast_levels(found), found.first
         parts = [f"no slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
         parts += [self._at(first)] if first is not None else []
         return _sentence("; ".join([*parts, ONLY_TOTALS]))
 
-    def _losses(self, found: Outcome) -> str:
+    def _losses(self, found: LevelLosses) -> str:
         named = named_losses(found)
         if not named:
             return ""
@@ -145,7 +145,7 @@ class _Words:
             where = f"from {first.level} on {lost_words(first)}: "
         return ", and ".join([f"{where}{self._at(first)}", *map(self._at, others)])
 
-    def _beyond(self, found: Outcome) -> str:
+    def _beyond(self, found: LevelLosses) -> str:
         named = named_beyond(found, self.vcpus)
         if not named:
             return ""
@@ -162,7 +162,7 @@ class _Words:
             f"is {times(first.slowdown_median)}{self._beside_others(first)}"
         )
 
-    def _undecided(self, found: Outcome) -> str:
+    def _undecided(self, found: LevelLosses) -> str:
         assert self.reference is not None
         if not found.undecided:
             return ""
@@ -189,7 +189,7 @@ class _Words:
         helps = what_would_decide(self.context, self.more, self.topology, found.undecided)
         return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {helps}"
 
-    def _pace(self, found: Outcome) -> str:
+    def _pace(self, found: LevelLosses) -> str:
         """What the witness saw of the CPUs themselves; '' where their speed did not change by turns."""
         speeds = self.speeds
         if speeds is None:
@@ -315,12 +315,12 @@ def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:
     return max((over_ideal(each, vcpus) for each in levels), default=1.0)
 
 
-def fast_levels(found: Outcome) -> tuple[LevelView, ...]:
+def fast_levels(found: LevelLosses) -> tuple[LevelView, ...]:
     """The levels at full speed, from the smallest one on without a gap."""
     return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
 
 
-def _fine(found: Outcome) -> str:
+def _fine(found: LevelLosses) -> str:
     if not found.fine:
         return ""
     most = max(each.max_over_min or 1.0 for each in found.fine)

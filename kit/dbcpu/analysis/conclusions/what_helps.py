@@ -8,13 +8,13 @@ from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED
 from dbcpu.analysis.conclusions.verdict import like_one_core
 from dbcpu.analysis.levels.level_losses import (
     UNKNOWN,
-    Outcome,
+    LevelLosses,
     is_loss,
+    level_losses,
     lost_to,
     named_beyond,
     named_causes,
     named_losses,
-    outcome,
 )
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
@@ -33,12 +33,12 @@ FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
 
 
-def remedy_of(analysis: Analysis, found: Outcome) -> str:
+def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
     return _of_levels(analysis, found, noise_remedy(analysis) if found.kind == UNKNOWN else "")
 
 
-def _of_levels(analysis: Analysis, found: Outcome, noise: str = "") -> str:
+def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     told, worst = told_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if told is None or worst is None:
@@ -66,7 +66,7 @@ def remedy_of_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> str
         if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
             return AS_MANY_CPUS
         beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
-        return _of_levels(analysis, outcome(beside, analysis.vcpus))
+        return _of_levels(analysis, level_losses(beside, analysis.vcpus))
     soak = analysis.soak
     own = [each for each in levels if soak is not None and each.level == soak.sessions]
     bimodal = soak is not None and soak.second is not None
@@ -75,7 +75,7 @@ def remedy_of_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> str
     return _against(analysis, [*named, *(each for each in levels if each.level == 1 and is_loss(each))])
 
 
-def told_level(found: Outcome) -> LevelView | None:
+def told_level(found: LevelLosses) -> LevelView | None:
     """The level that the headline is of: one session alone where that loses, for what it loses all lose; or the worst.
 
     Of sessions beside each other nothing is known for certain before one alone gets a whole CPU.

@@ -24,7 +24,7 @@ from dbcpu.analysis.statistics import apart_bound
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_bound
 from dbcpu.analysis.statistics.outlying_range import outlying
-from dbcpu.analysis.statistics.range_bound import upper_bound
+from dbcpu.analysis.statistics.range_bound import bound_from_range
 from dbcpu.analysis.statistics.robust import median
 
 EQUAL = 1.10
@@ -303,7 +303,7 @@ def _even_bound(seen: LevelSeen, reference: Reference) -> float | None:
         few = apart_bound.upper_bound(tuple(seen.logs[at] for at in usual))
     else:
         mean = float(np.mean(np.log(seen.ratios)))
-        few = upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)
+        few = bound_from_range(mean, seen.sessions, len(seen.ratios), reference.noise_range)
     return float(np.exp(_by_degrees(seen, usual, few)))
 
 

@@ -21,9 +21,9 @@ from dbcpu.analysis.results.comparison import (
     THROUGHPUT,
     Comparison,
     Decision,
-    Figure,
     LevelFigures,
     Side,
+    SideFigure,
     SideRun,
 )
 from dbcpu.analysis.results.experiments import Pool, PoolSize
@@ -193,11 +193,11 @@ def _figures(comparison: Comparison) -> Section:
         if figure.metric == metric and figure.value is not None
     ]
 
-    def own_base(row: tuple[Side, Figure]) -> str:
+    def own_base(row: tuple[Side, SideFigure]) -> str:
         side, figure = row
         return "" if side is base or figure.base is None else value_words(replace(figure, value=figure.base))
 
-    def elsewhere(row: tuple[Side, Figure]) -> bool:
+    def elsewhere(row: tuple[Side, SideFigure]) -> bool:
         own, value = base.figure(row[1].metric).value, row[1].base
         return own is not None and value is not None and abs(value - own) > SAME * abs(own)
 

@@ -19,8 +19,8 @@ from dbcpu.store.campaigns import DONE, FAILED, GO_ON, PLANNED, RUNNING, STOP_NO
 from dbcpu.store.database import Store
 from dbcpu.workflows.fleet import lease
 from dbcpu.workflows.fleet.cluster import Workers
-from dbcpu.workflows.fleet.order import Limits, Target, next_step
-from dbcpu.workflows.fleet.outcome import Outcome
+from dbcpu.workflows.fleet.order import Queued, StartLimits, next_step
+from dbcpu.workflows.fleet.outcome import ItemOutcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
 from dbcpu.workflows.fleet.station import Work
 from dbcpu.workflows.fleet.window import Window
@@ -96,7 +96,7 @@ class _Driver:
         self._begun_s: dict[str, float] = {}
         self._longest_s = 0.0
         self._forgiven = sum(each.state in FAILED for each in self._items.values())
-        self._events: queue.SimpleQueue[tuple[str, Outcome | Exception | None]] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[str, ItemOutcome | Exception | None]] = queue.SimpleQueue()
         self._stopped, self._interrupted, self._spooled = "", False, False
         self._renewed_s = time.monotonic()
         self._opened, self._waiting, self._said = False, False, ""
@@ -126,7 +126,7 @@ class _Driver:
                 self._say_waiting(window, opens_s)
                 return min(opens_s, lease.RENEWED_S)
             self._opened = True
-            limits = Limits(self._bounds.at_once, self._bounds.failures, self._forgiven, left_s)
+            limits = StartLimits(self._bounds.at_once, self._bounds.failures, self._forgiven, left_s)
             step = next_step(self._targets(), limits)
             self._stopped = step.stop
             if step.stop:
@@ -142,10 +142,10 @@ class _Driver:
             self._waiting = True
             self._say(f"waiting until {window.begin:%H:%M}, for {duration(opens_s)}: --window allows no earlier start")
 
-    def _targets(self) -> tuple[Target, ...]:
+    def _targets(self) -> tuple[Queued, ...]:
         lasts: Mapping[str, float] = self._campaign.plan.get("lasts_s", {})
         return tuple(
-            Target(
+            Queued(
                 each.target,
                 each.group,
                 each.state,
@@ -183,9 +183,9 @@ class _Driver:
         for name in self._adopted:
             cancel_process(self._items[name])
 
-    def _ended(self, target: str, found: Outcome | Exception) -> None:
+    def _ended(self, target: str, found: ItemOutcome | Exception) -> None:
         if isinstance(found, Exception):
-            found = Outcome(UNKNOWN, why=f"its station was lost ({type(found).__name__}: {str(found)[:200]})")
+            found = ItemOutcome(UNKNOWN, why=f"its station was lost ({type(found).__name__}: {str(found)[:200]})")
         if found.state == UNKNOWN and not found.spooled:
             settled = self._settled(target, found)
             if settled is None:
@@ -203,7 +203,7 @@ class _Driver:
         self._items[target] = replace(self._items[target], state=state, run_id=found.run_id, why=found.why)
         self._report(target, lasted_s, found)
 
-    def _report(self, target: str, lasted_s: float, found: Outcome) -> None:
+    def _report(self, target: str, lasted_s: float, found: ItemOutcome) -> None:
         left = [each for each in self._targets() if each.state == PLANNED]
         over = sum(each.state not in (PLANNED, RUNNING) for each in self._items.values())
         took = f" in {duration(lasted_s)}" if lasted_s and found.state == DONE else ""
@@ -213,7 +213,7 @@ class _Driver:
         kept = ", kept on this station until dbcpu fleet sync" if found.spooled else ""
         self._say(f"{target}: {found.state}{took}{why}{kept} ({over} of {len(self._items)}{still})")
 
-    def _settled(self, target: str, found: Outcome) -> Outcome | None:
+    def _settled(self, target: str, found: ItemOutcome) -> ItemOutcome | None:
         """What the store says of a target whose station does not say what became of it; None: it is still measured."""
         name = self._campaign.name
         try:
@@ -231,7 +231,7 @@ class _Driver:
             self._items[target] = item
             self._say(f"{target}: its station was lost; process {item.pid} goes on, and is waited for")
             return None
-        return Outcome(item.state, item.run_id, item.why or ("" if item.state == DONE else found.why))
+        return ItemOutcome(item.state, item.run_id, item.why or ("" if item.state == DONE else found.why))
 
     def _look_at_workers(self) -> None:
         """Say once that nobody takes work; where no more is started, take back what nobody has."""
@@ -262,7 +262,7 @@ class _Driver:
         for name in self._adopted - measuring:
             item = now[name]
             self._items[name] = item
-            self._report(name, 0.0, Outcome(item.state, item.run_id, item.why))
+            self._report(name, 0.0, ItemOutcome(item.state, item.run_id, item.why))
         self._adopted = measuring
 
     def _renew(self) -> None:

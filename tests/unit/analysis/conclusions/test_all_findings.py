@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions import database_findings, host_findings, measurement_findings, session_findings
 from dbcpu.analysis.conclusions.finding_input import FindingInput
-from dbcpu.analysis.conclusions.measurement_findings import unfinished
+from dbcpu.analysis.conclusions.measurement_findings import incomplete_finding
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
@@ -83,7 +83,7 @@ def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
     plan = replace(made.header.plan, experiment=experiment, variants=variants)
     plan = replace(plan, for_s=60.0 if experiment == "soak" else None, pieces=20 if experiment == "pool" else None)
     header = replace(made.header, plan=plan, driver=replace(made.header.driver, python="3.11.2"))
-    seen = unfinished(header, 4)
+    seen = incomplete_finding(header, 4)
     assert seen is not None
     assert seen.remedy.startswith("no rounds can be added to it (")
     assert seen.remedy.endswith(f"); measure again: `{again}`")
