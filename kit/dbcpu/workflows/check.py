@@ -24,8 +24,8 @@ from dbcpu.analysis.history.limits import (
 )
 from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
 from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.config.rules import CheckLimits
-from dbcpu.config.settings import limit, settings
+from dbcpu.config.check_limits import CheckLimits, limit
+from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment, plain

@@ -23,7 +23,7 @@ from dbcpu.analysis.levels.level_losses import (
 )  # fmt: skip
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.fact import MAIN_CAUSE, Fact
+from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
@@ -136,7 +136,7 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
             share = f"{percent(lost)} of the time at N = {worst.level}"
         elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
             share = f"as the kernel counted, at N = {worst.level}"
-        facts.append(Fact(MAIN_CAUSE, cause.words, share, cause.value))
+        facts.append(Fact("main cause", cause.words, share, cause.value))
     elif worst is not None and worst.likely_cause:
         facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
     elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:

@@ -22,7 +22,7 @@ from dbcpu.analysis.history.limits import (
     with_unit,
 )
 from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
-from dbcpu.config.rules import CheckLimits
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import listed, percent, plural
 from dbcpu.record import Header

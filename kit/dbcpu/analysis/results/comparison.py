@@ -76,7 +76,7 @@ class SideFigure(Struct, frozen=True):
 class Decision(Struct, frozen=True):
     """What one of the two summaries says of a side against the baseline.
 
-    ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
+    ``ratio`` is that of the sides' figures (see ``SideFigure``). ``between_run_source`` says what is tested: RUNS and
     HISTORY take the run as the unit (Student's t, ``between_run_spread``: the relative standard deviation from run to
     run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``detectable``: relative
     difference that would have been seen with 80 % power. ``host_state``: what others took of a host, or its drift, in

@@ -23,7 +23,7 @@ from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import SPREAD
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.config.rules import CheckLimits
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.record import Round, RunRecord
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.documents.run_tables import slowed_table
