@@ -47,18 +47,6 @@ class Candidate(Struct, frozen=True):
     variant: str | None = None
 
 
-def compare(candidates: Sequence[Candidate], floor: Floor | None = None, levels_per: str | None = None) -> Comparison:
-    """Compare runs with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
-
-    ``levels_per``: PER_SESSION, PER_CORE or PER_VCPU, what levels are shared by; None: see ``load_unit``.
-
-    Raises:
-        UsageError: fewer than two, or one has no valid round.
-        UnknownName: a run has no such variant.
-    """
-    return compare_sides([measured_side(each.name, [each]) for each in candidates], floor, levels_per)
-
-
 def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
     """Explain the runs of one side.
 
@@ -74,7 +62,13 @@ def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
 def compare_sides(
     sides: Sequence[MeasuredSide], floor: Floor | None = None, levels_per: str | None = None
 ) -> Comparison:
-    """The same for runs that were explained already. Raises UsageError as ``compare``."""
+    """Compare sides with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
+
+    ``levels_per``: PER_SESSION, PER_CORE or PER_VCPU, what levels are shared by; None: see ``load_unit``.
+
+    Raises:
+        UsageError: fewer than two, or a run is on two of them.
+    """
     if len(sides) < 2:
         raise UsageError("a comparison needs two runs or more; the first is the baseline")
     base = sides[0]

@@ -107,10 +107,9 @@ class Cage:
         elif name == PLAN and value in _PLANS:
             self._send(statements.text(_PLANS[value]))
         else:
-            by_hand = (
-                "; it goes with its window" if by_oracle_window(value) else f"; by hand: {self._statement(name, value)}"
-            )
-            raise ServerError(f"dbcpu does not set {name} = {value!r}{by_hand}")
+            by_hand = f"by hand: {self._statement(name, value)}"
+            how = "it goes with its window" if by_oracle_window(value) else by_hand
+            raise ServerError(f"dbcpu does not set {name} = {value!r}; {how}")
 
     def without_effect(self) -> str:
         """Why CPU_COUNT limits nothing; '' where it does, is not set, or where that may not be seen."""

@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.variant_sentences import variant_sentences
 from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.conclusions.headline import headline
@@ -30,6 +30,7 @@ from dbcpu.reports.documents.run_tables import slowed_table
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from dbcpu.store import record_file
 from support.builders import experiments
+from support.builders.comparison import compare
 from support.builders.record import SOLO_S, record, round_of, session, solos
 from support.contradictions import contradictions
 

@@ -10,7 +10,8 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.sessions.undone_sessions import undone_sessions
+from dbcpu.analysis.sessions.execution_times import ExecutionTimes
+from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.sessions.work_done import PLANS, other_plan, too_fast
 from dbcpu.measure import workloads
 from dbcpu.record import IMPORTED, Execution, Round, RunRecord, Session
@@ -23,6 +24,10 @@ from support.paths import ROOT
 
 EXAMPLES = sorted((ROOT / "reports" / "examples").rglob("*.json.gz"))
 INSTANT_S = 0.000_25
+
+
+def undone_sessions(run: RunRecord) -> dict[tuple[int, int], str]:
+    return undone_in_rounds(run, run.rounds, ExecutionTimes.of(run.rounds))
 
 
 def instant(ordinal: int) -> Session:
