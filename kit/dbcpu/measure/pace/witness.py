@@ -1,6 +1,5 @@
 """The driver's side of the witness: which rate, where it can run, and what it hands over for each round."""
 
-import json
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from dbcpu.errors import MeasureError
+from dbcpu.measure.program_lines import answer_of, was_told
 from dbcpu.plan import MAX_PACE_HZ
 from dbcpu.record import CpuPace
 from dbcpu.record import Witness as WitnessRecord
@@ -127,23 +127,16 @@ class Witness:
         return Paced(self.hz, self.realtime, seen, sum(used_ns for *_, used_ns in told) / 1e9)
 
     def _write(self, line: str) -> None:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            raise _gone() from None
+        assert self._process is not None
+        if not was_told(self._process, line):
+            raise _gone()
 
     def _read(self) -> Any:
-        process = self._process
-        assert process is not None
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
+        assert self._process is not None
+        answer = answer_of(self._process)
+        if answer is None:
             raise _gone()
-        return json.loads(line)
+        return answer
 
 
 def _gone() -> MeasureError:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from dbcpu.measure.program_lines import answer_of, was_told
+
 
 class Child:
     """A script of this folder in an interpreter of its own, without site-packages: it starts fast and stays small."""
@@ -26,16 +28,10 @@ class Child:
 
     def ask(self, command: Mapping[str, Any]) -> dict[str, Any] | None:
         """Its answer; None where it has ended."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps(command) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except BrokenPipeError:
-            return None
-        told: dict[str, Any] | None = json.loads(line) if line else None
-        return told
+        answer: dict[str, Any] | None = None
+        if was_told(self._process, json.dumps(command)):
+            answer = answer_of(self._process)
+        return answer
 
     def kill(self) -> None:
         """For one that leaves nothing behind."""
