@@ -23,7 +23,8 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.formats.base import load_format
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
-from dbcpu.workflows.compare import _runs, comparison_document, published_document
+from dbcpu.workflows.compare import comparison_document, published_document
+from dbcpu.workflows.given_sides import _runs
 from support.builders.comparison import aa_run, compare, noisy_run
 from support.builders.experiments import pool
 from support.forms import TEXT_FORMS, as_last_seen
