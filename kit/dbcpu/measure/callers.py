@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from dbcpu.errors import MeasureError
 from dbcpu.measure._callers import NUMBER
-from dbcpu.measure.program_lines import answer_of, was_told
+from dbcpu.measure.own_program import answer_of, sent
 from dbcpu.record import Call, Session
 
 ARRIVE_S = 30.0
@@ -176,7 +176,7 @@ class Callers:
 
     def _write(self, line: str) -> None:
         assert self._process is not None
-        if not was_told(self._process, line):
+        if not sent(self._process, line):
             raise _gone()
 
     def _read(self) -> Any:

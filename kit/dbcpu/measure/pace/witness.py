@@ -10,7 +10,7 @@ from typing import Any, Self
 from msgspec import Struct
 
 from dbcpu.errors import MeasureError
-from dbcpu.measure.program_lines import answer_of, was_told
+from dbcpu.measure.own_program import answer_of, sent
 from dbcpu.plan import MAX_PACE_HZ
 from dbcpu.record import CpuPace
 from dbcpu.record import Witness as WitnessRecord
@@ -128,7 +128,7 @@ class Witness:
 
     def _write(self, line: str) -> None:
         assert self._process is not None
-        if not was_told(self._process, line):
+        if not sent(self._process, line):
             raise _gone()
 
     def _read(self) -> Any:

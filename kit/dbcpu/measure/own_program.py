@@ -1,4 +1,4 @@
-"""A stand-alone program beside the run, that answers one line of JSON to each line of JSON."""
+"""Programs of dbcpu's own beside the run, which take commands in lines and answer in lines of JSON."""
 
 import json
 import subprocess
@@ -7,11 +7,27 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from dbcpu.measure.program_lines import answer_of, was_told
+
+def sent(program: subprocess.Popen[str], line: str) -> bool:
+    """Whether the program took ``line``; False where it has ended."""
+    assert program.stdin is not None
+    try:
+        program.stdin.write(line + "\n")
+        program.stdin.flush()
+    except BrokenPipeError:
+        return False
+    return True
 
 
-class Child:
-    """A script of this folder in an interpreter of its own, without site-packages: it starts fast and stays small."""
+def answer_of(program: subprocess.Popen[str]) -> Any:
+    """Its next answer; None where it has ended."""
+    assert program.stdout is not None
+    line = program.stdout.readline()
+    return json.loads(line) if line else None
+
+
+class OwnProgram:
+    """A script of ``samplers`` in an interpreter of its own, without site-packages: it starts fast and stays small."""
 
     def __init__(self, script: str) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - an argument list, no shell
@@ -29,7 +45,7 @@ class Child:
     def ask(self, command: Mapping[str, Any]) -> dict[str, Any] | None:
         """Its answer; None where it has ended."""
         answer: dict[str, Any] | None = None
-        if was_told(self._process, json.dumps(command)):
+        if sent(self._process, json.dumps(command)):
             answer = answer_of(self._process)
         return answer
 
