@@ -86,7 +86,7 @@ def driven(at_once: int, place: str) -> None:
     print(json.dumps(watch.found))
 
 
-def _start(work: station.Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
+def _start(work: station.Assignment, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
     """In place of ``dbcpu run``: what does nothing, or waits until it is interrupted."""
     command = "exec true" if work.target.startswith("quick") else "exec sleep 600"
     return subprocess.Popen(

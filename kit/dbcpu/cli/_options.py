@@ -98,7 +98,7 @@ class Number(click.FloatRange):
         return number
 
 
-class Pace(click.ParamType[float | None]):
+class WantedPace(click.ParamType[float | None]):
     """``auto`` (None), ``off`` (0) or pieces per second, 0.1 to 25."""
 
     name = "pace"
@@ -322,7 +322,7 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      help="How to sample the server processes.  [default: the best that works here]"),
         click.option("--hz", type=Number(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
-        click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
+        click.option("--pace", type=WantedPace(), default="auto", show_default=True, metavar="auto|off|HZ",
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it; at most those of the host."),

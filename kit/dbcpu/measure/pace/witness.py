@@ -12,8 +12,7 @@ from msgspec import Struct
 from dbcpu.errors import MeasureError
 from dbcpu.measure.own_program import answer_of, sent
 from dbcpu.plan import MAX_PACE_HZ
-from dbcpu.record import CpuPace
-from dbcpu.record import Witness as WitnessRecord
+from dbcpu.record import CpuPace, Witness
 
 PIECES = 30
 """Beside one session: with so many its time at one pace is known to 3 % (one standard deviation)."""
@@ -38,11 +37,11 @@ class Paced(Struct, frozen=True):
     cpus: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
     cpu_used_s: float
 
-    def from_release(self, monotonic_s: float) -> WitnessRecord:
+    def from_release(self, monotonic_s: float) -> Witness:
         """As the record keeps it; ``monotonic_s``: of the release."""
         origin_ns = round(monotonic_s * 1e9)
         cpus = [CpuPace(cpu, tuple((end - origin_ns) // 1000 for end in ends), took) for cpu, ends, took in self.cpus]
-        return WitnessRecord(self.hz, self.realtime, tuple(cpus))
+        return Witness(self.hz, self.realtime, tuple(cpus))
 
 
 def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) -> float:
@@ -54,7 +53,7 @@ def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) 
     return min(wanted, MAX_CPU_SHARE / tick_s)
 
 
-class Witness:
+class PaceWitness:
     """One program for a whole run; ``begin`` and ``end`` once per round. A context manager."""
 
     def __init__(self, cpus: Sequence[int], session_s: float, asked_hz: float | None = None) -> None:

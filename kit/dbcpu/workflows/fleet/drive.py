@@ -22,7 +22,7 @@ from dbcpu.workflows.fleet.cluster import Workers
 from dbcpu.workflows.fleet.order import Queued, StartLimits, next_step
 from dbcpu.workflows.fleet.outcome import ItemOutcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
-from dbcpu.workflows.fleet.station import Work
+from dbcpu.workflows.fleet.station import Assignment
 from dbcpu.workflows.fleet.window import Window
 
 ONE_PRESS_S = 1.0
@@ -41,7 +41,7 @@ class Bounds(Struct, frozen=True):
     window: Window | None = None
 
 
-class Tally(Struct, frozen=True):
+class Counts(Struct, frozen=True):
     """How many targets are in which state, and why the campaign did not go on, '' if it did."""
 
     states: Mapping[str, int]
@@ -53,7 +53,7 @@ class Tally(Struct, frozen=True):
         return set(self.states) <= {DONE}
 
 
-def drive(store: Store, campaign: str, bounds: Bounds, found: Workers, say: Say, *, failed: bool = False) -> Tally:
+def drive(store: Store, campaign: str, bounds: Bounds, found: Workers, say: Say, *, failed: bool = False) -> Counts:
     """Measure what is planned, until all is done or something stops it. Ctrl-C: no new ones; again: cancel.
 
     ``failed``: what was refused, partial or unknown is measured again, unless it is being measured still.
@@ -102,7 +102,7 @@ class _Driver:
         self._opened, self._waiting, self._said = False, False, ""
         self._without_workers = False
 
-    def run(self) -> Tally:
+    def run(self) -> Counts:
         with self._two_presses():
             while True:
                 wait_s = self._start_more()
@@ -115,7 +115,7 @@ class _Driver:
         if self._spooled:
             self._deliver()
         states = Counter(each.state for each in self._items.values())
-        return Tally(dict(states), self._stopped, self._interrupted)
+        return Counts(dict(states), self._stopped, self._interrupted)
 
     def _start_more(self) -> float | None:
         """Start what may start; returns how long to wait for news, None when there is nothing to wait for."""
@@ -162,7 +162,9 @@ class _Driver:
             self._say_once(error)
         self._items[name] = replace(self._items[name], state=RUNNING)
         self._begun_s[name] = time.monotonic()
-        self._workers.start(Work.of(self._campaign, name), lambda target, found: self._events.put((target, found)))
+        self._workers.start(
+            Assignment.of(self._campaign, name), lambda target, found: self._events.put((target, found))
+        )
 
     def _hear(self, wait_s: float) -> None:
         try:
