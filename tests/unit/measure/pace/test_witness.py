@@ -69,8 +69,8 @@ def test_pieces_count_from_the_release_in_microseconds() -> None:
 
 def test_all_of_it_ends_when_its_driver_is_killed() -> None:
     code = (
-        "import os, signal, sys; from dbcpu.measure.pace.witness import Witness\n"
-        f"with Witness({CPUS!r}, 1.5, 25.0) as witness:\n"
+        "import os, signal, sys; from dbcpu.measure.pace.witness import PaceWitness\n"
+        f"with PaceWitness({CPUS!r}, 1.5, 25.0) as witness:\n"
         "    witness.begin(); print(*witness.pids, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     driver = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=_env())
