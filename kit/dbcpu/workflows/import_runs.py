@@ -8,9 +8,10 @@ from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
-from dbcpu.store import imported_csv, imported_logs, line_file, line_samples, record_file
+from dbcpu.store import imported_csv, imported_logs, record_file
 from dbcpu.store.imported_csv import RunFacts
 from dbcpu.store.record_checks import inconsistency
+from dbcpu.store.shell_kit import line_file, line_samples
 
 _FORMS = (
     "a record (.json or .json.gz from dbcpu export), lines of the scripts of shell/, "

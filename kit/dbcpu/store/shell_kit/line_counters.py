@@ -11,8 +11,8 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from dbcpu.record import UNLISTED, CpuSeries, Foreign, Residency, Round, Session
-from dbcpu.store.line_reader import Ticks
-from dbcpu.store.line_residency import is_whole
+from dbcpu.store.shell_kit.line_reader import Ticks
+from dbcpu.store.shell_kit.line_residency import is_whole
 
 _BUSY = (0, 1, 2, 5, 6)
 _IRQ, _SOFTIRQ, _STEAL = 5, 6, 7

@@ -9,7 +9,8 @@ from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.measure import workloads
 from dbcpu.record import UNSET, RunRecord
-from dbcpu.store import codec, line_file, line_reader
+from dbcpu.store import codec
+from dbcpu.store.shell_kit import line_file, line_reader
 from support.record_data import data_of
 
 LINES = """dbcpu-fanout 1

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from dbcpu.errors import RecordFormatError
 from dbcpu.formatting import plural, seconds
 from dbcpu.record import Round
-from dbcpu.store.line_reader import NEAR_S, Lines, Look, SessionLines, Ticks
-from dbcpu.store.line_residency import is_whole
+from dbcpu.store.shell_kit.line_reader import NEAR_S, Lines, Look, SessionLines, Ticks
+from dbcpu.store.shell_kit.line_residency import is_whole
 
 _CALLED = {"postgresql": "postgres", "oracle": "ora"}
 """What the command of a server process has in it."""

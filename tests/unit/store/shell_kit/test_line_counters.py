@@ -5,7 +5,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import UNLISTED, RunRecord
-from dbcpu.store import line_file
+from dbcpu.store.shell_kit import line_file
 
 HEAD = """dbcpu-lines 2
 cpu id=0 core=0 socket=0 siblings=0

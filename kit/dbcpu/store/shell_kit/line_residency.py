@@ -6,7 +6,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from dbcpu.record import Residency, Session
-from dbcpu.store.line_reader import NEAR_S, Look, SessionLines
+from dbcpu.store.shell_kit.line_reader import NEAR_S, Look, SessionLines
 
 _CLOSE_S = 0.05
 """Clocks of looks have grains of 10 ms."""

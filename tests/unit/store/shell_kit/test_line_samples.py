@@ -5,7 +5,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.record import RunRecord
-from dbcpu.store import line_file
+from dbcpu.store.shell_kit import line_file
 
 HEAD = """dbcpu-lines 2
 workload name=cartesian size=tiny n=20 rows=160000 answer=160000 executions=1

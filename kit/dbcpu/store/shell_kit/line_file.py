@@ -31,8 +31,8 @@ from dbcpu.record import (
     Topology,
     WorkloadInfo,
 )
-from dbcpu.store import line_counters, line_residency, line_samples
-from dbcpu.store.line_reader import (
+from dbcpu.store.shell_kit import line_counters, line_residency, line_samples
+from dbcpu.store.shell_kit.line_reader import (
     DEFAULT_TICKS_PER_S,
     Lines,
     RoundLines,
