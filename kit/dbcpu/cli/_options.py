@@ -15,8 +15,8 @@ from click.shell_completion import CompletionItem
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
-from dbcpu.cli._place import Place
 from dbcpu.cli._refused_values import Label
+from dbcpu.cli._written_path import WrittenPath
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import did_you_mean, without_password
 from dbcpu.formatting import as_whole_number, listed
@@ -98,7 +98,7 @@ class Number(click.FloatRange):
         return number
 
 
-class Pace(click.ParamType[float | None]):
+class WantedPace(click.ParamType[float | None]):
     """``auto`` (None), ``off`` (0) or pieces per second, 0.1 to 25."""
 
     name = "pace"
@@ -173,7 +173,7 @@ def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]
 
 def folder_option(*names: str, help_text: str) -> Callable[[Function], Function]:
     """A folder to write to, or None."""
-    return click.option(*names, type=Place(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
+    return click.option(*names, type=WrittenPath(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
 
 
 def out_option(help_text: str) -> Callable[[Function], Function]:
@@ -182,7 +182,7 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
 
 
 record_option = click.option(
-    "--json", "json_file", type=Place(dir_okay=False, allow_dash=True), metavar="FILE",
+    "--json", "json_file", type=WrittenPath(dir_okay=False, allow_dash=True), metavar="FILE",
     help="Also write the record to FILE (.json or .json.gz); - is standard output.",
 )  # fmt: skip
 
@@ -225,7 +225,7 @@ json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead o
 _TALKING = (
     click.option("--quiet", "-q", is_flag=True, help="Print only the result."),
     click.option("--verbose", "-v", is_flag=True, help="Print the figures of each round when it ends."),
-    click.option("--log-file", type=Place(dir_okay=False, path_type=Path), metavar="FILE",
+    click.option("--log-file", type=WrittenPath(dir_okay=False, path_type=Path), metavar="FILE",
                  help="Add all progress to FILE too, with the time, and the figures of each round."),
     brief_option,
 )  # fmt: skip
@@ -323,7 +323,7 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
                      f"{listed(registry.names('measure.samplers'), 'or')}.  [default: the best that works here]"),
         click.option("--hz", type=Number(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
-        click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
+        click.option("--pace", type=WantedPace(), default="auto", show_default=True, metavar="auto|off|HZ",
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it; at most those of the host."),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
 from dbcpu.errors import StoreError, UnknownName, UsageError
@@ -23,8 +23,9 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.formats.base import load_format
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
-from dbcpu.workflows.compare import _runs, comparison_document, published_document
-from support.builders.comparison import aa_run, noisy_run
+from dbcpu.workflows.compare import comparison_document, published_document
+from dbcpu.workflows.given_sides import _runs
+from support.builders.comparison import aa_run, compare, noisy_run
 from support.builders.experiments import pool
 from support.forms import TEXT_FORMS, as_last_seen
 from support.page_reader import without_pictures
