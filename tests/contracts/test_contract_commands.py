@@ -10,7 +10,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.cli import load_command
-from dbcpu.cli._options import Duration, WantedPace
+from dbcpu.cli._option_values import Duration, WantedPace
 from dbcpu.cli.fleet._options import Share
 
 COMMANDS = registry.names("cli")

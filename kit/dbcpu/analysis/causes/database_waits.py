@@ -1,4 +1,4 @@
-"""Waits that the database counted: the cause that each event stands for, and how a wait is told.
+"""Waits that the database counted: the cause that each event stands for, and how a wait is named.
 
 Whether the host of a session was sampled or not, its waits are divided by the same rule.
 Source: Oracle Database Reference, V$SESSION_EVENT.
