@@ -25,6 +25,7 @@ from dbcpu.config.rulebook import choose
 from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UnknownName, UsageError
+from dbcpu.formatting import listed
 from dbcpu.plan import not_varied
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Document
@@ -41,17 +42,37 @@ from dbcpu.workflows.import_runs import holds_run
 from dbcpu.workflows.side_history import with_history
 
 MAX_PUBLISHED_BYTES = 16 * 1024**2
+OF_RUNS = {
+    "busy": "--size-for",
+    "ratio": "--ratio",
+    "aa": "--aa",
+    "licences": "--licence",
+    "rank_by": "--rank-by",
+    "levels_per": "--levels-per",
+    "vcpus": "--vcpus",
+    "cores": "--cores",
+    "threads": "--threads-per-core",
+}
+"""What only a comparison of runs uses, by the name of the argument."""
 
 
-def document(names: Sequence[str], baseline: str | None = None, **given: Any) -> Document:
-    """Of runs, of files of published measurements, or of both. Raises as the two below."""
-    if any(map(_is_published, names)):
-        return published_document(names, baseline, given.get("store"))
+def document(names: Sequence[str], baseline: str | None = None, store: str | None = None, **of_runs: Any) -> Document:
+    """Of runs, of files of published measurements, or of both. Raises as the two below.
+
+    ``of_runs``: further arguments of ``comparison_document``; with published measurements UsageError names them.
+    """
+    if tables := [name for name in names if _is_published(name)]:
+        if unused := [option for name, option in OF_RUNS.items() if of_runs.get(name, FAIR) not in (FAIR, None, ())]:
+            raise UsageError(
+                f"{listed(unused)}: {tables[0]} is a table of published figures, and only runs have what this needs; "
+                "leave it out, or compare runs"
+            )
+        return published_document(names, baseline, store)
     if baseline is not None:
         raise UsageError(
             "--baseline is for published measurements, and none is given; of runs the first is the baseline"
         )
-    return comparison_document(names, **given)
+    return comparison_document(names, store, **of_runs)
 
 
 def comparison_document(
@@ -68,9 +89,10 @@ def comparison_document(
     """Sides against the first of them, with the sizing answer for ``busy`` cores.
 
     A side is ``RUN``, ``RUN:VARIANT``, several of these with commas between, or ``label:TEXT`` for all complete runs of
-    that label. A single run of several variants or targets stands for all of them. ``NAME=`` before a side is what it
-    is called. ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to count
-    by, ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``levels_per``: as of
+    that label. A single run of several variants or targets stands for all of them; variants are shown against the first
+    in tables of their own, unless there is an argument that only sides have. ``NAME=`` before a side is what it is
+    called. ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to count by,
+    ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``levels_per``: as of
     ``compare_sides``. ``shapes``: as of ``given_shapes.with_shapes``.
 
     Raises:
@@ -78,7 +100,8 @@ def comparison_document(
         StoreError: a run cannot be read.
     """
     found = [replace(each, written=name) for name in names for each in given_sides(name, store)]
-    if len(names) == 1 and len(found) > 1 and busy is None and real_variants(found[0].first.record):
+    as_sides = busy or aa or licences or rank_by or levels_per or ratio != FAIR or any(shapes.values())
+    if len(names) == 1 and len(found) > 1 and not as_sides and real_variants(found[0].first.record):
         record = found[0].first.record
         return variants_document(record, explain(record))
     floor = None if aa is None else floor_from(load_run(aa, store))
