@@ -13,6 +13,8 @@ from enum import IntEnum
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from dbcpu.formatting import joined
+
 
 class Level(IntEnum):
     """How much a finding matters; ``--fail-on`` compares against it."""
@@ -39,6 +41,11 @@ class Finding(Struct, frozen=True):
     meaning: str
     remedy: str = ""
 
+    @property
+    def words(self) -> str:
+        """What was seen and what follows, as sentences that stand after the code."""
+        return f"{joined(self.seen, self.meaning)}."
+
 
 _STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
 """Several in one remedy."""
@@ -62,7 +69,7 @@ def fails(code: str, level: Level, fail_on: str) -> bool:
 def as_text(findings: Iterable[Finding]) -> str:
     """A paragraph per finding, for a terminal or a log; statements one to a line, as sqlplus takes them."""
     return "\n".join(
-        f"{finding.level.label:8} {finding.code}: {finding.seen}; {finding.meaning}"
+        f"{finding.level.label:8} {finding.code}: {finding.words.removesuffix('.')}"
         + (f"\n         remedy: {_one_to_a_line(finding.remedy)}".replace(" \n", "\n") if finding.remedy else "")
         for finding in findings
     )
@@ -245,8 +252,8 @@ RESULT = Topic("What was found", {
         "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
         f"{MORE_ROUNDS}, {QUIETER}"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
-        "this is impossible: noise, or something else, slowed the single-session rounds, and slowdown and efficiency "
-        "of these levels are not reliable",
+        "something slowed the single-session rounds, if only noise: slowdown and efficiency of these levels are not "
+        "reliable",
         "measure again on a quieter host; compare the single-session times in `dbcpu show RUN --json`"),
     "uneven-sessions": Entry(WARNING, "levels at which the slowest session took longer than the fastest, beyond chance "
         "or as the kernel counted (equal: no)",

@@ -1,5 +1,6 @@
 """How numbers, times, lists and foreign text are written, and read back, so that every sentence and format agrees."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from dbcpu.record import WorkloadInfo  # who reads options needs no record
 
 UNKNOWN = "-"
+MAX_WORDS = 40
+"""Of a sentence; what stands in parentheses counts."""
+COLON = ": "
+_COMMAND = re.compile(r"`[^`]*`")
 LONGEST_LIST = 60
 """Letters of a list of CPUs or levels within a sentence."""
 MAX_DIGITS = 19
@@ -108,6 +113,38 @@ def count(value: float | None) -> str:
 def listed(parts: Sequence[str], last: str = "and") -> str:
     """``a``, ``a and b``, ``a, b and c``; ``last``: the word before the last one."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
+
+
+def sentences(*clauses: str) -> str:
+    """The same as whole sentences."""
+    said = joined(*clauses)
+    return f"{said[0].upper()}{said[1:]}." if said else ""
+
+
+def joined(*clauses: str) -> str:
+    """The clauses that are not '' after semicolons, or where that is too long a sentence as the next one.
+
+    A clause that begins with ``: `` follows after that, if there is room for both. The first begins small, and no full
+    stop follows the last.
+    """
+    bound: list[str] = []
+    for clause in filter(None, clauses):
+        text = clause.removeprefix(COLON)
+        if bound and text is not clause and is_short(f"{bound[-1]} {text}"):
+            bound[-1] += clause
+        else:
+            bound.append(text)
+    said = ""
+    for text in bound:
+        last = said.rpartition(". ")[2]
+        together = ". " not in text and is_short(f"{last} {text}")
+        said += (f"; {text}" if together else f". {text[0].upper()}{text[1:]}") if said else text
+    return said
+
+
+def is_short(clause: str) -> bool:
+    """Whether it has no more words than a sentence may have; a command between backticks is read as one."""
+    return len(_COMMAND.sub("`", clause).split()) <= MAX_WORDS
 
 
 def ranges(numbers: Iterable[int]) -> str:

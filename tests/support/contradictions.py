@@ -17,6 +17,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
+from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.reports.documents.run_summary import summary as summary_lines
 
 EXACT = 1e-9
@@ -107,7 +108,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
     second = {each.level: CAUSE_WORDS[each.second_cause] for each in levels}
     named = {each.level: [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"] for each in levels}
     counted = {each.level: CAUSE_WORDS[each.counted_cause] for each in levels if each.counted_cause != "none"}
-    for at, every in re.findall(r"at (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
+    for at, every in re.findall(r"[Aa]t (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
         words, _, also = every.removesuffix(" as well").replace(", and unequal through ", ", and ").partition(", and ")
         if also and also != second[int(at)]:
             yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
@@ -123,6 +124,28 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
         lost = f"of its time ({fact.value})", f"x ({fact.value})", f"in the others none ({fact.value})"
         if at == 1 and not any(words in analysis.verdict for words in lost):
             yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
+
+
+def _order(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """Causes stand in one order: in the data, in the table and in the verdict."""
+    for each in levels:
+        listed = [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"]
+        shown = [part.split(" (")[0] for part in re.split(r"(?<=\)), ", cause_counts(each)) if part]
+        if [words for words in shown if words in listed] != [words for words in listed if words in shown]:
+            yield f"N={each.level} has the causes {listed}, the table {shown}"
+        said = re.search(rf"[Aa]t {each.level} sessions? [^(;.]*\(([^)]*)\)", analysis.verdict)
+        named = sorted((said[1].find(words), words) for words in shown if words in said[1]) if said else []
+        if [words for _, words in named] != [words for words in shown if (said[1] if said else "").count(words)]:
+            yield f"N={each.level} has {shown} in the table, the verdict says: {said and said[1]}"
+
+
+def _above(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """The verdict does not pass over shares that are unequal above the vCPUs."""
+    uneven = [each.level for each in levels if analysis.vcpus and each.level > analysis.vcpus and each.even is NO]
+    told = re.search(r"bove the [^:;]*? shares are unequal(?: at N=([\d,-]+))?", analysis.verdict)
+    silent = analysis.reference is None or "baseline is not reliable" in analysis.verdict
+    if uneven and not silent and (told is None or (told[1] and not set(uneven) <= _numbers(told[1]))):
+        yield f"shares are unequal at {uneven}, the verdict says: {analysis.verdict}"
 
 
 def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
@@ -167,8 +190,11 @@ def _limits(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> I
             yield f"check: {each.text}; the table shows no loss there"
 
 
-def _figures(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+def _figures(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     scaling = analysis.scaling
+    cpus = len(record.header.host.topology.cpus) if record.header.host is not None else math.inf
+    if any(knee > cpus for knee in scaling.knees):
+        yield f"knees at {scaling.knees} on {cpus} CPUs"
     for knee, interval in zip(scaling.knees, scaling.knee_intervals, strict=False):
         if not interval.low <= knee <= interval.high:
             yield f"knee {knee:.2f} is outside {interval.low:.2f} to {interval.high:.2f}"
@@ -249,5 +275,5 @@ def _sentences(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -
 
 
 RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
-    _rows, _words, _remedies, _causes, _capacity, _findings, _limits, _figures, _curve, _sentences,
+    _rows, _words, _remedies, _causes, _order, _above, _capacity, _findings, _limits, _figures, _curve, _sentences,
 )  # fmt: skip

@@ -167,7 +167,7 @@ def _undecided(
     seen: Mapping[int, _Level], done: Sequence[int], context: RunContext, vcpus: int, most: int
 ) -> int | None:
     """The level to measure again because its answer is undecided and not out of reach; 1 where the baseline is due."""
-    due, fine = [], []
+    due, fine, slow = list[int](), list[tuple[int, int]](), list[tuple[int, int]]()
     scatter = scatter_of({level: each.median for level, each in seen.items()}, context.cores or vcpus)
     least = _at_best(scatter) if scatter else None
     for level, each in seen.items():
@@ -182,20 +182,20 @@ def _undecided(
         )  # fmt: skip
         found = answers(given, alone, pace_seen(level, context))
         so_far = found.even, found.full_speed
-        if so_far == (Answer.YES, Answer.YES):
-            fine.append((level, len(each.ratio)))
+        if found.even is Answer.YES and found.full_speed is not Answer.UNDECIDED:
+            (slow if found.full_speed is Answer.NO else fine).append((level, len(each.ratio)))
         if done.count(level) >= most:
             continue
         is_open = Answer.UNDECIDED in so_far and Answer.NO not in so_far
         within = _at_best(pooled([np.array(logs) for logs in each.logs]))
         at_best = replace(alone, spread=_at_best(alone.noise).spread)
         slowdown = _clearest(float(np.median(medians)), found)
-        calm, rounds = calm_of_two_kinds(given.losses), len(each.ratio)
-        agree = not calm or will_agree(min(calm, rounds - calm), rounds, most)
+        rounds, kinds = len(each.ratio), [calm_of_two_kinds(values) for values in (each.ratio, medians)]
+        agree = all(not calm or will_agree(min(calm, rounds - calm), rounds, most) for calm in kinds)
         if is_open and agree and would_decide(level, so_far, slowdown, at_best, most, within=within, scatter=least):
             due.append(level)
     if not due:
-        return max((level for level in short_of_rounds(fine) if done.count(level) < most), default=None)
+        return max((level for level in short_of_rounds(fine, slow) if done.count(level) < most), default=None)
     wanted = min(due, key=lambda level: (done.count(level), level))
     return 1 if done.count(1) <= done.count(wanted) else wanted
 

@@ -119,7 +119,10 @@ def _curve_and_topology(
     curve = scaling(levels, done, context.rows, ref, vcpus, cores)
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
-    curve = with_seen_yield(replace(curve, stickiness=sticky), shared, context.threads_there, levels, ref)
+    clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
+    curve = with_seen_yield(
+        replace(curve, stickiness=sticky, clock_measured=clock), shared, context.threads_there, levels, ref
+    )
     curve = within_seen_yield(curve, levels, ref, cores)
     topology = topology_check(context, levels, views, curve)
     if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
@@ -130,7 +133,21 @@ def _curve_and_topology(
         ends = [end for end in (topology.cores_told, vcpus) if end]
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
             curve = replace(curve, knees=(), knee_intervals=())
+    curve = _bent_within(len(context.core_by_cpu), curve)
     return _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve)), topology
+
+
+def _bent_within(cpus: int, curve: Scaling) -> Scaling:
+    """Without knees beyond the CPUs that sessions may use, whatever their quota: a few per cent of that are noise."""
+    if not cpus:
+        return curve
+    kept = [at for at, knee in enumerate(curve.knees) if knee <= (1 + NEAR) * cpus]
+    intervals = [curve.knee_intervals[at] for at in kept] if curve.knee_intervals else []
+    return replace(
+        curve,
+        knees=tuple(min(curve.knees[at], float(cpus)) for at in kept),
+        knee_intervals=tuple(Interval(min(each.low, cpus), min(each.high, cpus)) for each in intervals),
+    )
 
 
 def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[LevelView], curve: Scaling) -> Scaling:

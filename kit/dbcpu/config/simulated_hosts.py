@@ -59,7 +59,7 @@ HOST_OPTIONS = (
     HostOption("--threads", "N", _of("threads", int), "no whole number from 1 to 8", "Hardware threads per core."),
     HostOption("--sockets", "N", _of("sockets", int), "no whole number", "Sockets."),
     HostOption("--nodes", "N[:SHARE]", _nodes, "not N or N:SHARE such as 2:0.2",
-               "NUMA nodes; on another node than its memory's a session loses SHARE of its speed (0.1)."),
+               "NUMA nodes of equal size; on another than its memory's a session loses SHARE of its speed (0.1)."),
     HostOption("--memory-node", "NODE", _of("memory_node", int), "no whole number",
                "All memory is on this node.  [default: where each session began]"),
     HostOption("--efficiency-cores", "N:SPEED", _efficiency_cores, "not N:SPEED such as 8:0.6, SPEED from 0.1 to 1",

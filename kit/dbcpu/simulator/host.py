@@ -121,7 +121,12 @@ class SimulatedHost(Struct, frozen=True, dict=True):
                     f"1 to {MAX_SIMULATED_CPUS}",
                     not counts or 1 <= self.cpus <= MAX_SIMULATED_CPUS,
                 ),
-                ("nodes", self.nodes, "1 to the number of cores", not counts or 1 <= self.nodes <= self.all_cores),
+                (
+                    "nodes",
+                    self.nodes,
+                    f"1 to {self.all_cores}, of as many cores each",
+                    not counts or (1 <= self.nodes <= self.all_cores and self.all_cores % self.nodes == 0),
+                ),
                 ("scheduler", self.scheduler, f"one of {', '.join(SCHEDULERS)}", self.scheduler in SCHEDULERS),
                 ("yield", self.smt_yield, f"{MIN_YIELD} to 1", MIN_YIELD <= self.smt_yield <= 1),
                 ("steal", self.steal, "0 to 0.9", 0 <= self.steal <= 0.9),

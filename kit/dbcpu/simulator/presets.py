@@ -79,9 +79,17 @@ def host_with(name: str | None, changes: Mapping[str, Any], words: str = "", *, 
         raise UsageError(f"a host {slow:g} times slower is not between 0.01 and 100 times; 1.15 is 15 % slower")
     changes.setdefault("mrows_per_s", base.mrows_per_s / slow)
     about = words if base is _PLAIN else f"{base.name} with {words}"
+    _refuse_without_effect(replace(base, **changes), changes)
     if renamed:
         changes = {"name": _named(base.name, words), "hostname": "", **changes}
     return replace(base, **{"about": about, **changes})
+
+
+def _refuse_without_effect(host: SimulatedHost, changes: Mapping[str, Any]) -> None:
+    """Raises UsageError for what says something of siblings that the host has not; the yield of a workload is 0."""
+    for field, what in (("smt_yield", "a yield (--yield)"), ("hidden_smt", "--hide-siblings")):
+        if changes.get(field) and host.threads == 1:
+            raise UsageError(f"{what} needs cores of several threads, and this host has one each; give --threads 2")
 
 
 def _named(base: str, words: str) -> str:

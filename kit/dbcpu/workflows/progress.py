@@ -69,7 +69,7 @@ class ProgressWatcher(Watcher):
         for finding in preview.findings:
             if finding.level >= Level.WARNING:
                 remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-                self._say(f"{finding.level.label}: {finding.seen}; {finding.meaning}.{remedy}")
+                self._say(f"{finding.level.label}: {finding.words}{remedy}")
         for sentence in preview.left_out:
             self._say(sentence)
         for line in preview.changes:

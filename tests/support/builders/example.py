@@ -43,7 +43,7 @@ def nine_on_eight() -> RunRecord:
         session(7, 0.4, answer_ok=None, error="server closed the connection")
     ]
     rounds.append(round_of(broken, repeat=5))
-    held = [session(i, 1.8, 0.9) for i in range(9)]
+    held = [session(i, 2.72 if i in (3, 8) else 1.8, 0.9, cpu=11 if i == 8 else i) for i in range(9)]
     group = CgroupUse("/system.slice/postgresql.service", 6.0, 30, 29, 8.0, sessions=tuple(range(9)))
     rounds.append(round_of(held, repeat=2, cgroups=(group,), foreign=(Foreign(99, "backup", 3.2, (5,)),)))
     return record(rounds, host(cores=8, threads=2), vcpus=16, run_id="20261101-120000-nine", work=workload())

@@ -200,7 +200,7 @@ def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> li
         why, part_s = parts[at]
         if isinstance(why, CpuTimeReason):
             own = seconds(part_s)
-            used = f"{why.used} ({own} of it by this)" if at == shared[0] else f"{own} of that"
+            used = f"{why.used} ({own} of that here)" if at == shared[0] else f"{own} of that"
             texts[at] = str(why._replace(used=used))
     return texts
 

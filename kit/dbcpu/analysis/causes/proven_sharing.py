@@ -113,10 +113,10 @@ def _answered(
     slowdown = min(median(slowdowns), level.slowdown_median or 1.0)
     apart = [max(each) / min(each) if min(each) == 1.0 else 1.0 for each in factors]
     ratio = min(median(apart), level.max_over_min or 1.0)
-    answered, usual = level, is_usual(list(map(max, slowdowns, apart)))
-    if level.full_speed is Answer.UNDECIDED and exceeds(slowdown) and usual:
+    answered = level
+    if level.full_speed is Answer.UNDECIDED and exceeds(slowdown) and is_usual(slowdowns):
         answered = replace(answered, full_speed=Answer.NO, calm_rounds=None)
-    if level.even is Answer.UNDECIDED and exceeds(ratio) and usual:
+    if level.even is Answer.UNDECIDED and exceeds(ratio) and is_usual(apart):
         many = median([sum(map(exceeds, each)) for each in factors])
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
     return answered

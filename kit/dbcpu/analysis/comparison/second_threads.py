@@ -8,8 +8,18 @@ nothing but SMT differs, each side has a session on every vCPU, and these were s
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.results.causes import Cause
-from dbcpu.analysis.results.comparison import LESS, MORE, THROUGHPUT, Comparison, Side, VariantResult, Variants
+from dbcpu.analysis.results.comparison import (
+    LESS,
+    MORE,
+    THROUGHPUT,
+    Comparison,
+    Side,
+    VariantResult,
+    VariantRow,
+    Variants,
+)
 from dbcpu.formatting import percent, ranges, times
 
 ARTICLE = "AWS EC2 CPU (in)consistency, part 4, of January 2017"
@@ -38,7 +48,9 @@ def of_variants(found: Variants) -> Iterator[str]:
         for one in each.decisions:
             at_full = one.levels == f"N={first.vcpus}"
             if one.summary == THROUGHPUT and one.outcome == LESS and one.ratio and at_full:
-                yield _sentence(each.name, first.name, one.ratio, one.levels, tuple(_gains(each, first)))
+                gains = tuple(_gains(each, first))
+                waited = all(_waits_for_slow_sessions(first.row(level)) for level, _ in gains)
+                yield _sentence(each.name, first.name, one.ratio, one.levels, gains, waited=waited)
 
 
 def _gains(off: VariantResult, on: VariantResult) -> Iterator[tuple[int, float]]:
@@ -47,6 +59,11 @@ def _gains(off: VariantResult, on: VariantResult) -> Iterator[tuple[int, float]]
         other = on.row(row.level)
         if other and other.makespan and row.makespan / other.makespan >= GAIN:
             yield row.level, row.makespan / other.makespan
+
+
+def _waits_for_slow_sessions(row: VariantRow | None) -> bool:
+    """Whether sessions on shared cores end its rounds; under a quota it may be that they use it up with less work."""
+    return row is not None and row.cause == Cause.SHARED_CORE and exceeds(row.max_over_min or 1.0)
 
 
 def of_sides(comparison: Comparison) -> Iterator[str]:
@@ -60,7 +77,7 @@ def of_sides(comparison: Comparison) -> Iterator[str]:
                 at_full = one.levels == f"N={base.vcpus} and N={side.vcpus}"
                 if one.summary == THROUGHPUT and one.outcome == outcome and one.ratio and at_full:
                     ratio = one.ratio if off is side else 1 / one.ratio
-                    yield _sentence(off.name, on.name, ratio, f"N={off.vcpus} and N={on.vcpus}", ())
+                    yield _sentence(off.name, on.name, ratio, f"N={off.vcpus} and N={on.vcpus}")
 
 
 def _is_off(off: Side, on: Side) -> bool:
@@ -91,7 +108,9 @@ def _main_cause(side: Side) -> str:
     return max(causes, key=lambda each: causes[each], default="")
 
 
-def _sentence(off: str, on: str, ratio: float, where: str, gains: Sequence[tuple[int, float]]) -> str:
+def _sentence(
+    off: str, on: str, ratio: float, where: str, gains: Sequence[tuple[int, float]] = (), *, waited: bool = False
+) -> str:
     said = (
         f"The article that switched second threads off ({ARTICLE}) found its throughput maintained; here {off} has "
         f"{percent(1 - ratio)} less than {on} at {where}, since second threads do {percent(1 / ratio - 1)} more on "
@@ -99,7 +118,8 @@ def _sentence(off: str, on: str, ratio: float, where: str, gains: Sequence[tuple
     )
     if not gains:
         return f"{said}."
+    why = ", since nobody waits for slow sessions at the end" if waited else ""
     least, most = min(ratio for _, ratio in gains), max(ratio for _, ratio in gains)
     by = times(most) if len(gains) == 1 else f"{times(least)} to {times(most)}"
     levels = ranges(level for level, _ in gains)
-    return f"{said}; at N={levels} {off} does more ({by} by makespan), since nobody waits for slow sessions at the end."
+    return f"{said}; at N={levels} {off} does more ({by} by makespan){why}."

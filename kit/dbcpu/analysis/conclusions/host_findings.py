@@ -19,7 +19,7 @@ from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.findings import Finding, noted
-from dbcpu.formatting import percent, plain, plural, seconds, times
+from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED, Round
 from dbcpu.steal import steal_unseen
 
@@ -56,13 +56,19 @@ def driver_on_host(given: FindingInput) -> Finding | None:
 
 
 def solo_drift(given: FindingInput) -> Finding | None:
+    """Not where other processes are why: their finding says it (``foreign_load``)."""
+    moved = _moved(given)
+    return noted("solo-drift", moved) if moved and main_disturbance(given) != "foreign-load" else None
+
+
+def _moved(given: FindingInput) -> str:
+    """By how much the time of a single session moved, in words; '' where that is not shown."""
     moved = drift(given.record, given.sessions, given.reference)
     if moved is None:
-        return None
-    return noted(
-        "solo-drift",
+        return ""
+    return (
         f"the single-session time was {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
-        f"{moved.later} ({'+' if moved.change > 0 else ''}{percent(moved.change)})",
+        f"{moved.later} ({'+' if moved.change > 0 else ''}{percent(moved.change)})"
     )
 
 
@@ -81,7 +87,7 @@ def foreign_load(given: FindingInput) -> Finding | None:
     else:
         seen = f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}"
         seen += _in_place_of_sessions([each for _, each in loaded])
-    found = noted("foreign-load", seen)
+    found = noted("foreign-load", joined(seen, _moved(given) if main_disturbance(given) == "foreign-load" else ""))
     return found if any(map(is_loss, given.levels)) else replace(found, meaning=NOT_SLOWED)
 
 

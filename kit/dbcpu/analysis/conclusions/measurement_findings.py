@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
+from dbcpu.analysis.conclusions.host_findings import main_disturbance
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds, measuring_command
+from dbcpu.analysis.conclusions.session_findings import FULL_SPEED_CORES
 from dbcpu.analysis.host_usage.host_counters import covers_all
 from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
@@ -16,6 +18,7 @@ from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
 from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
+from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
@@ -39,6 +42,10 @@ CLOCK_DIGIT_S = 1.5e-6
 FINE_ENOUGH = 100
 """Executions of so many steps are timed to a per cent."""
 FEW_TIMES = 8
+BESIDE_OTHERS = (
+    "other processes ran meanwhile: whoever has one of them on the other thread of a core, shown or not, is slower; "
+    "else the clock frequency may change"
+)
 
 
 def wrong_answers(given: FindingInput) -> Finding | None:
@@ -154,10 +161,15 @@ def unsteady_cpu(given: FindingInput) -> Finding | None:
     known = cpu_noise(alone, [] if hidden else within_rounds(given.sessions, given.cores or given.vcpus, cores))
     if known is None or SPREADS * known.spread <= MIN_TOLERANCE or known.spread < MIN_CPU_PART * ref.spread:
         return None
-    return noted(
+    found = noted(
         "unsteady-cpu",
         f"the CPU time for the same work varies by {percent(known.spread)} between sessions that do not share a core",
     )
+    if has_two_kinds(given.record):
+        return replace(found, meaning="sessions ran on cores of two kinds", remedy=FULL_SPEED_CORES)
+    if main_disturbance(given) == "foreign-load":
+        return replace(found, meaning=BESIDE_OTHERS, remedy="measure on an idle host to decide")
+    return found
 
 
 def no_host_evidence(given: FindingInput) -> Finding | None:

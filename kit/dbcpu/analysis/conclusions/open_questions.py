@@ -61,7 +61,7 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView]) -> str:
     return f"{where}no session was slow, but {too_few} ({MIN_ROUNDS} are needed)"
 
 
-def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone: Cause) -> str:
+def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone: Cause) -> tuple[str, ...]:
     """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``.
 
     ``single``: whether there is one of a single session.
@@ -74,11 +74,11 @@ def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone:
     why = f" (some rounds lost time: {alone.words})" if alone.is_known else ""
     parts += [f"whether a single session gets a whole CPU{why}"] if single else []
     if not parts:
-        return ""
+        return ()
     undecided = f"it is undecided {listed(parts)}"
     if found.undecided:  # a sentence before this one says what would decide
-        return undecided
-    return f"{undecided}; {_may_decide([each for each in some if each.level in (*shares, *speed)], context, single)}"
+        return (undecided,)
+    return undecided, _may_decide([each for each in some if each.level in (*shares, *speed)], context, single)
 
 
 def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
@@ -86,10 +86,12 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) 
     needed = rounds_of_each(context, levels)
     if None in needed:
         return f"{_steadier(context, levels)} may decide"
+    few = bool(levels) and all(each.calm_rounds is not None for each in levels)  # which no quiet makes more
+    quieter = "" if few else " or a quieter host"
     if why_no_more(context.record.header):
-        return "more rounds or a quieter host may decide"
+        return f"more rounds{quieter} may decide"
     added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
     wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
     rounds = max([MORE_ALONE if single else 1, *added])
     command = more_rounds(context.record.header, f"--sessions {wanted} --rounds {rounds}")
-    return f"more rounds ({command}) or a quieter host may decide"
+    return f"more rounds ({command}){quieter} may decide"

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.open_questions import too_few_words
+from dbcpu.analysis.conclusions.verdict import HIDDEN
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
 from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to, over_ideal
@@ -24,7 +25,7 @@ from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, LONGER, MORE_ROUNDS, ONE_PER_CORE, QUIETER, SMT_OFF, Finding, noted
-from dbcpu.formatting import count, listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record import ANONYMOUS, IMPORTED, POOL, SWEEP, TOGETHER, Party
 from dbcpu.steal import steal_unseen
 
@@ -33,8 +34,6 @@ HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
 """What more rounds are for where rounds differ."""
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
 ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
-HIDDEN = 4.0
-"""A larger limit of what noise hides is not written out."""
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
@@ -220,10 +219,10 @@ def _price_of_smt_off(given: FindingInput) -> str:
         return ""
     threads = "the second threads" if given.vcpus <= 2 * given.cores else "all threads beyond the first of each core"
     if abs(gain) < WORTH_A_PRICE:
-        return f"; {threads} add {percent(max(0.0, gain))} to what its cores do"
+        return f". {threads.capitalize()} add {percent(max(0.0, gain))} to what its cores do"
     if gain < 0:
-        return f"; without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
-    less = f"; with SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+        return f". Without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
+    less = f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
     return less if bounding_quota(given.record) is None else ""
 
 
@@ -285,8 +284,9 @@ def topology_differs(given: FindingInput) -> Finding | None:
     if check.verdict == "fewer_cores":
         probably, level = ("probably ", INFO) if check.unmeasured else ("", None)
         missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
-        seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}: {check.why}{missing}"
-        return noted("cores-fewer-than-shown", seen, level, scaled=scaled, shown=cores)
+        seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}{missing}"
+        said = joined(seen, f"{COLON}{check.why}")
+        return noted("cores-fewer-than-shown", said, level, scaled=scaled, shown=cores)
     threads = number(check.vcpus / cores, 0)
     seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
     return noted("smt-like-cores", seen, shown=check.vcpus)
@@ -342,14 +342,14 @@ def inconclusive(given: FindingInput) -> Finding | None:
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
     why += [f"rounds at N={apart.level} differ: {apart_words(apart, with_cause=True)}"] if apart else []
     why += [too_few_words(few, among=undecided)] if few else []
-    limit = f": {'; '.join(why)}" if why else ""
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""
     if all(each.even is Answer.YES for each in undecided):
-        asked, known = "whether sessions are at full speed", "; their shares are equal"
+        asked, known = "whether sessions are at full speed", "their shares are equal"
     elif all(each.full_speed is Answer.YES for each in undecided):
-        asked, known = "whether shares are equal", "; the median session is at full speed"
-    found = noted("inconclusive", f"{where} {asked}{limit}{known}", repeats=rounds)
+        asked, known = "whether shares are equal", "the median session is at full speed"
+    begun = f"{where} {asked}: {why[0]}" if why else f"{where} {asked}"
+    found = noted("inconclusive", joined(begun, *why[1:], known), repeats=rounds)
     header = given.record.header
     alone = len(few) == len(undecided) and more is not None  # only rounds are missing
     if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
@@ -361,7 +361,7 @@ def inconclusive(given: FindingInput) -> Finding | None:
     remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
     hidden = hidden_cores_possible([each.level for each in first], given.vcpus, given.cores)
     if not alone and hidden and not is_explained(undecided):
-        remedy = f"{ALL_LEVELS}; {remedy}"
+        remedy = f"{ALL_LEVELS}. Else {remedy}"
     return replace(found, remedy=remedy)
 
 

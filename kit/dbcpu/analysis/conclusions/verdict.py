@@ -34,7 +34,7 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo
-from dbcpu.formatting import number, percent, plain, plural, seconds, short_ranges, times
+from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
 
@@ -114,12 +114,15 @@ class _Words:
                 f"The baseline is not reliable: the throughput is up to {times(fast)} of what single sessions would "
                 f"reach. {helps}"
             )
-        known = [part for part in (_fine(found), self._losses(found), self._beyond(found)) if part]
         single = found.alone_undecided and self.reference.noise_range is not None
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
-        open_ = (self._undecided(found), half_undecided(found, self.context, single, alone), self._pace(found))
-        sentences = [_sentence("; ".join(known)), *map(_sentence, open_)]
-        return " ".join(each for each in sentences if each)
+        said = (
+            (_fine(found), *self._losses(found), *self._beyond(found), *self._doubts(found)),
+            self._undecided(found),
+            half_undecided(found, self.context, single, alone),
+            self._pace(found),
+        )
+        return " ".join(filter(None, (sentences(*clauses) for clauses in said)))
 
     def _fewer_counted(self) -> str:
         """Where the run counts on fewer vCPUs than its sessions may use, and what helps then; '' otherwise."""
@@ -133,67 +136,78 @@ class _Words:
         fast, first = fast_levels(found), found.first
         parts = [f"no slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
         parts += [self._at(first)] if first is not None else []
-        return _sentence("; ".join([*parts, ONLY_TOTALS]))
+        return sentences(*parts, ONLY_TOTALS)
 
-    def _losses(self, found: LevelLosses) -> str:
+    def _losses(self, found: LevelLosses) -> tuple[str, ...]:
         named = named_losses(found)
         if not named:
-            return ""
-        first, *others = named
-        where = ""
+            return ()
+        first = named[0]
+        at_each = tuple(map(self._at, named))
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
-            where = f"from {first.level} on {lost_words(first)}: "
-        return ", and ".join([f"{where}{self._at(first)}", *map(self._at, others)])
+            return (f"from {first.level} on {lost_words(first)}", f"{COLON}{at_each[0]}", *at_each[1:])
+        return at_each
 
-    def _beyond(self, found: LevelLosses) -> str:
+    def _beyond(self, found: LevelLosses) -> tuple[str, ...]:
         named = named_beyond(found, self.vcpus)
         if not named:
-            return ""
+            return ()
         first, above = named[0], f"above the {vcpu_words(self.record)}"
         if first.even is Answer.NO:
             uneven = [each for each in found.beyond if each.even is Answer.NO]
             some = len(uneven) < len([each for each in found.beyond if each.even is not Answer.UNDECIDED])
             where = f" at N={short_ranges(each.level for each in uneven)}" if some else ""
-            return f"{above} shares are unequal{where}: {', and '.join(map(self._at, named))}"
+            return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
         if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
-            return f"{above}: {self._at(first)}"
+            return (f"{above}: {self._at(first)}",)
         return (
             f"{above} sessions take turns: at {first.level} sessions the median slowdown "
-            f"is {times(first.slowdown_median)}{self._beside_others(first)}"
+            f"is {times(first.slowdown_median)}{self._beside_others(first)}",
         )
 
-    def _undecided(self, found: LevelLosses) -> str:
+    def _why_blind(self, level: LevelView) -> str:
+        """Why the rounds of a level were not sampled; '' where they were."""
+        blind = next((r for r in self.record.rounds if r.level == level.level and not_sampled(r)), None)
+        return plain(blind.not_sampled or "no reason recorded") if blind else ""
+
+    def _doubts(self, found: LevelLosses) -> tuple[str, ...]:
+        """Why causes of the levels that are named are not known, or are of lower confidence; once for all."""
+        named = [each for each in (*named_losses(found), *named_beyond(found, self.vcpus)) if each.level > 1]
+        blind = [why for each in named if (why := self._why_blind(each))]
+        unseen = any(lost_to(each) in INFERRED for each in named) and not blind
+        reasons = (*(f"the host was not sampled: {why}" for why in blind), steal_unseen(self.record) if unseen else "")
+        return tuple(dict.fromkeys(filter(None, reasons)))
+
+    def _undecided(self, found: LevelLosses) -> tuple[str, ...]:
         assert self.reference is not None
         if not found.undecided:
-            return ""
+            return ()
         where = f"N={short_ranges(each.level for each in found.undecided)}"
         apart = level_with_most_slow_rounds(found.undecided)
         few = [each for each in found.undecided if each.calm_rounds is not None]
         noisy = [each for each in found.undecided if each.rounds_apart is None and each.calm_rounds is None]
         limits = [each.detectable for each in noisy if each.detectable is not None]
-        why = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
+        noise = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:
-            why = f"even a slowdown of {times(HIDDEN)} is within noise"
+            noise = f"even a slowdown of {times(HIDDEN)} is within noise"
         elif limits and not exceeds(max(limits)):
-            why = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
-        if few:
-            why = "; ".join(filter(None, (too_few_words(few, among=found.undecided), why)))
-        if apart:
-            differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})"
-            why = f"{differ}, and {why}" if why else differ
+            noise = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
+        differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})" if apart else ""
+        why = [each for each in (differ, too_few_words(few, among=found.undecided) if few else "", noise) if each]
         if self.reference.noise_range is None:
-            why = "a single session was measured only once, so the noise is not known"
+            why = ["a single session was measured only once, so the noise is not known"]
         elif all(each.rounds < 2 for each in found.undecided):
-            why = "one round of a level proves no equality"
-            why += "" if self.more else f", and with this noise {ROUNDS[-1]} rounds would probably not"
+            why = ["one round of a level proves no equality"]
+            why += [] if self.more else [f"with this noise {ROUNDS[-1]} rounds would probably not"]
         helps = what_would_decide(self.context, self.more, self.topology, found.undecided)
-        return f"inconclusive at {where}: {why}{_meanwhile(self.record)}; {helps}"
+        first, *others = why or ["no round is whole"]
+        return (f"inconclusive at {where}", f"{COLON}{first}{_meanwhile(self.record)}", *others, helps)
 
-    def _pace(self, found: LevelLosses) -> str:
-        """What the witness saw of the CPUs themselves; '' where their speed did not change by turns."""
+    def _pace(self, found: LevelLosses) -> tuple[str, ...]:
+        """What the witness saw of the CPUs themselves; () where their speed did not change by turns."""
         speeds = self.speeds
         if speeds is None:
-            return ""
+            return ()
         within = [each for each in found.levels if each.level > 1 and each not in found.beyond]
         same = [each for each in found.levels if each.level > 1 and each.at_one_pace]
         share = percent(speeds.slow_share)
@@ -201,15 +215,18 @@ class _Words:
         if within and all(each.at_one_pace for each in within):
             where = f"N={short_ranges(each.level for each in same)}"
             return (
-                f"the CPUs themselves change speed, also with one session or none ({how}); "
-                f"these sessions did not cause that, and the figures of {where} are without it"
+                f"the CPUs themselves change speed, also with one session or none ({how})",
+                f"these sessions did not cause that, and the figures of {where} are without it",
             )
-        return f"the CPUs themselves change speed also with a single session ({how})"
+        return (f"the CPUs themselves change speed also with a single session ({how})",)
 
     def _at(self, level: LevelView) -> str:
         if level.level == 1:
             return self._alone(level)
-        why = self._why(level)
+        whole = self._at_level(level, self._why(level))
+        return whole if is_short(whole) else self._at_level(level, self._why(level, brief=True))
+
+    def _at_level(self, level: LevelView, why: str) -> str:
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
         if rounds_differ(level) and not is_counted_only(level):
@@ -233,20 +250,16 @@ class _Words:
         lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
         return f"even a single session loses {percent(lost)} of its time ({lost_to(level).words})"
 
-    def _why(self, level: LevelView) -> str:
-        blind = next((r for r in self.record.rounds if r.level == level.level and not_sampled(r)), None)
-        if blind is not None:
-            reason = plain(blind.not_sampled or "no reason recorded")
+    def _why(self, level: LevelView, *, brief: bool = False) -> str:
+        """``brief``: without what the main cause is."""
+        if self._why_blind(level):
             if level.likely_cause is None:
-                return f"cause unknown, not sampled: {reason}"
+                return "cause unknown"
             how = "" if level.likely_by else ", with lower confidence"
-            return (
-                f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}, "
-                f"and the host was not sampled: {reason}"
-            )
+            return f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}"
         cause = lost_to(level)
         if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds):
-            return "as by a turbo frequency that falls with the number of busy cores"
+            return f"{cause.words}: the more sessions, the slower each, as with {self._falling_speed()}"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         # What all of them lose alike makes none of them slower than another.
@@ -261,9 +274,8 @@ class _Words:
         elif level.unequal_by == cause:
             more = f"all lose to {second.words} as well"
         also = f", and {more}" if second.is_known else ""
-        unseen = steal_unseen(self.record) if cause in INFERRED else ""
-        how = f"{also}, with lower confidence: {unseen}" if unseen else also
-        return f"{cause.words}: {sentence}{how}" if sentence else f"{cause.words}{how}"
+        how = f"{also}, with lower confidence" if cause in INFERRED and steal_unseen(self.record) else also
+        return f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""
@@ -288,6 +300,12 @@ class _Words:
         rounds = [each for each in self.record.rounds if (each.level, each.variant) == (level.level, level.variant)]
         others = typical_foreign_share(rounds, self.vcpus)
         return f", while other processes used {percent(others)} of the CPUs" if others > FOREIGN_SHARE else ""
+
+    def _falling_speed(self) -> str:
+        """What may slow all alike, the more of them run; bare metal hides no SMT."""
+        host = self.record.header.host
+        hidden = (host is None or host.hypervisor is not None) and self.cores in (None, self.vcpus)
+        return f"a turbo frequency that falls{' or cores shared unseen' if hidden else ''}"
 
     def _slower_cpu(self, level: LevelView) -> str:
         check = self.topology
@@ -342,7 +360,3 @@ def _meanwhile(record: RunRecord) -> str:
     share = typical_share(record.rounds)
     taken = share is not None and share > STOLEN
     return f", with {percent(share)} CPU steal" if taken else ""
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}." if text else ""

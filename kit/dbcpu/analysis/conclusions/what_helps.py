@@ -28,6 +28,7 @@ from dbcpu.record import TOGETHER
 
 AGAINST = ". Against "
 """Between what helps against the first cause and the same of each other, which is named."""
+VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 ALL_LEVELS = "measure all levels (`--sessions auto`)"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
@@ -89,12 +90,15 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
-    text, found = first, list(_remedies(analysis, levels))
+    text, found, named = first, list(_remedies(analysis, levels)), set[str]()
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
-        waits = cause in (Cause.RUN_QUEUE, Cause.COMPETITOR) and _is_beyond(analysis, level)
-        if remedy not in text and not (waits and fewer) and (cause.is_known or not text):
-            text += f"{AGAINST}{cause.words}: {remedy}" if text else remedy
+        beyond = _is_beyond(analysis, level)
+        waits = beyond and cause in (Cause.RUN_QUEUE, Cause.COMPETITOR)
+        what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
+        if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
+            text += f"{AGAINST}{what}: {remedy}" if text else remedy
+            named.add(what)
     return text
 
 
@@ -102,8 +106,7 @@ def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple
     for level in levels:
         main = _main(level, analysis.findings)
         for cause in named_causes(level, analysis.vcpus) or (main,):
-            turbo = cause is Cause.SLOWER_CPU and is_turbo(level, analysis.scaling, analysis.two_speeds)
-            yield level, Cause.FREQUENCY if turbo else cause, _remedy_of(analysis, level, cause)
+            yield level, cause, _remedy_of(analysis, level, cause)
 
 
 def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
@@ -114,7 +117,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     """Of the finding that fits a cause of a level, else what helps against this cause in general."""
     by_code = {each.code: each.remedy for each in analysis.findings}
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
-        return PLAN_WITH_TURBO  # inferred from times, as in a guest, which cannot set a frequency
+        # Inferred from times, as in a guest, which cannot set a frequency.
+        return f"{PLAN_WITH_TURBO}{VCPUS_AS_THREADS if analysis.cores in (None, analysis.vcpus) else ''}"
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))

@@ -26,11 +26,11 @@ def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     level = _level_of(soak, analysis)
     cause = lost_to(level) if level is not None and is_loss(level) else Cause.NONE
     slower = f"; slower by {cause.words}" if cause.is_known else ""
-    return Conclusion(f"Neither drift nor a second speed is shown{slower}", "")
+    return Conclusion(f"Neither drift nor two speeds are shown{slower}", "")
 
 
 def soak_sentence(soak: Soak, analysis: Analysis) -> str:
-    """What a soak found: how long an execution took, drift, a second speed, unequal shares, gaps."""
+    """What a soak found: how long an execution took, drift, two speeds, unequal shares, gaps."""
     if soak.median_s is None:
         return "No execution ended."
     many = plural(soak.sessions, "session")
@@ -84,7 +84,7 @@ def _level_of(soak: Soak, analysis: Analysis) -> LevelView | None:
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:
     if second is None:
-        return "a second speed is not shown"
+        return "two speeds are not shown"
     there = seconds(second.second_s)
     who = "all sessions alternate between both"
     if second.sessions:

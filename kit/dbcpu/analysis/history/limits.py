@@ -291,7 +291,7 @@ def _fixed(now: HistoryPoint, limits: CheckLimits) -> list[Violation]:
             seen = with_unit(metric, worst.value)
             text = f"{figure_words(worst)} is {seen}, above the limit of {with_unit(metric, limit)}"
             if not worst.shown:
-                text += ", but inconclusive: within the noise of this run"
+                text += ", but inconclusive: noise, or rounds that differ, may be why"
             found.append(Violation(metric, worst.level, worst.value, limit, text, not worst.shown))
     return found
 

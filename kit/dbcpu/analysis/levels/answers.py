@@ -63,7 +63,8 @@ class LevelSeen(Struct, frozen=True):
     level, over all levels that share no cores; None where none of them has two. ``logs``: logarithms of the times of
     the sessions, by round; () where they are not known one by one. ``cpus``: where each of them mostly ran; () of
     rounds in which two shared one. ``alone``: scatter of the logarithms of the times of single sessions.
-    ``sorted``: sessions may have been put in an order of their times, as in a file of somebody else.
+    ``sorted``: sessions may have been put in an order of their times, as in a file of somebody else. ``waits``: of work
+    that waits by itself, by chance some longer.
     """
 
     sessions: int
@@ -78,17 +79,12 @@ class LevelSeen(Struct, frozen=True):
     cpus: tuple[tuple[int, ...], ...] = ()
     alone: Chance | None = None
     sorted: bool = False
+    waits: bool = False
 
     @property
     def beyond(self) -> bool:
         """More sessions than vCPUs."""
         return self.vcpus is not None and self.sessions > self.vcpus
-
-    @property
-    def losses(self) -> tuple[float, ...]:
-        """Of each round the larger of its max/min and its median slowdown."""
-        whole = len(self.ratios) == len(self.medians)
-        return tuple(map(max, self.ratios, self.medians)) if whole else self.medians
 
     @property
     def ratio(self) -> float:
@@ -227,9 +223,9 @@ def _known(ratio: float | None) -> float | None:
 
 def _even(seen: LevelSeen, bound: float | None, gate: float | None) -> Answer:
     least = UNEQUAL_TURNS if seen.beyond else EQUAL
-    counted = seen.counted is not None and round(min(seen.counted.ratio, seen.ratio), 2) > least
+    counted = seen.counted is not None and not seen.waits and round(min(seen.counted.ratio, seen.ratio), 2) > least
     noticed = gate is not None and seen.ratio > gate and exceeds(seen.ratio)
-    if (counted or noticed) and (seen.beyond or is_usual(seen.losses)):
+    if (counted or noticed) and (seen.beyond or is_usual(seen.ratios)):
         return Answer.NO
     enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split and not _differ(seen)
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
@@ -281,7 +277,7 @@ def may_stand_apart(rounds: int) -> int:
 def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
     counted = seen.counted is not None and exceeds(seen.counted.slowdown)
     noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown)
-    if (counted or noticed) and is_usual(seen.losses):
+    if (counted or noticed) and is_usual(seen.medians):
         return Answer.NO
     if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO

@@ -1,9 +1,9 @@
 """Do enough rounds show nobody slow, to speak for the usual round?
 
 In some rounds sessions may share cores that the host does not show, or meet a CPU that interrupts keep busy, and in
-others not: a few rounds miss that by chance. If every second round had a slow session, n rounds would show none in
-0.5^n of all runs, so that five are needed for 95 %. Rounds of more sessions count as well, up to the vCPUs: these meet
-whatever fewer would meet.
+others not: a few rounds miss that by chance, also where all are slow alike, as under a CPU quota. If every second round
+had a slow session, n rounds would show none in 0.5^n of all runs, so that five are needed for 95 %. Rounds of more
+sessions count as well, up to the vCPUs: these meet whatever fewer would meet.
 Source: Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4 (sign test)
 """
 
@@ -25,18 +25,25 @@ def are_enough(rounds: int) -> bool:
     return rounds >= MIN_ROUNDS
 
 
-def short_of_rounds(calm: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Those of the levels where nobody is slow that have too few rounds, with the rounds that count for each.
+def short_of_rounds(calm: Sequence[tuple[int, int]], slow: Sequence[tuple[int, int]] = ()) -> dict[int, int]:
+    """Those of the levels with equal shares that have too few rounds, with the rounds that count for each.
 
-    ``calm``: such levels of one variant, with their numbers of rounds. Rounds of more sessions count as well.
+    ``calm``: such levels of one variant where nobody is slow, with their numbers of rounds. Rounds of more sessions
+    count as well. ``slow``: the same where all are; each counts for itself, for what slows all hides what slows some.
     """
     counted = {sessions: sum(rounds for level, rounds in calm if level >= sessions) for sessions, _ in calm}
+    counted |= dict(slow)
     return {sessions: rounds for sessions, rounds in counted.items() if not are_enough(rounds)}
 
 
 def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> tuple[LevelView, ...]:
-    """The levels of one variant; those that are equal and not slow in too few rounds are undecided."""
-    short = short_of_rounds([(each.level, each.rounds) for each in levels if _is_claimed(each, vcpus)])
+    """The levels of one variant; those that are equal in too few rounds are undecided, but for a slowdown of all."""
+    claimed = [each for each in levels if _is_claimed(each, vcpus)]
+    calm, slow = (
+        [(each.level, each.rounds) for each in claimed if (each.full_speed is Answer.NO) is is_slow]
+        for is_slow in (False, True)
+    )
+    short = short_of_rounds(calm, slow)
     return tuple(
         _undecided(each, short[each.level]) if _is_claimed(each, vcpus) and each.level in short else each
         for each in levels
@@ -44,13 +51,14 @@ def undecided_by_few_rounds(levels: Sequence[LevelView], vcpus: int | None) -> t
 
 
 def _is_claimed(level: LevelView, vcpus: int | None) -> bool:
-    """Whether its sessions are said to be equal, and not shown to be slow; above the vCPUs all wait in turn."""
-    within = level.level > 1 and (vcpus is None or level.level <= vcpus)
-    return within and level.even is Answer.YES and level.full_speed is not Answer.NO
+    """Whether its sessions are said to be equal; above the vCPUs all wait in turn."""
+    return 1 < level.level <= (vcpus or level.level) and level.even is Answer.YES
 
 
 def _undecided(level: LevelView, calm: int) -> LevelView:
     open_ = Answer.UNDECIDED
+    if level.full_speed is Answer.NO:
+        return replace(level, even=open_, calm_rounds=calm)
     was_fine = level.full_speed is Answer.YES
     detectable = None if was_fine else level.detectable
     return replace(level, even=open_, full_speed=open_, detectable=detectable, calm_rounds=calm if was_fine else None)

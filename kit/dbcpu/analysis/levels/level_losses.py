@@ -110,6 +110,15 @@ def lost_to(level: LevelView) -> Cause:
     return Cause(level.counted_cause if is_known_by_count(level) else level.main_cause)
 
 
+def in_order(causes: Sequence[tuple[str, int]], level: LevelView) -> tuple[tuple[str, int], ...]:
+    """The causes of the sessions of ``level``, with how many have each, as they are listed everywhere.
+
+    The main one, that which is named beside it, and then the commonest.
+    """
+    first = (lost_to(level), level.second_cause)
+    return tuple(sorted(causes, key=lambda each: (each[0] != first[0], each[0] != first[1], -each[1])))
+
+
 def all_lose_more(slowdown_min: float | None, max_over_min: float | None) -> bool:
     """Whether what all sessions of a level lose is more than what they differ by."""
     return (slowdown_min or 1.0) >= (max_over_min or 1.0)
@@ -178,7 +187,7 @@ def named_losses(found: LevelLosses) -> tuple[LevelView, ...]:
 
 
 def named_beyond(found: LevelLosses, vcpus: int | None) -> tuple[LevelView, ...]:
-    """The same of those above the vCPUs, where these lose much more: the first unequal one, or the last.
+    """The same of those above the vCPUs: the first unequal one, or where these lose much more the last.
 
     The last one stands beside the first unequal one where it is much worse by another cause.
     """
@@ -186,11 +195,10 @@ def named_beyond(found: LevelLosses, vcpus: int | None) -> tuple[LevelView, ...]
     if not lost or vcpus is None:
         return ()
     last = lost[-1]
-    if found.losses and largest_loss(last) <= MUCH_WORSE * max(map(largest_loss, found.losses)):
-        return ()
     uneven = next((each for each in lost if each.even is Answer.NO), None)
     if uneven is None:
-        return (last,)
+        much = not found.losses or largest_loss(last) > MUCH_WORSE * max(map(largest_loss, found.losses))
+        return (last,) if much else ()
     other = not set(named_causes(last, vcpus)) <= set(named_causes(uneven, vcpus))
     return (uneven, last) if other and largest_loss(last) > MUCH_WORSE * largest_loss(uneven) else (uneven,)
 

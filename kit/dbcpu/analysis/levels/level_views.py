@@ -28,7 +28,7 @@ from dbcpu.analysis.levels.answers import (
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
 from dbcpu.analysis.levels.level_details import level_details
-from dbcpu.analysis.levels.level_losses import over_ideal, second_cause
+from dbcpu.analysis.levels.level_losses import in_order, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import (
     by_sessions,
     cause_of_slow_rounds,
@@ -147,6 +147,7 @@ def _level(
     found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
+    found = replace(found, causes=in_order(found.causes, found))
     return _with_regimes(found, seen, context, seconds)
 
 
@@ -227,7 +228,7 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]
     # Above the vCPUs nobody expects equal turns: what all lose comes first there.
     differ_by = None if vcpus is not None and found.level > vcpus else found.max_over_min
     lost = causes_of_level(viewed, causes, found.even, is_lost, found.slowdown_min, differ_by, seen.at_one_pace)
-    shown = by_sessions(causes, lost.main) if seen.reference and seen.all_shares else ()
+    shown = by_sessions(causes) if seen.reference and seen.all_shares else ()
     return replace(
         found,
         causes=shown,
@@ -319,6 +320,7 @@ def _seen(
         cpus=tuple(usual_cpus(members) for members in seen.used) if len(seen.used) >= MIN_ROUNDS else (),
         alone=context.alone_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
+        waits=context.reference is not None and context.reference.busy < 1,
     )
 
 

@@ -108,10 +108,9 @@ def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = Tr
     return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
 
 
-def by_sessions(causes: Sequence[Sequence[str]], first: str) -> tuple[tuple[str, int], ...]:
-    """How many sessions have which cause: the main one, and then the commonest."""
-    counts = Counter(cause for members in causes for cause in members)
-    return tuple(sorted(counts.items(), key=lambda item: (item[0] != first, -item[1])))
+def by_sessions(causes: Sequence[Sequence[str]]) -> tuple[tuple[str, int], ...]:
+    """How many sessions have which cause, the commonest first."""
+    return tuple(Counter(cause for members in causes for cause in members).most_common())
 
 
 def _over(

@@ -106,16 +106,25 @@ def _solo_spread(times: Floats) -> float:
     return few_values.deviation(np.log(times).tolist()) if times.size > 1 else 0.0
 
 
-def within_rounds(sessions: Iterable[Timed], cores: int | None, core_by_cpu: Mapping[int, int]) -> list[Floats]:
+def within_rounds(
+    sessions: Iterable[Timed], cores: int | None, core_by_cpu: Mapping[int, int], *, waits: bool = False
+) -> list[Floats]:
     """Logarithms of the times of sessions that share nothing, by round: what changes between rounds is not in them.
 
     ``cores``: what sessions need not share. Those that did (another process had the last free core) are left out.
+    ``waits``: the work waits by itself, by chance some longer, so that CPU times do not have all that is chance.
     """
-    return [np.log(group) for group in _sharing_nothing(sessions, cores, core_by_cpu)]
+    times = times_of if waits else _times
+    return [np.log(group) for group in _sharing_nothing(sessions, cores, core_by_cpu, times)]
 
 
-def _sharing_nothing(sessions: Iterable[Timed], cores: int | None, core_by_cpu: Mapping[int, int]) -> list[Floats]:
-    """Times of the sessions of each round with at most one session per core, sorted: CPU times where all have them.
+def _sharing_nothing(
+    sessions: Iterable[Timed],
+    cores: int | None,
+    core_by_cpu: Mapping[int, int],
+    times: Callable[[Sequence[Timed]], list[float]],
+) -> list[Floats]:
+    """``times`` of the sessions of each round with at most one session per core, sorted.
 
     Sessions that have their memory on another node are a group of their own.
     """
@@ -126,10 +135,11 @@ def _sharing_nothing(sessions: Iterable[Timed], cores: int | None, core_by_cpu: 
             rounds.setdefault(each.round.order, []).append(each)
     alone = [with_own_core(members, core_by_cpu) for members in rounds.values()]
     kinds = [[each for each in members if each.remote is remote] for members in alone for remote in (False, True)]
-    return [group for members in kinds if members for group in _groups(np.sort(_times(members)))]
+    return [group for members in kinds if members for group in _groups(np.sort(times(members)))]
 
 
 def _times(members: Sequence[Timed]) -> list[float]:
+    """CPU times where all have them."""
     ran = [each.session.cpu_s for each in members]
     spans = [each.span for each in members if each.span]
     counted = [cpu_s / len(span.executions) for cpu_s, span in zip(ran, spans, strict=True) if cpu_s]

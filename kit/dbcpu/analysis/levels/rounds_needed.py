@@ -89,7 +89,7 @@ def rounds_to_decide(level: LevelView, reference: Reference, scatter: Chance | N
     slowdown = level.slowdown_median or 1.0
     # Both a yes takes rounds enough; those of larger levels count where these are calm as well.
     calm = level.rounds if level.calm_rounds is None else level.calm_rounds
-    slow = Answer.NO in answered
+    slow = Answer.NO in answered and level.calm_rounds is None
     wanted = (each for each in ROUNDS if each > level.rounds and (slow or are_enough(calm + each - level.rounds)))
     if (apart := level.rounds_apart) is not None:
         few = min(apart.rounds, level.rounds - apart.rounds)

@@ -67,7 +67,8 @@ def reference(
         return None
     median_s = median(elapsed)
     cores = core_count(record) or vcpu_count(record)
-    groups = within_rounds(sessions, cores, core_by_cpu(record))
+    busy = _busy(alone, often=record.header.plan.workload.name == WAITS)
+    groups = within_rounds(sessions, cores, core_by_cpu(record), waits=busy < 1)
     known, within = noise(alone, groups), noise_range(alone, groups)
     throttled = [throttled_shares(each.round).get(each.session.ordinal) for each in alone]
     delays = [each.session.run_delay_s for each in alone]
@@ -88,7 +89,7 @@ def reference(
         noise_low=within.low if within else None,
         noise_high=within.high if within else None,
         counted_tolerance=_counted_tolerance(calm, least),
-        busy=_busy(alone, often=record.header.plan.workload.name == WAITS),
+        busy=busy,
     )
 
 

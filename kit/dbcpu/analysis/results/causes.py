@@ -74,7 +74,7 @@ class Cause(StrEnum):
     )  # fmt: skip
     FREQUENCY = (
         "frequency", "lower frequency", "#e73c80", "P", "", (), False,
-        f"{PLAN_WITH_TURBO}; if the clock is below its base frequency, `cpupower frequency-set -g performance`",
+        f"{PLAN_WITH_TURBO}. If the clock is below its base frequency, `cpupower frequency-set -g performance`",
     )  # fmt: skip
     REMOTE_MEMORY = (
         "remote_memory", "remote memory", "#24464c", "X", "", (), False,

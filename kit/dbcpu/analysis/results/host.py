@@ -92,8 +92,9 @@ class Scaling(Struct, frozen=True):
     ``knees``: sessions at which the curve bends. ``effective_cores`` is its flat end in rates of one session alone,
     with a 95 % interval.
     ``turbo``: share of speed that a session loses from one busy core to all; ``turbo_until``: the sessions from which
-    on the speed is held, None where it falls up to the first knee. ``further``: what a session beyond the
-    first knee adds, against one with a core to itself; below 0 where it costs some. ``saturated``: the curve became
+    on the speed is held, None where it falls up to the first knee. ``clock_measured``: the frequency was measured, so
+    that one that falls is a cause of its own. ``further``: what a session beyond the first knee adds, against one with
+    a core to itself; below 0 where it costs some. ``saturated``: the curve became
     flat. ``fit_error`` is the relative root mean square over levels, without ``left_out``, a level that misses the
     curve of all others. ``makespan_share``: least makespan over rate sum while cores are shared; well below 1 where
     placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over levels of the
@@ -115,6 +116,7 @@ class Scaling(Struct, frozen=True):
     turbo_until: float | None = None
     left_out: int | None = None
     effective_cores_interval: Interval | None = None
+    clock_measured: bool = False
 
     @property
     def steep(self) -> bool:

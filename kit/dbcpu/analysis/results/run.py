@@ -209,9 +209,9 @@ class LevelView(Struct, frozen=True):
     ``ideal_throughput`` is solo rate x min(N, vCPUs / busy) (see ``Reference``), ``efficiency`` the part of it that was
     reached (None where that is impossible), and
     ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
-    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause,
-    ``main_cause`` first and then the commonest; that is what cost the sessions most time in most rounds, 'none' if
-    nothing was lost. Where
+    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause:
+    the main one, ``second_cause``, and then the commonest. ``main_cause`` is what cost the sessions most time in most
+    rounds, 'none' if nothing was lost. Where
     shares are unequal that is of the time over the fastest session, unless what all lose alike is more.
     ``second_cause``: where what all lose and what makes them differ are two causes the smaller one, and ``unequal_by``
     is the latter (else 'none'); what took more than a third of that from the same sessions; or what more sessions have.

@@ -14,11 +14,11 @@ def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None
     """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
 
     Not where shares are not shown to be equal, or rounds differ, for turbo slows all alike, nor where CPUs change speed
-    by turns.
+    by turns; and where the frequency was measured, it says itself what was lost to it.
     """
     turbo = (scaling.turbo or 0.0) if scaling else 0.0
     alike = level.even is Answer.YES and level.rounds_apart is None
-    if scaling is None or speeds is not None or turbo < WORTH_SAYING or not alike:
+    if scaling is None or scaling.clock_measured or speeds is not None or turbo < WORTH_SAYING or not alike:
         return False
     if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
         return False  # more than that is lost

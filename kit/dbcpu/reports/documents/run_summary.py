@@ -43,13 +43,20 @@ def cause_counts(level: LevelView) -> str:
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count = is_known_by_count(level)
     taken = few and not by_count and level.counted_cause in (Cause.STEAL, Cause.IRQ)
-    counted = level.counted_cause if taken or by_count else "none"
-    lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
-    also = f", {dict(level.causes)[counted]} of {level.sessions} slow" if taken else ""
-    much = f" ({percent(lost)} lost{also})" if (level.counted_slowdown or 1.0) > EQUAL else ""
-    first = [f"{CAUSE_WORDS[counted]}{much}"] if counted != "none" else []
-    slowed = [(cause, many) for cause, many in level.causes if cause not in ("none", counted)]
-    return ", ".join([*first, *(f"{CAUSE_WORDS[cause]} ({many} of {level.sessions})" for cause, many in slowed)])
+    counted = level.counted_cause if taken or by_count else Cause.NONE
+    much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
+    lost = f"{much} lost" if (level.counted_slowdown or 1.0) > EQUAL else ""
+
+    def share(cause: str, many: int) -> str:
+        if cause != counted:
+            return f"{many} of {level.sessions}"
+        return ", ".join(filter(None, (lost, f"{many} of {level.sessions} slow" if taken else "")))
+
+    shown = [each for each in level.causes if each[0] != Cause.NONE]
+    if by_count and counted != Cause.NONE and counted not in dict(shown):
+        shown.insert(0, (counted, 0))
+    texts = [(CAUSE_WORDS[cause], share(cause, many)) for cause, many in shown]
+    return ", ".join(f"{words} ({text})" if text else words for words, text in texts)
 
 
 def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -277,6 +284,7 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
     if cores is not None and analysis.vcpus:
         how = [] if analysis.scaling.fit_error is not None else ["by the best level, without a curve"]
         how += [f"95 % CI {number(wide.low, 1)} to {number(wide.high, 1)}"] if wide else []
+        how += ["one session alone does not get a whole CPU"] if cores < 1 else []
         within = f" ({'; '.join(how)})" if how else ""
         held = bounding_quota(record) is not None
         parts.append(f"{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")

@@ -54,7 +54,7 @@ def _findings(findings: Sequence[Finding]) -> list[str]:
     if not findings:
         return []
     lines = [
-        f"- **{finding.level.label}** `{finding.code}`: {_escaped(finding.seen)}; {_escaped(finding.meaning)}."
+        f"- **{finding.level.label}** `{finding.code}`: {_escaped(finding.words)}"
         + (f" Remedy: {_escaped(finding.remedy)}." if finding.remedy else "")
         for finding in findings
     ]

@@ -212,5 +212,5 @@ def _heading(column: Column) -> str:
 def _finding(finding: Finding) -> Text:
     text = Text(f"{finding.level.label} ", style=STYLES[finding.level])
     remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-    text.append(plain(f"{finding.code}: {finding.seen}; {finding.meaning}.{remedy}"), style="default")
+    text.append(plain(f"{finding.code}: {finding.words}{remedy}"), style="default")
     return text

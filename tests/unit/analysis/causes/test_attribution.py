@@ -277,4 +277,4 @@ def test_a_cpu_time_that_two_causes_explain_is_said_once() -> None:
     assert both
     for why in both:
         assert why.count("more than a single session") == 1
-        assert re.search(r"\([\d.]+ m?s of it by this\); [\d.]+ m?s of that: its CPUs ran at", why)
+        assert re.search(r"\([\d.]+ m?s of that here\); [\d.]+ m?s of that: its CPUs ran at", why)

@@ -107,5 +107,5 @@ def test_where_turbo_and_shared_cores_meet_the_level_is_unequal_by_sharing_alone
 
 def test_the_second_cause_is_in_the_verdict() -> None:
     host = SimulatedHost(cores=4, threads=2, turbo_slope=0.3, hypervisor=None)
-    found = explain(simulate(host, (1, 8), 3, seed=1, size="short"))
+    found = explain(simulate(host, (1, 8), 5, seed=1, size="short"))
     assert found.verdict.endswith("hardware threads of each core, and lower frequency as well).")

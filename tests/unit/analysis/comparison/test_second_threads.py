@@ -1,6 +1,7 @@
 """Where SMT off cost throughput the comparison says so beside the article that found no cost, and why."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.second_threads import of_variants
@@ -72,6 +73,22 @@ def notes_of_variants(levels: tuple[int, ...]) -> list[str]:
 def test_of_variants_it_is_said_once_of_the_one_that_switches_second_threads_off() -> None:
     (said,) = notes_of_variants((1, 4, 5, 8))
     assert "here smt_off has 25 % less than baseline at N=8, since second threads do 33 % more" in said
+
+
+@pytest.mark.parametrize(("cause", "said"), [("shared_core", True), ("throttled", False)])
+def test_nobody_waits_for_slow_sessions_where_others_than_shared_cores_slow_them(cause: str, said: bool) -> None:
+    """Under a quota SMT off does more at some levels because sessions on shared cores use it up with less work."""
+    host = SimulatedHost("smt", cores=4, noise=0.002)
+    run = simulate(host, (1, 4, 5, 8), repeats=6, seed=3, variants=("baseline", "smt_off"))
+    found = compare_variants(run)
+    first, off = found.variants
+    rows = tuple(
+        replace(row, cause=cause, max_over_min=1.5, makespan=row.makespan / 2) if row.level == 5 else row
+        for row in first.rows
+    )
+    (sentence,) = of_variants(replace(found, variants=(replace(first, rows=rows), off)))
+    assert "at N=5 smt_off does more (" in sentence
+    assert ("since nobody waits for slow sessions at the end" in sentence) == said
 
 
 def test_seven_sessions_do_not_fill_four_cores() -> None:

@@ -19,7 +19,7 @@ def test_what_all_lose_most_to_comes_first_and_is_helped_first() -> None:
     full = level_of(found.levels, 32)
     assert full.main_cause == "shared_core"
     assert full.second_cause == "run_queue"
-    said = re.search(r"at 32 sessions all have a slowdown, from [\d.]+x to [\d.]+x \(([^)]*)\)", found.verdict)
+    said = re.search(r"t 32 sessions all have a slowdown, from [\d.]+x to [\d.]+x \(([^)]*)\)", found.verdict)
     assert said is not None
     assert said[1].startswith("shared core: ")
     assert said[1].endswith(", and unequal through run-queue wait")

@@ -92,7 +92,7 @@ def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
 
 
 def test_all_slow_from_the_start_is_a_no() -> None:
-    slow = [round_of([session(0, 3.6), session(1, 3.6)], repeat=i) for i in range(3)]
+    slow = [round_of([session(0, 3.6), session(1, 3.6)], repeat=i) for i in range(5)]
     found = answered(record([*solos(), *slow], host(4), vcpus=4))
     assert (found.kind, found.headline) == (BAD, "No: at N=2 all are slower")
 

@@ -147,7 +147,7 @@ CASES = {
     ),
     "4.10": Case(
         "sharing from the start, even up to 4",
-        host((1, 2, 4, 5), seed=6, turbo_slope=0.3),
+        host((1, 2, 4, 5), repeats=5, seed=6, turbo_slope=0.3),
         said=(
             ("verdict", "From 2 on all are slower: at 2 sessions all are equally slow"),
             ("verdict", "turbo frequency"),

@@ -32,7 +32,7 @@ def replace_status(run: RunRecord, status: str) -> RunRecord:
 
 def test_two_cpus_and_three_sessions() -> None:
     assert explain(three_on_two()).verdict == (
-        "Up to 2 sessions all get equal CPU at full speed (median max/min at most 1.02); above the 2 vCPUs shares are "
+        "Up to 2 sessions all get equal CPU at full speed (median max/min at most 1.02). Above the 2 vCPUs shares are "
         "unequal: at 3 sessions 2 of 3 have a slowdown of 2.02x (run-queue wait: more sessions than the 2 vCPUs)."
     )
 
@@ -144,7 +144,7 @@ def test_runs_that_are_not_whole(run: RunRecord, expected: str) -> None:
 
 def test_without_sampling_the_cause_is_not_claimed() -> None:
     blind = round_of([unsampled(session(0, 3.6)), unsampled(session(1, 3.6))], not_sampled="the host is remote")
-    assert "cause unknown, not sampled: the host is remote" in explain(record([*solos(), blind])).verdict
+    assert "(cause unknown); the host was not sampled: the host is remote" in explain(record([*solos(), blind])).verdict
 
 
 def test_two_vcpus_that_behave_like_one_core() -> None:
@@ -180,15 +180,15 @@ def simulated(levels: tuple[int, ...], **host: object) -> Analysis:
 def test_a_larger_loss_above_the_vcpus_is_named_with_its_cause() -> None:
     """A quota of three CPUs on four: up to three only the turbo falls, at four the quota stops all."""
     found = simulated((1, 2, 3, 4), cores=4, threads=1, turbo_slope=0.3, quota_cpus=3.0, hypervisor=None)
-    assert "; above the CPU quota of 3: at 4 sessions all are equally slow" in found.verdict
-    assert found.verdict.endswith("x (CPU quota, and lower frequency as well).")
+    assert "bove the CPU quota of 3: at 4 sessions all are equally slow" in found.verdict
+    assert "x (CPU quota, and lower frequency as well)" in found.verdict
 
 
 def test_what_sessions_lose_beside_each_other_is_named_beside_what_one_alone_loses() -> None:
     found = simulated((1, 2, 4), cores=4, threads=2, hidden_smt=True, steal=0.3)
     assert found.verdict.startswith("Even a single session loses ")
     worst = max(found.levels, key=lambda each: each.max_over_min or 1.0)
-    assert f"and at {worst.level} sessions " in found.verdict
+    assert f"; at {worst.level} sessions " in found.verdict
 
 
 def test_a_single_session_far_from_its_memory_loses_what_its_times_show() -> None:
@@ -226,13 +226,13 @@ def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:
     found = explain(simulate(turbo, levels=(1, 4, 6, 8), repeats=6, seed=2))
     causes = {each.level: each.main_cause for each in found.levels}
     assert (causes[4], causes[6]) == ("frequency", "shared_core")
-    assert "at 6 sessions all have a slowdown, from 1.25x to 1.80x, 4 of 6 in a slow group" in found.verdict
+    assert "At 6 sessions all have a slowdown, from 1.25x to 1.80x, 4 of 6 in a slow group" in found.verdict
 
 
 def test_above_a_quota_the_unequal_levels_are_named_and_all_sessions_are_slow() -> None:
     held = simulate(SimulatedHost(cores=8, threads=2, quota_cpus=4.0), (1, 2, 4, 6, 8, 9, 12, 16), repeats=6, seed=1)
     said = explain(held).verdict
-    assert "above the CPU quota of 4 shares are unequal at N=9,12: at 9 sessions all have a slowdown, from 2.1" in said
+    assert "Above the CPU quota of 4 shares are unequal at N=9,12: at 9 sessions all have a slowdown, from 2.1" in said
 
 
 def test_a_quota_is_raised_where_it_makes_the_vcpus_so_few() -> None:

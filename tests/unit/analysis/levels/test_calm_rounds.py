@@ -19,6 +19,11 @@ def test_rounds_of_more_sessions_count_for_fewer() -> None:
     assert short_of_rounds([(2, 2), (4, 2), (8, 2)]) == {4: 4, 8: 2}
 
 
+def test_levels_at_which_all_are_slow_count_for_themselves() -> None:
+    """Where all share cores, nobody sees whether two sessions would."""
+    assert short_of_rounds([(2, 3)], slow=[(4, 3), (8, 5)]) == {2: 3, 4: 3}
+
+
 def whole(repeats: int) -> Analysis:
     """A host of four whole cores."""
     return explain(simulate(SimulatedHost(cores=4, threads=1), (1, 2, 3, 4), repeats, seed=2, size="short"))

@@ -111,7 +111,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str) -> None
     analysis = analysis_of(name)
     assert page.holds(analysis.verdict)
     for text in [text for _, text in (*measured_lines(run, analysis), *summary(run, analysis))] + [
-        f"{each.seen}; {each.meaning}." for each in analysis.findings
+        each.words for each in analysis.findings
     ]:
         assert " ".join(text.replace("`", "").split()) in page.text
     assert "see `docs" not in page.text
