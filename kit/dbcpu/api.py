@@ -83,11 +83,14 @@ def read_record(path: str | os.PathLike[str]) -> RunRecord:
     """The run in a record file; whether it is compressed is seen from its content.
 
     Raises:
-        UsageError: what is given is no path.
+        UsageError: what is given is no path, or an empty one.
         StoreError: the file is missing or cannot be read.
         RecordFormatError: it holds no run, a damaged one, or one of a newer schema.
     """
-    return record_file.read(_path(path))
+    place = _path(path)
+    if not place:
+        raise UsageError("'' is no file to read; give a path, such as ./run.json.gz")
+    return record_file.read(place)
 
 
 def write_record(path: str | os.PathLike[str], record: RunRecord) -> None:
@@ -252,6 +255,8 @@ def simulate(
     if isinstance(levels, str):
         info = chosen.info()
         levels = parse_levels(levels, usable_vcpus(info)[0], allowed_cores(info), "levels")
+    elif not levels:
+        raise UsageError(f"no levels are given; give {_LEVELS}")
     for level in levels:
         _check_whole("a level", level, 1)
     return simulated(chosen, tuple(levels), repeats, seed, size, executions=executions, for_s=for_s, label=label)

@@ -111,8 +111,8 @@ def value_to_restore(parameters: Mapping[str, str], name: str, otherwise: str = 
     return value if _SAFE.fullmatch(value) else UNKNOWN_VALUE
 
 
-def by_window(plan: str) -> bool:
-    """Whether a scheduler window has set this value of RESOURCE_MANAGER_PLAN: it goes again when the window closes."""
+def by_oracle_window(plan: str) -> bool:
+    """Whether a window of Oracle's scheduler has set this RESOURCE_MANAGER_PLAN: it goes when the window closes."""
     return _SET_BY_WINDOW.match(plan) is not None
 
 

@@ -18,7 +18,7 @@ from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet import station
 from dbcpu.workflows.fleet.cluster import workers
 from dbcpu.workflows.fleet.drive import Bounds, drive
-from dbcpu.workflows.fleet.outcome import Outcome
+from dbcpu.workflows.fleet.outcome import ItemOutcome
 
 TITLE = "The driver of a fleet"
 HOW = (
@@ -86,7 +86,7 @@ def driven(at_once: int, place: str) -> None:
     print(json.dumps(watch.found))
 
 
-def _start(work: station.Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
+def _start(work: station.Assignment, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
     """In place of ``dbcpu run``: what does nothing, or waits until it is interrupted."""
     command = "exec true" if work.target.startswith("quick") else "exec sleep 600"
     return subprocess.Popen(
@@ -106,7 +106,7 @@ class _Watch:
         self._began = (time.process_time(), time.monotonic())
         threading.Thread(target=self._look, daemon=True).start()
 
-    def settle(self, store: Store, campaign: str, item: Item, code: int | None = None) -> Outcome:
+    def settle(self, store: Store, campaign: str, item: Item, code: int | None = None) -> ItemOutcome:
         """As ``outcome.settle``, for a process that kept no run."""
         store.campaigns.run_of(campaign, item)
         store.campaigns.change(campaign, item.target, was_pid=item.pid, state=DONE)
@@ -115,7 +115,7 @@ class _Watch:
             cpu_s, now_s = self._began
             self.found["target_cpu_s"] = (time.process_time() - cpu_s) / self._quick
             self.found["target_s"] = (time.monotonic() - now_s) / self._quick
-        return Outcome(DONE)
+        return ItemOutcome(DONE)
 
     def _look(self) -> None:
         while len(station._running) < self._at_once or self._done < self._quick:

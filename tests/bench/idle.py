@@ -11,7 +11,7 @@ from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import CLOCK_TICKS
 from dbcpu.hosts.quiesce import settle
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.record import Execution
 from dbcpu.targets.base import Target, Work
 from dbcpu.targets.postgresql.connection import dial
@@ -82,7 +82,7 @@ def run(setup: Setup) -> Result:
 
 
 def _measured(target: Target, work: Work) -> Idle:
-    with Gate(target, target.host(), CLOCK_TICKS) as gate:
+    with SessionGate(target, target.host(), CLOCK_TICKS) as gate:
         gate.gather(SESSIONS, work)
         settle(target.host(), 5.0)
         released = gate.release(EXECUTIONS, None, 300.0)

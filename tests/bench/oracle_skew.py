@@ -16,7 +16,7 @@ from bench.rounds import CLOCK_TICKS
 from bench.skew import settle_host
 from dbcpu.config.targets import resolve
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import Target, Work, load_target
 
 # The double is a part of the tests, and the benches are run on their own.
@@ -72,7 +72,7 @@ def _tell(setup: Setup, level: int, text: str) -> None:
 
 
 def _by_gate(target: Target, work: Work, level: int) -> float:
-    with Gate(target, target.host(), CLOCK_TICKS) as gate:
+    with SessionGate(target, target.host(), CLOCK_TICKS) as gate:
         gate.gather(level, work)
         settle_host()
         released = gate.release(1, None, _TIMEOUT_S)

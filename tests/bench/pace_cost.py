@@ -8,7 +8,7 @@ from functools import partial
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import one_round, opened, sampling, say_level
-from dbcpu.measure.pace import Witness
+from dbcpu.measure.pace import PaceWitness
 from dbcpu.record import Round
 
 TITLE = "Cost of the witness of the CPUs' pace"
@@ -32,7 +32,7 @@ def run(setup: Setup) -> Result:
     with ExitStack() as stack:
         target = stack.enter_context(opened("embedded", setup.guard, max(levels)))
         sampler = stack.enter_context(sampling("procfs", target))
-        witnesses = {name: stack.enter_context(Witness(cpus, session_s)) for name, session_s in SESSIONS_S.items()}
+        witnesses = {name: stack.enter_context(PaceWitness(cpus, session_s)) for name, session_s in SESSIONS_S.items()}
         for witness in witnesses.values():
             assert witness.pid is not None
             setup.guard.end_later(witness.pid)

@@ -8,7 +8,7 @@ from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads
-from dbcpu.measure.pace import Witness
+from dbcpu.measure.pace import PaceWitness
 from dbcpu.measure.rounds import Setting, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampler, load_sampler
 from dbcpu.plan import RoundSpec
@@ -42,7 +42,7 @@ def one_round(
     level: int,
     executions: int,
     size: str = "short",
-    witness: Witness | None = None,
+    witness: PaceWitness | None = None,
 ) -> Round:
     """One round of ``cartesian``. Raises MeasureError when it fails; a session that failed ends the bench."""
     host = target.host()

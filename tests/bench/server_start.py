@@ -13,7 +13,7 @@ from bench.rounds import CLOCK_TICKS
 from bench.server import TcpServer
 from bench.skew import settle_host
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import Target, Work, load_target
 
 TITLE = "A start kept by the server, against the gate"
@@ -91,7 +91,7 @@ def _tell(setup: Setup, level: int, text: str) -> None:
 
 
 def _by_gate(target: Target, work: Work, level: int) -> Begun:
-    with Gate(target, target.host(), CLOCK_TICKS) as gate:
+    with SessionGate(target, target.host(), CLOCK_TICKS) as gate:
         gate.gather(level, work)
         settle_host()
         gate.release(1, None, _TIMEOUT_S)

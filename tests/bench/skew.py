@@ -15,7 +15,7 @@ from bench.server import TcpServer
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.quiesce import settle
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import Target, Work, load_target
 
 TITLE = "Release skew at N = 64"
@@ -77,7 +77,7 @@ def _compare(setup: Setup, server: TcpServer, target: Target, size: str) -> dict
 
 def _by_gate(target: Target, work: Work) -> Release:
     settle(target.host(), _SETTLE_S)
-    with Gate(target, target.host(), CLOCK_TICKS) as gate:
+    with SessionGate(target, target.host(), CLOCK_TICKS) as gate:
         gate.gather(SESSIONS, work)
         settle(target.host(), _SETTLE_S)
         released = gate.release(1, None, 120.0)

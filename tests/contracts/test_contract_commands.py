@@ -10,7 +10,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.cli import load_command
-from dbcpu.cli._options import Duration, Pace
+from dbcpu.cli._option_values import Duration, WantedPace
 from dbcpu.cli.fleet._options import Share
 
 COMMANDS = registry.names("cli")
@@ -60,7 +60,7 @@ def test_no_option_takes_nan_for_a_number(name: str) -> None:
     for leaf in leaves(command):
         for parameter in leaf.params:
             form: click.ParamType[Any] = parameter.type
-            if isinstance(form, click.types.FloatParamType | Duration | Share | Pace):
+            if isinstance(form, click.types.FloatParamType | Duration | Share | WantedPace):
                 with pytest.raises(click.BadParameter):
                     form("nan", parameter)
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu import registry
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import CAUSES
+from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_tables import LEVEL_COLUMNS
 from dbcpu.reports.formats import table
@@ -20,12 +22,12 @@ _LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
 def first_cells(document: str) -> set[str]:
     """What stands between backticks in the first column of any table."""
-    return set(re.findall(r"^\| `([^`]+)` \|", (ROOT / document).read_text("utf-8"), re.MULTILINE))
+    return set(re.findall(r"^\| `([^`]+)` \|", text_of(document), re.MULTILINE))
 
 
 def test_every_cause_and_every_column_is_explained() -> None:
     explained = first_cells("docs/reading-a-result.md")
-    assert set(CAUSES) <= explained
+    assert set(CAUSES) - explained == set(), "docs/reading-a-result.md explains no cause of these names"
     columns = {column.heading for column in LEVEL_COLUMNS}
     assert explained - set(CAUSES) == columns
 
@@ -33,7 +35,34 @@ def test_every_cause_and_every_column_is_explained() -> None:
 def test_every_name_of_a_cause_stands_beside_its_words() -> None:
     """Programs read `competitor`, and people *other processes*: who has one finds the other."""
     text = (ROOT / "docs/reading-a-result.md").read_text("utf-8")
-    assert [name for name, words in CAUSE_WORDS.items() if f"| `{name}` | {words} |" not in text] == []
+    lacking = [name for name, words in CAUSE_WORDS.items() if f"| `{name}` | {words} |" not in text]
+    assert lacking == [], "docs/reading-a-result.md has no row '| `name` | words |' of these causes"
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text("utf-8")
+
+
+def test_every_target_has_its_place_in_the_readme_and_among_the_privileges() -> None:
+    targets = registry.names("targets")
+    (sentence,) = re.findall(r"^A target is .*?\n\n", text_of("README.md"), re.MULTILINE | re.DOTALL)
+    unnamed = [kind for kind in targets if not re.search(rf"\b{kind}\b", sentence, re.IGNORECASE)]
+    assert unnamed == [], "README.md, 'A target is ...', does not say that there are these"
+    headings = re.findall(r"^## (.+)$", text_of("docs/privileges.md"), re.MULTILINE)
+    assert [kind for kind in targets if kind not in headings] == [], "docs/privileges.md has no '## NAME' of these"
+
+
+def test_every_sampler_is_described_in_the_order_in_which_they_are_taken() -> None:
+    section = text_of("docs/remote.md").partition("\n## Samplers\n")[2].partition("\n## ")[0]
+    described = re.findall(r"^\| `([^`]+)` \| \S", section, re.MULTILINE)
+    taken = sorted(registry.names("measure.samplers"), key=lambda name: -load_sampler(name).PREFERENCE)
+    assert described == ["--sampler", *taken], "the table of docs/remote.md, 'Samplers', has them by PREFERENCE"
+
+
+def test_every_format_is_named_where_formats_are_listed() -> None:
+    (listed,) = re.findall(r"^`--format` is (.*?);", text_of("docs/comparing.md"), re.MULTILINE)
+    named = re.findall(r"`([^`]+)`", listed)
+    assert sorted(named) == sorted(registry.names("reports.formats")), "docs/comparing.md, '`--format` is ...'"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=[file.name for file in DOCUMENTS])

@@ -7,7 +7,7 @@ from support.loaded_modules import loaded_by_run
 MAX_MODULES = 120
 """Of dbcpu's own, until the last round has ended: docs/decisions/0010-what-a-run-loads.md."""
 NOT_NEEDED = (
-    "analysis.adaptive_plan", "analysis.causes", "analysis.checks", "analysis.comparison", "analysis.experiments",
+    "analysis.adaptive_plan", "analysis.causes", "analysis.conclusions", "analysis.comparison", "analysis.experiments",
     "analysis.explain", "analysis.figures", "analysis.levels", "analysis.scaling", "analysis.statistics", "api",
     "hosts.shell_host", "hosts.ssh", "measure.experiments.soak", "measure.variants", "reports.charts",
     "reports.documents", "simulator", "store.campaigns", "targets.embedded", "targets.oracle", "targets.postgresql",

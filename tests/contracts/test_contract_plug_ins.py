@@ -32,6 +32,39 @@ PACKAGE = {
         def open_target(request: Request, guard: Guard) -> Target:
             return PluginTarget()
         """,
+    "dbcpu_plugindb/blocking.py": """
+        import select
+
+        from dbcpu.config.request import Request
+        from dbcpu.hosts.cleanup_guard import Guard
+        from dbcpu.targets.base import Target
+        from dbcpu.targets.sqlite import SqliteSession, SqliteTarget
+
+        class BlockingSession(SqliteSession):
+            # Its driver has no descriptor to wait for: a start returns when all is done.
+            def start(self, executions, until_s):
+                sent_s = super().start(executions, until_s)
+                while not super().finish():
+                    select.select([self._commands], [], [])
+                return sent_s
+
+            def fileno(self):
+                return None
+
+            def finish(self):
+                return True
+
+        class BlockingTarget(SqliteTarget):
+            kind = "blockingdb"
+
+            def connect(self, ordinal, timeout_s):
+                session = BlockingSession(ordinal, ":memory:", timeout_s)
+                self._sessions.append(session)
+                return session
+
+        def open_target(request: Request, guard: Guard) -> Target:
+            return BlockingTarget()
+        """,
     "dbcpu_plugindb/sampler.py": """
         from dbcpu.measure.samplers.none import NoSampler, host_route
 
@@ -56,6 +89,7 @@ PACKAGE = {
 ENTRY_POINTS = """
 [dbcpu.targets]
 plugindb = dbcpu_plugindb.target
+blockingdb = dbcpu_plugindb.blocking
 emptydb = dbcpu_plugindb.empty
 brokendb = dbcpu_plugindb.broken
 namedb = dbcpu_plugindb.target:open_target
@@ -115,6 +149,21 @@ def test_a_run_uses_the_target_and_the_sampler_of_an_installed_package(site: Pat
     assert (tmp_path / "out" / "report.plug").read_text("utf-8").startswith("CPU consistency")
     assert "format 'spoilt' of package dbcpu-plugindb 1.0 cannot be used" in done.stderr, "the others are written"
     assert all(session["answer_ok"] for round_ in record["rounds"] for session in round_["sessions"])
+
+
+def test_the_sessions_of_an_installed_target_are_held_to_the_contract_of_all(site: Path) -> None:
+    """Also those of a driver that blocks; a target that cannot be opened is not passed over."""
+    own = [str(site), str(ROOT / "kit"), str(ROOT / "tests")]
+    path = os.pathsep.join([*own, *filter(None, [os.environ.get("PYTHONPATH")])])
+    chosen = ["-k", "blockingdb or emptydb", "tests/contracts/test_contract_sessions.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-p", "no:xdist", *chosen],
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    ends = [line.split() for line in done.stdout.splitlines() if line.startswith(("PASSED", "FAILED", "ERROR"))]
+    tests = {(end, "blockingdb" in name) for end, name, *_ in ends}
+    assert tests == {("PASSED", True), ("ERROR", False)}, done.stdout + done.stderr
+    assert "no contract of behaviour holds the sessions of target 'emptydb'" in done.stdout
 
 
 @pytest.mark.usefixtures("installed")

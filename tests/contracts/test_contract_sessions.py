@@ -1,28 +1,56 @@
-"""Every session of every target that runs here keeps what ``targets.base.Session`` promises, start after start."""
+"""Every session of every target keeps what ``targets.base.Session`` promises, start after start.
 
+The targets are those of the registry, with those of installed packages: one that opens by its name alone needs no
+edit here.
+"""
+
+import contextlib
 import select
+import threading
+import typing
 from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
 
+from contracts import protocol_members as members
+from dbcpu import registry
 from dbcpu.config.request import Request
+from dbcpu.config.targets import resolve
+from dbcpu.errors import DbcpuError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import CANCEL_AGAIN_S
-from dbcpu.targets.base import Session, Target, Work, load_target
+from dbcpu.targets.base import Arms, Session, Target, Work, load_target
 
 DEADLINE_S = 60.0
+SERVERS = {"oracle": "oracle_dsn"}
+"""For targets that need one: the fixture with the URL of a server, or of a double of it."""
+NOT_DRIVEN = {"postgresql": "its sessions are of the class of `embedded`, which brings its server along"}
+"""Targets without a server here, and what else holds their sessions to the contract."""
+WHAT_TO_DO = (
+    "no contract of behaviour holds the sessions of target {kind!r}, since it could not be opened here: "
+    "name in SERVERS of tests/contracts/test_contract_sessions.py a fixture with the URL of a server or of a double "
+    "of it, or say in NOT_DRIVEN what else holds them to targets/base.py; it said: {error}"
+)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "shell", "embedded"])
+@pytest.fixture(scope="module", params=sorted({*registry.all_names("targets")} - {*NOT_DRIVEN}))
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
-    with Guard() as guard, load_target(request.param).open_target(Request(request.param, request.param), guard) as it:
-        yield it
+    kind: str = request.param
+    asked = Request(kind, kind)
+    if kind in SERVERS:
+        asked = resolve(request.getfixturevalue(SERVERS[kind]), warn=lambda _: None)
+    with Guard() as guard, contextlib.ExitStack() as stack:
+        try:
+            opened = stack.enter_context(load_target(kind).open_target(asked, guard))
+        except DbcpuError as error:
+            pytest.fail(WHAT_TO_DO.format(kind=kind, error=error), pytrace=False)
+        yield opened
 
 
-def tiny(target: Target) -> Work:
-    return workloads.load(target.kind, workloads.usual(target.kind)).work("tiny")
+def work(target: Target, size: str) -> Work:
+    return workloads.load(target.kind, workloads.usual(target.kind)).work(size)
 
 
 def ready(target: Target, work: Work) -> Session:
@@ -32,24 +60,45 @@ def ready(target: Target, work: Work) -> Session:
     return session
 
 
+class Start:
+    """One start of a session as the gate drives it: by its descriptor, or in a thread where it has none."""
+
+    def __init__(self, session: Session, executions: int) -> None:
+        self._session, self._executions = session, executions
+        self._thread = threading.Thread(target=self._send, daemon=True)
+        self.stamps: list[float] = []
+        if isinstance(session, Arms):
+            session.arm()
+        if session.fileno() is None:
+            self._thread.start()
+        else:
+            self._send()
+            session.feed()
+
+    def _send(self) -> None:
+        self.stamps.append(self._session.start(self._executions, None))
+
+    def came(self, within_s: float) -> bool:
+        """Whether there is something to receive, awaited for so long at most."""
+        if (descriptor := self._session.fileno()) is not None:
+            return bool(select.select([descriptor], [], [], within_s)[0])
+        self._thread.join(within_s)
+        return not self._thread.is_alive()
+
+
 def execute(session: Session, executions: int) -> float:
-    began_s = session.start(executions, None)
-    session.feed()
-    finish(session)
-    return began_s
-
-
-def finish(session: Session) -> None:
-    descriptor = session.fileno()
-    assert descriptor is not None
-    finished = False
+    """When it was sent, by the driver's monotonic clock."""
+    start, finished = Start(session, executions), False
     while not finished:
-        assert select.select([descriptor], [], [], DEADLINE_S)[0], "nothing came"
+        assert start.came(DEADLINE_S), "nothing came"
         finished = session.finish()
+        assert finished or session.fileno() is not None, "start returned and finish says that more will come"
+    (sent_s,) = start.stamps
+    return sent_s
 
 
 def test_an_outcome_gives_what_came_since_it_was_last_asked_for(target: Target) -> None:
-    session = ready(target, tiny(target))
+    session = ready(target, work(target, "tiny"))
     execute(session, 2)
     first = session.outcome(more=True)
     again_s = execute(session, 3)
@@ -61,7 +110,7 @@ def test_an_outcome_gives_what_came_since_it_was_last_asked_for(target: Target) 
 
 
 def test_pieces_add_up_until_the_outcome_is_asked_for(target: Target) -> None:
-    session = ready(target, tiny(target))
+    session = ready(target, work(target, "tiny"))
     for _ in range(3):
         execute(session, 1)
         assert not session.failed()
@@ -70,9 +119,7 @@ def test_pieces_add_up_until_the_outcome_is_asked_for(target: Target) -> None:
 
 
 def test_a_session_with_a_wrong_answer_has_failed(target: Target) -> None:
-    work = tiny(target)
-    wrong = replace(work, answer="1")
-    session = ready(target, wrong)
+    session = ready(target, replace(work(target, "tiny"), answer="1"))
     assert not session.failed()
     execute(session, 1)
     assert session.failed()
@@ -81,14 +128,19 @@ def test_a_session_with_a_wrong_answer_has_failed(target: Target) -> None:
 
 
 def test_a_cancelled_session_has_failed_and_says_so(target: Target) -> None:
-    session = ready(target, workloads.load(target.kind, workloads.usual(target.kind)).work("long"))
-    session.start(1000, None)
-    session.feed()
-    descriptor, finished = session.fileno(), False
-    assert descriptor is not None
+    session = ready(target, work(target, "long"))
+    start, finished, asked = Start(session, 1000), False, 0
     while not finished:  # a server heeds no request that comes between two executions: the gate repeats it, too
+        assert asked * CANCEL_AGAIN_S < DEADLINE_S, f"it was asked to cancel {asked} times and goes on"
         session.cancel()
-        finished = bool(select.select([descriptor], [], [], CANCEL_AGAIN_S)[0]) and session.finish()
+        asked += 1
+        finished = start.came(CANCEL_AGAIN_S) and session.finish()
     assert session.failed()
     assert "cancelled" in str(session.outcome().error)
     session.close()
+
+
+def test_a_target_that_is_not_driven_has_the_sessions_of_one_that_is() -> None:
+    assert {*SERVERS, *NOT_DRIVEN} <= {*registry.names("targets")}, "a target of that name is gone"
+    connects = {kind.__name__: typing.get_type_hints(kind.connect)["return"] for kind in members.TARGETS}
+    assert connects["LibpqTarget"] is connects["EmbeddedTarget"]

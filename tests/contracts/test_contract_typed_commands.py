@@ -55,7 +55,7 @@ RUN_BY = {
     r"shell/smt .*": "tests/shell/test_smt.py",
     r"shell/psql-fanout .*": "tests/server/test_psql_fanout.py",
     r"shell/sqlplus-fanout .*": "tests/server/test_sqlplus_fanout.py",
-    r"import (run --samples samples|old-box\.txt)": "tests/unit/store/test_line_file.py",
+    r"import (run --samples samples|old-box\.txt)": "tests/unit/store/shell_kit/test_line_file.py",
 }
 """Pattern of a command (without ``dbcpu``) -> the test that runs its like; the first that fits counts."""
 PAGES_RUN_BY = {"docs/stories.md": "tests/contracts/test_contract_stories.py"}

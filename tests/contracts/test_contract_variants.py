@@ -66,7 +66,7 @@ def parts(protocol: type) -> dict[str, typing.Any]:
 def test_mypy_sees_every_variant() -> None:
     assert {getattr(module, "__name__", "") for module in MODULES} == {
         f"dbcpu.variants.{name}" for name in registry.names("variants")
-    }
+    }, "MODULES in this file lists them for mypy"
 
 
 @every_variant
@@ -131,4 +131,5 @@ def test_variants_that_others_name_exist() -> None:
 def test_the_documentation_lists_every_variant() -> None:
     section = (PROJECT / "docs" / "varying.md").read_text("utf-8").partition("## The variants")[2].partition("\n## ")[0]
     documented = re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
-    assert sorted(documented) == sorted(name for name, _ in list_variants())
+    listed = sorted(name for name, _ in list_variants())
+    assert sorted(documented) == listed, "docs/varying.md, 'The variants', has them with their arguments"

@@ -20,7 +20,7 @@ import click
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import FlakyFailure
 
-from dbcpu.cli._options import Duration
+from dbcpu.cli._option_values import Duration
 from fuzz.sandbox import CPU_TIME, Failure, Sandbox
 from fuzz.surfaces import SURFACES, Surface
 

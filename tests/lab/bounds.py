@@ -10,7 +10,7 @@ import numpy as np
 
 from dbcpu.analysis.statistics.apart_bound import upper_bound
 from dbcpu.analysis.statistics.chance import pooled
-from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_allows, scatter_bound
+from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_allows, scatter_bound
 
 LIMIT = float(np.log(1.10))
 SEEN = float(np.log(1.15))

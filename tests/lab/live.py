@@ -23,7 +23,7 @@ from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure import workloads
-from dbcpu.measure.pace import Witness
+from dbcpu.measure.pace import PaceWitness
 from dbcpu.measure.rounds import Setting, calibrate, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.plan import RoundSpec, rounds
@@ -119,7 +119,7 @@ class Lab:
             self.target = stack.enter_context(opened("embedded", self.guard, SESSIONS))
             self.sampler = stack.enter_context(sampling("procfs", self.target))
             self._instrument = stack.enter_context(Instrument(self.guard))
-            self.witness = stack.enter_context(Witness(sorted(os.sched_getaffinity(0)), self.alone_s[0]))
+            self.witness = stack.enter_context(PaceWitness(sorted(os.sched_getaffinity(0)), self.alone_s[0]))
             assert self.witness.pid is not None
             self.guard.end_later(self.witness.pid)
             self.conninfo = str(getattr(self.target, "_conninfo"))  # noqa: B009 - the kit gives it to nobody

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.adaptive_plan import adaptive
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer

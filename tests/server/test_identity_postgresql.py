@@ -13,7 +13,7 @@ import pytest
 
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.postgresql.target import LibpqTarget
 from dbcpu.workflows.measure_run import Choices
 from support.driving import Drive, children, until
@@ -47,7 +47,7 @@ def container() -> Iterator[DebianServer]:
 @pytest.mark.parametrize("way", ["tcp", "socket"])
 def test_own_server_is_verified_over_tcp_and_socket(debian_server: DebianServer, way: str) -> None:
     conninfo = debian_server.url if way == "tcp" else f"{debian_server.url}?host={debian_server.folder}"
-    with LibpqTarget(conninfo) as target, Gate(target, target.host(), CLOCK_TICKS) as gate:
+    with LibpqTarget(conninfo) as target, SessionGate(target, target.host(), CLOCK_TICKS) as gate:
         gate.gather(3, TINY)
         assert [member.server.how for member in gate.members if not member.server.verified] == []
         pids = {member.server.pid for member in gate.members}
@@ -89,7 +89,7 @@ def test_session_of_another_server_with_the_same_pid_is_never_taken_for_it(
                 innocent.pgconn.send_query(TINY.sql.replace("20", "200").encode())
                 await_work(pid)
             set_next_pid(namespace, pid)
-            with Gate(target, LocalHost(), CLOCK_TICKS) as gate:
+            with SessionGate(target, LocalHost(), CLOCK_TICKS) as gate:
                 gate.gather(1, TINY)
                 (member,) = gate.members
             innocent.cancel()

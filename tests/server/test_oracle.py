@@ -14,7 +14,7 @@ from dbcpu.analysis.sessions.work_done import other_plan
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.measure.host_counters import between, reading
 from dbcpu.targets.base import Outcome, Work, load_target
 from dbcpu.targets.oracle import settings, statements
@@ -131,7 +131,7 @@ def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
 def test_what_ran_before_a_cancel_is_kept(target: OracleTarget) -> None:
     """Executions take milliseconds, and a call holds hundreds of them: all but the one under way are known."""
     target.clock()
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, tiny())
         gate.release(100_000, None, 1.0)
         for outcome in gate.outcomes():

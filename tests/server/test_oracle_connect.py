@@ -13,7 +13,7 @@ from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, DbcpuError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import load_target
 from dbcpu.targets.oracle.target import OracleTarget
 from support.doubles.oracle.double import OracleDouble
@@ -61,7 +61,7 @@ def test_sessions_over_tls_are_measured_like_any(profile: str, authority: Author
         OracleDouble(profile) as double,
         TlsFront(double, authority) as front,
         target(served(front, double, f"wallet_location={wallet}&ssl_server_cert_dn=CN%3Ddouble")) as opened,
-        Gate(opened, opened.host(), TICKS) as gate,
+        SessionGate(opened, opened.host(), TICKS) as gate,
     ):
         gate.gather(3, TINY)
         assert {member.server.pid for member in gate.members} <= set(double.pids())
@@ -249,7 +249,7 @@ def test_options_of_thick_mode_reach_the_driver(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("asked", "numbers"), [("", {1}), ("&instance_name=DOUBLE2", {2})])
 def test_sessions_of_a_cluster_stay_on_one_instance(asked: str, numbers: set[int]) -> None:
     with OracleDouble(instance=Instance(instances=2)) as double:
-        with target(double.url + asked) as opened, Gate(opened, opened.host(), TICKS) as gate:
+        with target(double.url + asked) as opened, SessionGate(opened, opened.host(), TICKS) as gate:
             gate.gather(4, TINY)
             gate.release(1, None, 60.0)
             assert {outcome.db["instance_number"] for outcome in gate.outcomes()} == numbers

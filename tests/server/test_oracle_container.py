@@ -9,7 +9,7 @@ import pytest
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.store.database import open_store
 from dbcpu.targets import oracle
 from dbcpu.targets.oracle.target import OracleTarget
@@ -37,7 +37,7 @@ def opened(double: OracleDouble) -> OracleTarget:
 
 
 def test_each_session_is_verified_by_this_hosts_number(contained: OracleDouble) -> None:
-    with opened(contained) as target, Gate(target, target.host(), TICKS) as gate:
+    with opened(contained) as target, SessionGate(target, target.host(), TICKS) as gate:
         gate.gather(3, TINY)
         servers = [member.server for member in gate.members]
         inner = {entry["pid"] for entry in contained.sessions() if entry["index"] is not None}
@@ -68,7 +68,7 @@ def test_threads_of_a_container_are_told_apart() -> None:
     with (
         OracleDouble(own_pids=True, faults=Faults(threaded=True)) as double,
         opened(double) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(2, TINY)
         assert all(member.server.verified for member in gate.members)
@@ -96,7 +96,7 @@ def test_a_server_process_that_is_older_than_its_session_is_recognised_by_its_wo
             own_pids=True, faults=Faults(started_ahead_s=26), instance=Instance(host_name="db1.example")
         ) as double,
         opened(double) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(2, TINY)
         assert all(member.server.verified for member in gate.members)

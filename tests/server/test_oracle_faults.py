@@ -18,7 +18,7 @@ from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
 from dbcpu.findings import Finding, Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import Outcome, Work, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.address import Address
@@ -48,7 +48,7 @@ def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
 def outcomes(
     double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 600.0, work: Work = TINY
 ) -> list[Outcome]:
-    with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
+    with open_target(double) as target, SessionGate(target, target.host(), TICKS) as gate:
         gate.gather(level, work)
         gate.release(executions, None, timeout_s)
         # The double counts sessions in the order in which they were prepared, which is not that of their ordinals.
@@ -69,7 +69,7 @@ def test_slow_connects_do_not_wait_for_each_other() -> None:
     with (
         OracleDouble(faults=Faults(connect_delay_s=delay_s, from_connection=1)) as double,
         open_target(double) as target,
-        Gate(target, None, TICKS) as gate,
+        SessionGate(target, None, TICKS) as gate,
     ):
         gathering = threading.Thread(target=gate.gather, args=(8, TINY))
         gathering.start()
@@ -115,7 +115,7 @@ def test_not_all_sessions_connected_releases_none() -> None:
     with (
         OracleDouble(faults=Faults(refuse=12516, from_connection=3)) as double,
         open_target(double) as target,
-        Gate(target, None, TICKS) as gate,
+        SessionGate(target, None, TICKS) as gate,
         pytest.raises(GateError, match=r"2 of 4 sessions connected: .*processes"),
     ):
         gate.gather(4, TINY)
@@ -166,7 +166,7 @@ def test_a_server_that_is_not_dedicated_is_refused(server: str, told: str) -> No
         assert doctor(double)["not-dedicated"].level == Level.PROBLEM
         with (
             open_target(double) as target,
-            Gate(target, None, TICKS) as gate,
+            SessionGate(target, None, TICKS) as gate,
             pytest.raises(ServerError, match=f"served by {told}.*: sessions would queue for a few processes"),
         ):
             gate.gather(2, TINY)
@@ -176,7 +176,7 @@ def test_sessions_that_claim_the_same_process_are_not_sampled() -> None:
     with (
         OracleDouble(faults=Faults(shared_spid=True)) as double,
         open_target(double) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(2, TINY)
         assert [member.server.verified for member in gate.members] == [False, False]
@@ -185,7 +185,7 @@ def test_sessions_that_claim_the_same_process_are_not_sampled() -> None:
 def test_threads_of_one_process_are_told_apart() -> None:
     with OracleDouble(faults=Faults(threaded=True)) as double:
         assert "threaded-execution" in doctor(double)
-        with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
+        with open_target(double) as target, SessionGate(target, target.host(), TICKS) as gate:
             gate.gather(2, TINY)
             assert all(member.server.verified for member in gate.members)
             assert all(member.server.tid not in (None, member.server.pid) for member in gate.members)
@@ -196,7 +196,7 @@ def test_an_older_server_without_stid_is_identified_by_its_process() -> None:
     with (
         OracleDouble("12c", faults=Faults(missing_columns=columns)) as double,
         open_target(double) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(1, TINY)
         assert gate.members[0].server.verified
@@ -211,7 +211,7 @@ def test_without_any_grant_the_run_goes_on_unsampled_and_doctor_says_what_to_gra
         wanted = [each for each in privileges.every() if not each.startswith("GV_$") and each not in NOT_ASKED]
         grants = " ".join(f"grant read on sys.{each.lower()} to dbcpu;" for each in wanted)
         assert told.remedy == f"`{grants}`"
-        with open_target(double) as target, Gate(target, target.host(), TICKS) as gate:
+        with open_target(double) as target, SessionGate(target, target.host(), TICKS) as gate:
             gate.gather(2, TINY)
             gate.release(2, None, 60.0)
             for member, outcome in zip(gate.members, gate.outcomes(), strict=True):
@@ -305,7 +305,7 @@ def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round(monkeypatc
     with (
         OracleDouble(faults=Faults(ignores_break=True, ungranted=("alter system",))) as double,
         open_target(double) as target,
-        Gate(target, None, TICKS) as gate,
+        SessionGate(target, None, TICKS) as gate,
     ):
         gate.gather(1, work)
         gate.release(1, None, 0.2)
@@ -317,7 +317,7 @@ def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> 
     with (
         OracleDouble("19c", faults=Faults(ignores_break=True)) as double,
         open_target(double) as target,
-        Gate(target, None, TICKS) as gate,
+        SessionGate(target, None, TICKS) as gate,
     ):
         gate.gather(1, workloads.load("oracle", "cartesian").work("seed"))
         gate.release(1, None, 0.2)
@@ -334,7 +334,7 @@ def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(rds: bool, mo
         OracleDouble("12c", faults=Faults(ignores_break=True), instance=Instance(rds=rds)) as double,
         open_target(double) as target,
     ):
-        with Gate(target, None, TICKS) as gate:
+        with SessionGate(target, None, TICKS) as gate:
             gate.gather(1, workloads.load("oracle", "cartesian").work("seed"))
             gate.release(1, None, 0.2)
         wait_for(lambda: len(double.sessions()) == 1)

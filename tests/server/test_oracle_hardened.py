@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dbcpu.analysis.checks.passed_checks import assurances
+from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis

@@ -11,7 +11,7 @@ from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, DbcpuError, ServerError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import load_target
 from dbcpu.targets.oracle.target import OracleTarget
 from plugins.call import Call
@@ -155,7 +155,7 @@ def test_sessions_on_another_instance_are_refused_where_the_name_has_none(
         (admin / "tnsnames.ora").write_text(f"RAC = {descriptor(double, more)}\n")
         install()
         with target(f"oracle+oracledb://{double.user}:{PASSWORD}@RAC?thick=1") as opened, \
-                Gate(opened, opened.host(), TICKS) as gate:  # fmt: skip
+                SessionGate(opened, opened.host(), TICKS) as gate:  # fmt: skip
             if not named:
                 with pytest.raises(DbcpuError, match=r"came to instance DOUBLE2, .*\(INSTANCE_NAME=DOUBLE1\) in the"):
                     gate.gather(4, tiny)
@@ -175,7 +175,7 @@ def test_ctrl_c_still_comes_to_dbcpu_once_the_libraries_have_connected(double: O
         with target(f"{double.url}&thick=1") as opened:
             os.kill(os.getpid(), signal.SIGINT)
             assert caught == [signal.SIGINT], "after the control connection"
-            with Gate(opened, opened.host(), TICKS) as gate:
+            with SessionGate(opened, opened.host(), TICKS) as gate:
                 gate.gather(2, workloads.load("oracle", "cartesian").work("tiny"))
                 gate.release(1, None, 60.0)
                 os.kill(os.getpid(), signal.SIGINT)

@@ -7,7 +7,7 @@ import pytest
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets import oracle
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
@@ -30,7 +30,7 @@ def test_an_older_process_is_the_sessions_own_if_it_works_with_it(faults: Faults
     with (
         OracleDouble(faults=faults) as double,
         oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(2, TINY)
         assert [member.server.verified for member in gate.members] == [verified] * 2
@@ -41,7 +41,7 @@ def test_a_clock_of_the_database_that_stands_still_changes_nothing() -> None:
     with (
         OracleDouble(instance=Instance(fixed_date_s=4_102_444_800.0)) as double,
         oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(2, TINY)
         assert [member.server.verified for member in gate.members] == [True] * 2
@@ -53,7 +53,7 @@ def test_a_listener_of_another_time_zone_changes_nothing(zone_s: float) -> None:
     with (
         OracleDouble(instance=Instance(dates_ahead_s=zone_s)) as double,
         oracle.open_target(resolve(double.url, lambda _: None), Guard()) as target,
-        Gate(target, target.host(), TICKS) as gate,
+        SessionGate(target, target.host(), TICKS) as gate,
     ):
         gate.gather(2, TINY)
         assert [member.server.verified for member in gate.members] == [True] * 2

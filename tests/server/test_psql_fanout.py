@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
-from dbcpu.store import line_file
+from dbcpu.store.shell_kit import line_file
 from support.paths import ROOT
 from support.servers.namespaces import skip_without_pid_namespace
 from support.servers.postgresql import connect

@@ -18,7 +18,7 @@ from dbcpu.hosts.base import RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure import workloads
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.measure.samplers import sql
 from dbcpu.measure.samplers.base import Sampled, Watched
 from dbcpu.targets.postgresql.host_over_sql import GRANTS, FilesHost, ProctabHost
@@ -226,7 +226,7 @@ def test_no_name_of_a_stranger_is_resolved(debian_server: DebianServer, mallory:
 def check_sampling(url: str, host: RemoteHost, stack: ExitStack, source: str) -> None:
     target = stack.enter_context(LibpqTarget(url))
     work = workloads.load("postgresql", "cartesian").work("short")
-    gate = stack.enter_context(Gate(target, host, host.clock_ticks))
+    gate = stack.enter_context(SessionGate(target, host, host.clock_ticks))
     gate.gather(2, work)
     assert [member.server.how for member in gate.members if not member.server.verified] == []
     with sql.open_sampler(host, 20.0) as sampler:

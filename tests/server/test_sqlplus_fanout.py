@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
 from dbcpu.record import UNSET, Session
-from dbcpu.store import line_file
+from dbcpu.store.shell_kit import line_file
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.settings import SETTINGS
 from support.doubles.oracle.double import OracleDouble

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.store import line_file
+from dbcpu.store.shell_kit import line_file
 from plugins.shell_kit import Kit
 
 CPU = str(min(os.sched_getaffinity(0)))

@@ -11,7 +11,7 @@ import pytest
 
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_topology
-from dbcpu.store import line_reader
+from dbcpu.store.shell_kit import line_reader
 from plugins.shell_kit import SCRIPTS, Kit, read
 from support.archives import unpack
 from support.paths import ROOT

@@ -7,14 +7,14 @@ import math
 import re
 from collections.abc import Callable, Iterator
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.config.rules import CheckLimits
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.plan import auto_levels
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run_summary import cause_counts

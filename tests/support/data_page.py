@@ -1,6 +1,6 @@
 """The columns of docs/data.md, made from the tables that are exported."""
 
-from dbcpu.reports.tables.table import Table
+from dbcpu.reports.tables.table import ExportedTable
 from dbcpu.reports.tables.write import TABLES
 
 BEGIN = "<!-- columns: made from kit/dbcpu/reports/tables -->\n"
@@ -14,7 +14,7 @@ def with_columns(page: str) -> str:
     return before + BEGIN + "\n" + "\n".join(map(_section, TABLES)) + "\n" + END + after
 
 
-def _section(table: Table) -> str:
+def _section(table: ExportedTable) -> str:
     lines = [f"### {table.name}", "", f"One row per {table.row}.", ""]
     lines += ["| column | type | unit | meaning |", "|---|---|---|---|"]
     lines += [f"| `{each.name}` | {each.type} | {each.unit} | {each.meaning} |" for each in table.columns]

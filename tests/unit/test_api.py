@@ -67,6 +67,11 @@ def test_analysis_json_is_what_the_command_line_prints(tmp_path: Path, capsys: p
         dbcpu.analysis_json(dbcpu.explain(run))  # type: ignore[arg-type]
 
 
+def test_an_empty_path_is_no_missing_file() -> None:
+    with pytest.raises(errors.UsageError, match="'' is no file to read; give a path"):
+        dbcpu.read_record("")
+
+
 @pytest.mark.parametrize("place", ["", "-"])
 def test_a_record_is_written_to_a_file_and_not_printed(place: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(errors.UsageError, match="is no file to write to; give a path"):
@@ -235,7 +240,7 @@ def test_a_simulated_host_is_changed_by_its_fields() -> None:
         ({"changes": {"steal": 2.0}}, "steal"),
         ({"executions": 1, "for_s": 1.0}, "executions and for_s contradict each other"),
         ({"levels": "many"}, "'many' is no number or range"),
-        ({"levels": ()}, "are not between 1 and"),
+        ({"levels": ()}, "no levels are given; give numbers of sessions, or a text"),
         ({"levels": [True]}, "a level is True; give a whole number from 1 on"),
         ({"executions": 0}, "executions is 0; give a whole number from 1 on"),
         ({"executions": 2.5}, "executions is 2.5; give"),

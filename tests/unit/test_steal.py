@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.passed_checks import assurances
+from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.run_figures import run_figures

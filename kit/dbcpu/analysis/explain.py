@@ -5,13 +5,13 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.refusal import refused
-from dbcpu.analysis.checks.remedy_commands import with_own_options
-from dbcpu.analysis.checks.validity import of_whole_run
+from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
+from dbcpu.analysis.conclusions.refusal import refused
+from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
-from dbcpu.analysis.no_cycles import no_cycles_sought
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants

@@ -9,11 +9,11 @@ from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, w
 from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.causes.shared_core_cost import shared_core, with_cross_table
 from dbcpu.analysis.causes.without_host import with_likely_causes
-from dbcpu.analysis.checks import checks
-from dbcpu.analysis.checks.check_input import CheckInput
-from dbcpu.analysis.checks.host_findings import main_disturbance
-from dbcpu.analysis.checks.refusal import refused
-from dbcpu.analysis.checks.verdict import verdict
+from dbcpu.analysis.conclusions import all_findings
+from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.host_findings import main_disturbance
+from dbcpu.analysis.conclusions.refusal import refused
+from dbcpu.analysis.conclusions.verdict import verdict
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_views import levels
@@ -25,14 +25,14 @@ from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
-from dbcpu.analysis.placement.kept_answers import answers_kept
+from dbcpu.analysis.placement.once_per_round import answers_kept
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling
-from dbcpu.analysis.scaling.licences import facts_of, licences
+from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
 from dbcpu.analysis.sessions.valid_sessions import Key
@@ -77,7 +77,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     rules = shipped() if licence_rules is None else licence_rules
     speeds = context.split.two_speeds if context.split else None
     more = more_rounds(context, first)
-    given = CheckInput(
+    given = FindingInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
         speeds, more,
     )  # fmt: skip
@@ -89,8 +89,8 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         levels=level_views,
         sessions=tuple(views.values()),
         scaling=curve,
-        findings=checks(given),
-        capacity=room and replace(room, licences=licences(rules, facts_of(record, vcpus, cores))),
+        findings=all_findings(given),
+        capacity=room and replace(room, licences=licences_needed(rules, facts_of(record, vcpus, cores))),
         topology=topology,
         noise_floor=floor,
         vcpus=vcpus,

@@ -31,7 +31,7 @@ class _Finder:
 
 class _Loader(SourceFileLoader):
     def exec_module(self, module: ModuleType) -> None:
-        from dbcpu.analysis.statistics.one_thread import one_thread  # a run needs nothing of it until it ends
+        from dbcpu.analysis.statistics.openblas_threads import one_thread  # a run needs nothing of it until it ends
 
         with one_thread():
             super().exec_module(module)

@@ -1,8 +1,6 @@
 """Options that several commands share, as decorators, so that each has one spelling and one meaning."""
 
 import functools
-import math
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,107 +8,19 @@ from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from dbcpu import registry
 from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
-from dbcpu.cli._place import Place
+from dbcpu.cli._option_values import Duration, Format, Member, Number, WantedPace
 from dbcpu.cli._refused_values import Label
+from dbcpu.cli._written_path import WrittenPath
 from dbcpu.config.origins import ORIGINS
-from dbcpu.errors import did_you_mean, without_password
-from dbcpu.formatting import as_whole_number
-from dbcpu.plan import MAX_PACE_HZ, MAX_SESSIONS, QUICK
+from dbcpu.errors import without_password
+from dbcpu.formatting import listed
+from dbcpu.plan import MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")
-LONGEST_S = 30 * 86400.0
-
-
-class Duration(click.ParamType[float]):
-    """Seconds from ``90``, ``90s``, ``500ms``, ``10m``, ``1h30m`` or ``2d``; above 0, at most 30 days or ``max_s``."""
-
-    name = "duration"
-
-    def __init__(self, max_s: float = LONGEST_S) -> None:
-        self.max_s = max_s
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, int | float):
-            return float(value)
-        text = re.sub(r"^(\d+(?:\.\d+)?)$", r"\1s", str(value).strip().lower())
-        parts = _PART.findall(text)
-        seconds = math.fsum(float(number) * _UNIT_S[unit] for number, unit in parts)
-        if not parts or "".join(number + unit for number, unit in parts) != text:
-            self.fail(f"{value!r} is not a duration; give 90, 90s, 10m or 1h30m", param, ctx)
-        if not 0 < seconds <= self.max_s:
-            most = f"{self.max_s / 86400:g} days" if self.max_s >= 86400 else f"{self.max_s:g} s"
-            self.fail(f"{value!r} is not above 0 and at most {most}", param, ctx)
-        return seconds
-
-
-class Member(click.ParamType[str]):
-    """The name of a member of a room; the folder is looked at only when the option is used."""
-
-    def __init__(self, room: str) -> None:
-        self.room = room
-        self.name = room.rpartition(".")[2].removesuffix("s")
-
-    def known(self) -> tuple[str, ...]:
-        return registry.all_names(self.room)
-
-    def is_known(self, value: str) -> bool:
-        return registry.is_known(self.room, value)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not self.is_known(value):
-            known = self.known()
-            hint = did_you_mean(value, known)
-            self.fail(f"no {self.name} is called {value!r}{hint}; there are: {', '.join(known)}", param, ctx)
-        return str(value)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(name) for name in self.known() if name.startswith(incomplete)]
-
-
-class SessionsPerCpu(click.ParamType[tuple[int, ...]]):
-    """Whole numbers with commas between, in order and each once; ``auto`` is 1,2,4,8."""
-
-    name = "sessions per CPU"
-    MAX = 1000
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        parts = ("1,2,4,8" if value == "auto" else str(value)).split(",")
-        if None in (numbers := {as_whole_number(part, 1, self.MAX) for part in parts}):
-            self.fail(f"{value!r} is no number from 1 to {self.MAX}; give 2, 1,2,4 or auto", param, ctx)
-        return tuple(sorted(filter(None, numbers)))
-
-
-class Number(click.FloatRange):
-    """As ``click.FloatRange``, and NaN is no number: it is beyond no limit, and would switch off what it limits."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if math.isnan(number := super().convert(value, param, ctx)):
-            self.fail(f"{value!r} is not a number", param, ctx)
-        return number
-
-
-class Pace(click.ParamType[float | None]):
-    """``auto`` (None), ``off`` (0) or pieces per second, 0.1 to 25."""
-
-    name = "pace"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        known = {"auto": None, "off": 0.0}
-        if value in known:
-            return known[value]
-        try:
-            return Number(0.1, MAX_PACE_HZ).convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail(f"{value!r} is not auto, off, or pieces per second from 0.1 to {MAX_PACE_HZ:g}", param, ctx)
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -135,31 +45,6 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
-class Format(Member):
-    """The name of a format of documents, or with ``pictures`` of a form of pictures; help lists those there are.
-
-    ``none``: this word, too, for no format at all.
-    """
-
-    def __init__(self, *, pictures: bool = False, none: bool = False) -> None:
-        super().__init__("reports.formats")
-        self.pictures, self.none = pictures, none
-
-    def known(self) -> tuple[str, ...]:
-        return tuple(sorted((*super().known(), *self._further())))
-
-    def is_known(self, value: str) -> bool:
-        return super().is_known(value) or value in self._further()
-
-    def _further(self) -> tuple[str, ...]:
-        from dbcpu.reports.write import NO_REPORT, PICTURES
-
-        return (*(PICTURES if self.pictures else ()), *((NO_REPORT,) if self.none else ()))
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        return f"[{'|'.join(self.known())}]"
-
-
 format_option = click.option(
     "--format", "form", type=Format(), default="table", show_default=True, help="Output format."
 )
@@ -173,7 +58,7 @@ def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]
 
 def folder_option(*names: str, help_text: str) -> Callable[[Function], Function]:
     """A folder to write to, or None."""
-    return click.option(*names, type=Place(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
+    return click.option(*names, type=WrittenPath(file_okay=False, path_type=Path), metavar="DIR", help=help_text)
 
 
 def out_option(help_text: str) -> Callable[[Function], Function]:
@@ -182,7 +67,7 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
 
 
 record_option = click.option(
-    "--json", "json_file", type=Place(dir_okay=False, allow_dash=True), metavar="FILE",
+    "--json", "json_file", type=WrittenPath(dir_okay=False, allow_dash=True), metavar="FILE",
     help="Also write the record to FILE (.json or .json.gz); - is standard output.",
 )  # fmt: skip
 
@@ -225,7 +110,7 @@ json_flag = click.option("--json", "as_json", is_flag=True, help="JSON instead o
 _TALKING = (
     click.option("--quiet", "-q", is_flag=True, help="Print only the result."),
     click.option("--verbose", "-v", is_flag=True, help="Print the figures of each round when it ends."),
-    click.option("--log-file", type=Place(dir_okay=False, path_type=Path), metavar="FILE",
+    click.option("--log-file", type=WrittenPath(dir_okay=False, path_type=Path), metavar="FILE",
                  help="Add all progress to FILE too, with the time, and the figures of each round."),
     brief_option,
 )  # fmt: skip
@@ -319,10 +204,11 @@ def sampling_options(hz: float = 20.0) -> Callable[[Function], Function]:
     return together(
         host_option,
         click.option("--sampler", type=Member("measure.samplers"), metavar="NAME",
-                     help="How to sample the server processes.  [default: the best that works here]"),
+                     help="How to sample the server processes: "
+                     f"{listed(registry.names('measure.samplers'), 'or')}.  [default: the best that works here]"),
         click.option("--hz", type=Number(0.1, 1000), default=hz, show_default=True, metavar="HZ",
                      help="Sampling rate per server process."),
-        click.option("--pace", type=Pace(), default="auto", show_default=True, metavar="auto|off|HZ",
+        click.option("--pace", type=WantedPace(), default="auto", show_default=True, metavar="auto|off|HZ",
                      help="How often the speed of each CPU is measured meanwhile; it costs at most 1 % of each."),
         click.option("--vcpus", type=click.IntRange(1, MAX_SESSIONS), metavar="N",
                      help="Number of vCPUs of the database, if dbcpu cannot determine it; at most those of the host."),

@@ -2,7 +2,8 @@
 
 import click
 
-from dbcpu.cli._options import Duration, together
+from dbcpu.cli._option_values import Duration
+from dbcpu.cli._options import together
 
 JOBS = ("work", "blocking", "block_s", "connections", "one_at_a_time")
 """The names of their parameters."""

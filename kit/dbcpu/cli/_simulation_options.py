@@ -6,7 +6,8 @@ from typing import Any, BinaryIO
 
 import click
 
-from dbcpu.cli._options import Duration, Function, Number, together
+from dbcpu.cli._option_values import Duration, Number
+from dbcpu.cli._options import Function, together
 from dbcpu.cli._refused_values import Label
 from dbcpu.config.simulated_hosts import HOST_OPTIONS, Fields, HostOption
 from dbcpu.errors import did_you_mean

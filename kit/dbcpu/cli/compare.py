@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from dbcpu.cli._completion import offering, runs
-from dbcpu.cli._options import Number, format_option, licence_option, out_option, shape_options, store_option
+from dbcpu.cli._option_values import Number
+from dbcpu.cli._options import format_option, licence_option, out_option, shape_options, store_option
 
 
 @click.command
@@ -34,7 +35,6 @@ def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | 
               dbcpu compare label:old new=RUN5,RUN6,RUN7,RUN8
               dbcpu compare reports/examples/published/numa-policies.csv --out pictures
     """
-    from dbcpu.workflows import compare
-    from dbcpu.workflows.show import show
+    from dbcpu.workflows import compare, show
 
-    show(compare.document(runs, baseline, **given), form, out)
+    show.show(compare.document(runs, baseline, **given), form, out)

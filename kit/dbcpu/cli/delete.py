@@ -3,7 +3,8 @@
 import click
 
 from dbcpu.cli._completion import offering, runs
-from dbcpu.cli._options import Duration, confirm, store_option, yes_option
+from dbcpu.cli._option_values import Duration
+from dbcpu.cli._options import confirm, store_option, yes_option
 
 
 @click.command
@@ -30,10 +31,8 @@ def command(
     if bool(runs) == bool(like):
         raise click.UsageError("give either RUNs or --like RUN")
     with open_store(store, create=False) as opened:
-        if like:
-            run_ids = list(opened.expired(like, keep, older_than_s))
-        else:
-            run_ids = list(dict.fromkeys(opened.resolve(run) for run in runs))
+        named = opened.expired(like, keep, older_than_s) if like else map(opened.resolve, runs)
+        run_ids = list(dict.fromkeys(named))
         confirm(f"Delete {plain(', '.join(run_ids))}?", yes or not run_ids)
         for run_id in run_ids:
             opened.delete(run_id)

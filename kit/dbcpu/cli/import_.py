@@ -24,8 +24,8 @@ def command(files: tuple[str, ...], samples: tuple[str, ...], store: str | None,
     Example: dbcpu import fanout.lines --samples samples.lines
              dbcpu import loops.csv --cpus 16 --cores 8 --unit loops/s
     """
-    from dbcpu.store.csv_file import RunFacts
     from dbcpu.store.database import open_store
+    from dbcpu.store.imported_csv import RunFacts
     from dbcpu.workflows.import_runs import read_runs
     from dbcpu.workflows.kept_figures import keep_run
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._options import Format, licence_option, out_option, run_argument, store_option
+from dbcpu.cli._option_values import Format
+from dbcpu.cli._options import licence_option, out_option, run_argument, store_option
 
 
 @click.command

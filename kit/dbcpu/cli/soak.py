@@ -6,7 +6,7 @@ import click
 
 from dbcpu.cli import _options as options
 from dbcpu.cli._contradictions import refuse_both
-from dbcpu.cli._options import Duration
+from dbcpu.cli._option_values import Duration
 from dbcpu.plan import MAX_SESSIONS
 
 

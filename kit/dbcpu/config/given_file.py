@@ -8,8 +8,8 @@ import select
 import stat
 from pathlib import Path
 
-from dbcpu.config.drafts import is_descriptor
 from dbcpu.config.trusted_file import ROOT, UntrustedFile, user_name
+from dbcpu.config.written_files import is_descriptor
 
 
 def is_hidden(path: Path | str) -> bool:

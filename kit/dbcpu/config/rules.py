@@ -1,8 +1,8 @@
-"""What a configuration file may decide: licence and price rules, and the limits of ``dbcpu check``."""
+"""Licence and price rules: what each of them says."""
 
 from datetime import date
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 DISCLAIMER = (
     "licence and price figures are arithmetic on dated rules, neither an offer nor legal advice: contracts differ and "
@@ -106,27 +106,3 @@ class SizingRules(Struct, frozen=True):
 
     licences: tuple[Licence, ...] = ()
     prices: tuple[Price, ...] = ()
-
-
-class CheckLimits(Struct, frozen=True):
-    """Limits of ``dbcpu check``; None switches one off.
-
-    ``slowdown`` and ``max_over_min`` hold for levels that have a core for every session. ``throughput_drop`` is a
-    share of the median of the target's own history, ``steal`` one of the CPU time of a round. ``runs`` is how many
-    earlier runs the history looks at, ``widths`` the width of its band in robust standard deviations.
-    """
-
-    slowdown: float | None = 1.25
-    max_over_min: float | None = 1.25
-    throughput_drop: float | None = 0.10
-    connect_s: float | None = 1.0
-    steal: float | None = 0.05
-    runs: int = 14
-    widths: float = 4.0
-
-
-class Settings(Struct, frozen=True):
-    """What ``[licences.NAME]``, ``[prices.NAME]`` and ``[check]`` of all configuration files come to."""
-
-    sizing: SizingRules = field(default_factory=SizingRules)
-    limits: CheckLimits = field(default_factory=CheckLimits)

@@ -26,7 +26,6 @@ from dbcpu import registry
 from dbcpu.config.folders import config_folder
 from dbcpu.config.given_file import is_file, is_hidden
 from dbcpu.config.origins import HERE, check_origin
-from dbcpu.config.passwords import asked_for, password_from
 from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.config.request import Request
 from dbcpu.config.toml_checks import only
@@ -296,6 +295,8 @@ def checked(name: str, table: object, file: Path) -> Named:
 
 
 def _from_config(named: Named) -> Request:
+    from dbcpu.config.passwords import asked_for, password_from  # few targets have one to be read or asked for
+
     where = f"{named.file}, [targets.{named.name}]"
     url = "" if "://" not in named.url else _take_password(_parse(named.url))[0]
     kind = _kind(named.url)

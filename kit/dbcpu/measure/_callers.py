@@ -25,7 +25,7 @@ LATE_S = 2.0
 """An answer that was sent has come within this time, also where the host is busy."""
 
 
-class Lines:
+class CallerLines:
     """All of one round: their connections, and when each call was sent and answered."""
 
     def __init__(self, port: int, connections: int) -> None:
@@ -93,7 +93,7 @@ def say(answer: object) -> None:
 
 
 def main() -> None:
-    lines: Lines | None = None
+    lines: CallerLines | None = None
     while True:
         if lines is not None:
             lines.receive()
@@ -104,7 +104,7 @@ def main() -> None:
         if words[0] == "connect":
             if lines is not None:
                 lines.close()
-            lines = Lines(int(words[1]), int(words[2]))
+            lines = CallerLines(int(words[1]), int(words[2]))
             say(lines.opened)
         elif lines is not None and words[0] == "call":
             lines.call(int(words[1]), int(words[2]))

@@ -4,7 +4,6 @@ The callers are a process of their own (``_callers.py``); both sides stamp with 
 """
 
 import contextlib
-import json
 import selectors
 import socket
 import subprocess
@@ -16,6 +15,7 @@ from typing import Any, Self
 
 from dbcpu.errors import MeasureError
 from dbcpu.measure._callers import NUMBER
+from dbcpu.measure.own_program import answer_of, sent
 from dbcpu.record import Call, Session
 
 ARRIVE_S = 30.0
@@ -175,23 +175,16 @@ class Callers:
         return self._selector
 
     def _write(self, line: str) -> None:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            raise _gone() from None
+        assert self._process is not None
+        if not sent(self._process, line):
+            raise _gone()
 
     def _read(self) -> Any:
-        process = self._process
-        assert process is not None
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
+        assert self._process is not None
+        answer = answer_of(self._process)
+        if answer is None:
             raise _gone()
-        return json.loads(line)
+        return answer
 
 
 def _received(connection: Any) -> bytes:

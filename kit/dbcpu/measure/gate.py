@@ -21,7 +21,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.measure.abandonable_pool import AbandonablePool
 from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realtime
 from dbcpu.measure.driver_memory import give_back, one_heap
-from dbcpu.measure.verification import Member, verify
+from dbcpu.measure.verification import AtGate, verify
 from dbcpu.record import TOO_LATE, Server
 from dbcpu.targets.base import Arms, Outcome, ServerClaim, Session, Target, Work
 
@@ -54,7 +54,7 @@ class Incoming(Protocol):
         """Receive what has come; how much. Raises MeasureError when no more will come."""
 
 
-class Gate:
+class SessionGate:
     """A context manager around the sessions of one round: on exit it cancels running statements and closes all."""
 
     def __init__(self, target: Target, host: Host | None, clock_ticks: int, batch: int = BATCH) -> None:
@@ -73,7 +73,7 @@ class Gate:
         self._incoming: Incoming | None = None
         self._keys: dict[Session, selectors.SelectorKey] = {}
         self._order: tuple[int | None, float | None] = (None, None)
-        self.members: list[Member] = []
+        self.members: list[AtGate] = []
 
     def __enter__(self) -> Self:
         return self
@@ -99,11 +99,11 @@ class Gate:
             ServerError: a session was refused its settings, setup or warm-up.
         """
 
-        def connect(ordinal: int) -> Member:
+        def connect(ordinal: int) -> AtGate:
             began_s = time.perf_counter()
             session = self._target.connect(ordinal, CONNECT_TIMEOUT_S)
             connect_s = time.perf_counter() - began_s
-            return Member(session, connect_s, ServerClaim(None), Server(None))
+            return AtGate(session, connect_s, ServerClaim(None), Server(None))
 
         one_heap()
         pool = AbandonablePool(connect, self._batch, too_late=lambda late: late.session.close())
@@ -118,12 +118,12 @@ class Gate:
             raise pool.error
         self._each(self.members, lambda member: _prepare(member, work))
 
-        def warm(members: Sequence[Member]) -> None:
+        def warm(members: Sequence[AtGate]) -> None:
             self._each(members, lambda member: member.session.warm())
 
         verify(self.members, self._host, self._ticks, warm)
 
-    def _each(self, members: Sequence[Member], action: Callable[[Member], None]) -> None:
+    def _each(self, members: Sequence[AtGate], action: Callable[[AtGate], None]) -> None:
         pool = AbandonablePool(action, self._batch)
         pool.work(members)
         if pool.error is not None:
@@ -315,7 +315,7 @@ def _undisturbed() -> Iterator[None]:
         gc.enable()
 
 
-def _prepare(member: Member, work: Work) -> None:
+def _prepare(member: AtGate, work: Work) -> None:
     member.claim = member.session.identify()
     member.session.prepare(work)
 

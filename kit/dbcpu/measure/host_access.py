@@ -21,7 +21,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.remedies import NOT_REQUESTED
 from dbcpu.targets.base import Target, Work
 
@@ -103,7 +103,7 @@ def choose_access(
 def refusal(target: Target, host: Host, work: Work, clock_ticks: int) -> str:
     """Why the server process of a session cannot be verified on ``host``; '' when it is verified."""
     ticks = host.clock_ticks if isinstance(host, RemoteHost) else clock_ticks
-    with Gate(target, host, ticks) as gate:
+    with SessionGate(target, host, ticks) as gate:
         gate.gather(1, work)
         server = gate.members[0].server
     return "" if server.verified else server.how

@@ -18,14 +18,13 @@ from dbcpu.hosts.memory_use import server_use
 from dbcpu.hosts.quiesce import Patience, Quiet
 from dbcpu.hosts.topology import limits_of
 from dbcpu.measure import host_counters
-from dbcpu.measure.gate import Gate, Released
-from dbcpu.measure.pace import Paced, Witness
+from dbcpu.measure.gate import Released, SessionGate
+from dbcpu.measure.pace import Paced, PaceWitness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.measure.unseen_load import UnseenLoad
-from dbcpu.measure.verification import Member
+from dbcpu.measure.verification import AtGate
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
-from dbcpu.record import Gate as GateRecord
+from dbcpu.record import Clock, Execution, Gate, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
 from dbcpu.record import Session as SessionRecord
 from dbcpu.targets.base import Outcome, Target, Work
 
@@ -110,9 +109,9 @@ class Setting(Struct, frozen=True):
     jobs: "Jobs | None" = None
     callers: "Callers | None" = None
     weighed: bool = False
-    gathered: Callable[[Sequence[Member]], object] = lambda _: None
+    gathered: Callable[[Sequence[AtGate]], object] = lambda _: None
     conditions: RoundConditions = field(default_factory=Unchanged)
-    witness: Witness | None = None
+    witness: PaceWitness | None = None
     patience: Patience = field(default_factory=Patience)
     unseen: UnseenLoad | None = None
 
@@ -167,7 +166,7 @@ def calibrate(target: Target, host: Host | None, clock_ticks: int, work: Work) -
     Raises:
         GateError, ServerError: the session could not be opened, or could not do the work.
     """
-    with Gate(target, host, clock_ticks) as gate:
+    with SessionGate(target, host, clock_ticks) as gate:
         gate.gather(1, work)
         gate.release(2, None, timeout_s=work.timeout_s)
         outcome, server = gate.outcomes()[0], gate.members[0].server
@@ -182,7 +181,7 @@ def limits_of_a_session(target: Target, host: Host, clock_ticks: int, work: Work
 
     None where no session could be opened, warmed up within ``_PROBE_S`` and verified: the target's findings say why.
     """
-    with Gate(target, host, clock_ticks) as gate:
+    with SessionGate(target, host, clock_ticks) as gate:
         try:
             gate.gather(1, replace(work, timeout_s=_PROBE_S))
         except (GateError, ServerError):
@@ -204,7 +203,7 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     limits = (setting.vcpus, conditions.usable_cpus(spec), max_active)
     timeout_s = timeout_of(setting, spec.level, min((limit for limit in limits if limit), default=1))
     clock_before = setting.target.clock()
-    with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
+    with SessionGate(setting.target, setting.host, setting.clock_ticks) as gate:
         gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
         conditions.apply_to(spec, [member.server for member in gate.members])
         if setting.callers:
@@ -247,7 +246,7 @@ def settled(setting: Setting) -> Quiet:
     return quiet
 
 
-def watched_of(members: Sequence[Member]) -> list[Watched]:
+def watched_of(members: Sequence[AtGate]) -> list[Watched]:
     """The verified server processes among them."""
     return [
         Watched(member.session.ordinal, member.server.pid, member.server.tid)
@@ -256,11 +255,11 @@ def watched_of(members: Sequence[Member]) -> list[Watched]:
     ]
 
 
-def _pids(members: Sequence[Member]) -> list[int]:
+def _pids(members: Sequence[AtGate]) -> list[int]:
     return [process.pid for process in watched_of(members)]
 
 
-def _first_jobs(setting: Setting, members: Sequence[Member]) -> "JobQueue | None":
+def _first_jobs(setting: Setting, members: Sequence[AtGate]) -> "JobQueue | None":
     """Give each session the first of the jobs that they share; what gives them the others."""
     if setting.jobs is None:
         return None
@@ -283,7 +282,7 @@ def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
 def assemble(
     setting: Setting,
     spec: RoundSpec,
-    members: Sequence[Member],
+    members: Sequence[AtGate],
     outcomes: Sequence[Outcome],
     released: Released,
     sampled: Sampled,
@@ -318,7 +317,7 @@ def assemble(
         anchor=spec.anchor,
         released_at=released.at,
         released_monotonic_s=released.monotonic_s,
-        gate=GateRecord(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
+        gate=Gate(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
         sessions=sessions,
         clocks=(*clocks, *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
@@ -336,7 +335,7 @@ def assemble(
     )
 
 
-def _session(member: Member, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> SessionRecord:
+def _session(member: AtGate, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> SessionRecord:
     session = SessionRecord(
         ordinal=member.session.ordinal,
         server=member.server,

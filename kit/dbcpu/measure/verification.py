@@ -22,7 +22,7 @@ CHECKS = 3
 """A server process may wake by itself while its session is idle (PostgreSQL's writes its statistics after 10 s)."""
 
 
-class Member(Struct):
+class AtGate(Struct):
     """One session at the gate."""
 
     session: Session
@@ -32,14 +32,17 @@ class Member(Struct):
 
 
 def verify(
-    members: Sequence[Member], host: Host | None, clock_ticks: int, warm: Callable[[Sequence[Member]], None]
+    members: Sequence[AtGate],
+    host: Host | None,
+    clock_ticks: int,
+    warm: Callable[[Sequence[AtGate]], None],
 ) -> None:
     """Warm up all sessions, and set ``claim`` and ``server`` of each. ``host``: None where none can be looked at.
 
     Raises what ``warm`` raises.
     """
 
-    def look(at: Sequence[Member]) -> list[Process | None]:
+    def look(at: Sequence[AtGate]) -> list[Process | None]:
         return look_at_all(host, [member.claim for member in at], clock_ticks) if host else [None for _ in at]
 
     where = f"on {host.name}" if isinstance(host, RemoteHost) else "here"
@@ -49,7 +52,7 @@ def verify(
             member.claim = claim
     boot_s = boot_time_s(host) if host else None
 
-    def refused(member: Member, process: Process | None) -> str:
+    def refused(member: AtGate, process: Process | None) -> str:
         return refuse(member.claim, process, boot_s, clock_ticks, where)
 
     unsure = members
@@ -61,11 +64,11 @@ def verify(
 
 
 def _check(
-    members: Sequence[Member],
-    refused: Callable[[Member, Process | None], str],
-    look: Callable[[Sequence[Member]], list[Process | None]],
-    warm: Callable[[Sequence[Member]], None],
-) -> list[Member]:
+    members: Sequence[AtGate],
+    refused: Callable[[AtGate, Process | None], str],
+    look: Callable[[Sequence[AtGate]], list[Process | None]],
+    warm: Callable[[Sequence[AtGate]], None],
+) -> list[AtGate]:
     """One idle moment and one warm-up of these sessions. Returns those whose process was busy in that moment."""
     first = look(members)
     reasons = [refused(member, process) for member, process in zip(members, first, strict=True)]
@@ -96,7 +99,7 @@ def _moved(before: Process | None, after: Process | None) -> bool:
     return before is not None and after is not None and after.cpu_s - before.cpu_s >= MIN_WORK_S
 
 
-def _refuse_shared_processes(members: Sequence[Member]) -> None:
+def _refuse_shared_processes(members: Sequence[AtGate]) -> None:
     """Two sessions in one process (a shared server, a pooler) cannot be sampled separately."""
     seen: dict[tuple[int | None, int | None], int] = {}
     for member in members:

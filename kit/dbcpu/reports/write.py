@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbcpu.config.drafts import folder_for_files, replace_file
+from dbcpu.config.written_files import folder_for_files, replace_file
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord

@@ -14,15 +14,15 @@ from dbcpu.simulator.presets import host_with, listing, preset, presets
 from dbcpu.simulator.requested_run import Experiment, simulate_now
 from dbcpu.simulator.rounds import SimulatedWork, simulate_round
 from dbcpu.simulator.runs import simulate, simulate_rounds
-from dbcpu.simulator.trace import Trace
+from dbcpu.simulator.trace import ClockTrace
 
 __all__ = [
     "SCHEDULERS",
+    "ClockTrace",
     "Clockwork",
     "Experiment",
     "SimulatedHost",
     "SimulatedWork",
-    "Trace",
     "host_with",
     "listing",
     "preset",

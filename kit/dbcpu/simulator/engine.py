@@ -12,7 +12,7 @@ from dbcpu.simulator.jobs import SharedJobs
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.rates import Moment, Rates, Reckoning
 from dbcpu.simulator.scheduler import Scheduler
-from dbcpu.simulator.trace import Trace
+from dbcpu.simulator.trace import ClockTrace
 
 STEAL_CHANGES_S = 0.25
 NEIGHBOUR_CYCLE_S = 0.5
@@ -87,7 +87,7 @@ class Clockwork:
     def runnable(self) -> NDArray[np.bool_]:
         return self.alive & ~self.asleep if self._may_sleep else self.alive.copy()
 
-    def run(self, *, with_truth: bool = True) -> Trace:
+    def run(self, *, with_truth: bool = True) -> ClockTrace:
         """Run until no session has work left."""
         scheduler = self.scheduler
         scheduler.place()
@@ -121,7 +121,7 @@ class Clockwork:
                     "a larger quota"
                 )
         gains = Gains(reckoning, passed, steps_s)
-        return Trace(
+        return ClockTrace(
             times_s=np.array(times_s),
             executions=tuple(tuple(each) for each in self.done),
             moves=scheduler.moves,

@@ -25,7 +25,7 @@ from dbcpu.record import (
 from dbcpu.simulator.engine import Clockwork
 from dbcpu.simulator.host import GROUP, SimulatedHost
 from dbcpu.simulator.jobs import CallsInTurn, SharedJobs
-from dbcpu.simulator.trace import Trace
+from dbcpu.simulator.trace import ClockTrace
 from dbcpu.simulator.witness import simulate_witness
 
 Floats = NDArray[np.float64]
@@ -79,7 +79,7 @@ def traced(
     work: SimulatedWork,
     rng: np.random.Generator,
     held: tuple[tuple[int, ...], ...] = (),
-) -> Trace:
+) -> ClockTrace:
     """All but the truth of a round of so many sessions; ``held``: the CPUs of each, where they differ."""
     solo_s = work.rows / host.mrows_per_s / 1e6
     jobs = None if work.jobs is None else SharedJobs(work.jobs, work.calls)
@@ -90,7 +90,7 @@ def traced(
 def as_round(
     host: SimulatedHost,
     spec: RoundSpec,
-    trace: Trace,
+    trace: ClockTrace,
     rng: np.random.Generator,
     hz: float = 20.0,
     released_s: float = 0.0,
@@ -142,7 +142,7 @@ def _polls(end_s: float, hz: float, rng: np.random.Generator) -> Floats:
 def _session(
     host: SimulatedHost,
     spec: RoundSpec,
-    trace: Trace,
+    trace: ClockTrace,
     ordinal: int,
     sent_s: float,
     begin_s: float,
@@ -178,7 +178,7 @@ def _session(
 
 
 def _executions(
-    trace: Trace, ordinal: int, sent_s: float, begin_s: float, rng: np.random.Generator
+    trace: ClockTrace, ordinal: int, sent_s: float, begin_s: float, rng: np.random.Generator
 ) -> tuple[Execution, ...]:
     """Client stamps from the send, or the answer before, to the answer; server stamps from the statement."""
     *others, own = trace.cpu[0, : ordinal + 1].tolist()
@@ -201,7 +201,7 @@ def _executions(
     return tuple(found)
 
 
-def _blocked(trace: Trace, ordinal: int, begin_s: float) -> tuple[Execution, ...]:
+def _blocked(trace: ClockTrace, ordinal: int, begin_s: float) -> tuple[Execution, ...]:
     waits = trace.blocked[ordinal] if trace.blocked else ()
     return tuple(Execution(begin_s + at, to - at, begin_s + at, to - at) for at, to in waits)
 
@@ -218,7 +218,7 @@ class _Seen(Struct, frozen=True):
     changed: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, trace: Trace, polls_s: Floats) -> "_Seen":
+    def of(cls, trace: ClockTrace, polls_s: Floats) -> "_Seen":
         during = np.searchsorted(trace.times_s, polls_s, side="right") - 1
         inside = np.clip(during, 0, len(trace.cpu) - 1)
         cpu = trace.cpu[inside]
@@ -226,7 +226,7 @@ class _Seen(Struct, frozen=True):
         return cls(polls_s, cpu, running, (np.diff(cpu, axis=0) != 0) | (np.diff(running, axis=0) != 0))
 
 
-def _residency(trace: Trace, ordinal: int, seen: _Seen, begin_s: float) -> tuple[Residency, ...]:
+def _residency(trace: ClockTrace, ordinal: int, seen: _Seen, begin_s: float) -> tuple[Residency, ...]:
     """Run-length stretches of what each poll saw; one ends halfway between two polls."""
     changes, last = np.flatnonzero(seen.changed[:, ordinal]).tolist(), len(seen.polls_s) - 1
     first = [0, *(at + 1 for at in changes)]
@@ -247,7 +247,7 @@ def _halfway(beside: Floats) -> list[float]:
 
 
 def _timeline(
-    host: SimulatedHost, trace: Trace, begin_s: float, end_s: float
+    host: SimulatedHost, trace: ClockTrace, begin_s: float, end_s: float
 ) -> tuple[tuple[float, ...], tuple[CpuSeries, ...]]:
     edges = np.append(np.arange(-LEAD_S, end_s, TIMELINE_S), end_s + LEAD_S)
     times = edges - begin_s

@@ -4,10 +4,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dbcpu.simulator.trace import Floats, Trace
+from dbcpu.simulator.trace import ClockTrace, Floats
 
 
-def segment(trace: Trace, from_s: float, to_s: float) -> Trace:
+def segment(trace: ClockTrace, from_s: float, to_s: float) -> ClockTrace:
     """What happened from one moment to another, by a clock that starts at ``from_s``.
 
     Executions are those that ended meanwhile; one that began before has a start below 0.

@@ -11,7 +11,7 @@ Losses = Mapping[str, Floats]
 """By cause, of each session."""
 
 
-class Trace(Struct, frozen=True):
+class ClockTrace(Struct, frozen=True):
     """All that happened. E events after the start, N sessions, C online CPUs; all sums grow with time.
 
     ``times_s`` (E+1). During the interval before event e: ``cpu[e]`` (E, N), ``runnable[e]`` (E, N). Sums at

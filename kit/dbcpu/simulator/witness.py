@@ -6,7 +6,7 @@ from dbcpu.plan import MAX_PACE_HZ
 from dbcpu.record import CpuPace, Witness
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.pace import CpuPaces
-from dbcpu.simulator.trace import Floats, Trace
+from dbcpu.simulator.trace import ClockTrace, Floats
 
 PIECES = 30
 PIECE_NS = 110_000
@@ -16,7 +16,9 @@ LEAD_S = 0.6
 """So long before the release it sees the CPUs without a session."""
 
 
-def simulate_witness(host: SimulatedHost, trace: Trace, begin_s: float, rng: np.random.Generator) -> Witness | None:
+def simulate_witness(
+    host: SimulatedHost, trace: ClockTrace, begin_s: float, rng: np.random.Generator
+) -> Witness | None:
     """None on a host whose CPUs have one speed, unless it asks for pieces. ``begin_s``: the trace's start."""
     end_s = float(trace.times_s[-1])
     hz = host.pace_hz

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeGuard, TypeVar
 from msgspec.structs import replace
 from sqlalchemy import Connection, UnaryExpression, delete, exc, insert, literal_column, select, update
 
-from dbcpu.config.drafts import check_way
 from dbcpu.config.given_file import is_file, is_hidden
+from dbcpu.config.written_files import check_way
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord

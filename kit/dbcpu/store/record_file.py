@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from dbcpu.config.drafts import draft_of, is_descriptor, open_device
 from dbcpu.config.given_file import read_given
+from dbcpu.config.written_files import draft_of, is_descriptor, open_device
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec

@@ -26,7 +26,7 @@ from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.remedies import by_window
+from dbcpu.remedies import by_oracle_window
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
@@ -88,7 +88,7 @@ def remedy(what: str, before: str) -> str:
         parameter, _, instance = name.partition("@")
         if not instance:
             return f"put it back by dbcpu restore TARGET, or set {name} to {before or repr(before)} in the database"
-        if by_window(before):
+        if by_oracle_window(before):
             return (
                 f"{before!r} is a scheduler window's and cannot be set by hand; when it has closed, see {parameter}, "
                 f"set what is meant (alter system set {parameter} = '' scope = memory sid = '{instance}' for no plan), "

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from dbcpu.findings import Finding, noted
 from dbcpu.record import RDS
-from dbcpu.remedies import by_window
+from dbcpu.remedies import by_oracle_window
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
@@ -67,7 +67,7 @@ def _others_forbid(parameters: Mapping[str, str]) -> str | None:
             "the other; grant select on V_$SESSION"
         )
     window = parameters.get("maintenance_window")
-    if window or by_window(parameters.get(_PLAN, "")):
+    if window or by_oracle_window(parameters.get(_PLAN, "")):
         return (
             f"scheduler window {window or 'unknown'} is open, and what it has set is not touched; measure when it has "
             "closed (all_scheduler_windows)"

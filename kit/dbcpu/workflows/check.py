@@ -22,10 +22,10 @@ from dbcpu.analysis.history.limits import (
     same_history,
     undecided,
 )
-from dbcpu.analysis.history.strangers import explained, stranger_words, strangers
+from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
 from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.config.rules import CheckLimits
-from dbcpu.config.settings import limit, settings
+from dbcpu.config.check_limits import CheckLimits, limit
+from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment, plain
@@ -112,7 +112,7 @@ def _checked(
     found = found if lost is None else (lost, *found)
     counted = [each for each in found if strict or not each.inconclusive]
     others = strangers(figures)
-    code = 0 if not counted else BUSY if others and explained(counted) else 1
+    code = 0 if not counted else BUSY if others and by_strangers_alone(counted) else 1
     return Checked(header, found, others, _context(header, figures), code)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbcpu import __version__
-from dbcpu.config.drafts import is_descriptor
+from dbcpu.config.written_files import is_descriptor
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.formatting import plural
 from dbcpu.record import Header, Round, RunRecord

@@ -5,8 +5,8 @@ from itertools import chain, islice
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
-from dbcpu.analysis.no_cycles import no_cycles_sought
 from dbcpu.analysis.results.quote import METRICS, kept_quote
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document

@@ -8,13 +8,14 @@ from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import RunRecord
-from dbcpu.store import csv_file, line_file, line_samples, other_logs, record_file
-from dbcpu.store.csv_file import RunFacts
+from dbcpu.store import imported_csv, imported_logs, record_file
+from dbcpu.store.imported_csv import RunFacts
 from dbcpu.store.record_checks import inconsistency
+from dbcpu.store.shell_kit import line_file, line_samples
 
 _FORMS = (
     "a record (.json or .json.gz from dbcpu export), lines of the scripts of shell/, "
-    f"or CSV with the columns {csv_file.FORMS}"
+    f"or CSV with the columns {imported_csv.FORMS}"
 )
 
 
@@ -37,12 +38,12 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
             raise UsageError(f"{path} has the samples of its run in it; --samples is for lines of shell/, leave it out")
         return record_file.from_content(content, path), ""
     text = _text(content, path)
-    text = other_logs.as_csv(text, path) or text
-    columns = csv_file.columns_of(text)
-    if csv_file.holds_run(columns):
+    text = imported_logs.as_csv(text, path) or text
+    columns = imported_csv.columns_of(text)
+    if imported_csv.holds_run(columns):
         if samples:
             raise UsageError(f"{path} has no process numbers, so --samples cannot be matched; leave it out")
-        record, warning = csv_file.from_text(text, path, facts)
+        record, warning = imported_csv.from_text(text, path, facts)
         return _consistent(record, path), plain(warning)
     if columns.issuperset(NEEDED):
         raise UsageError(f"{path} holds published figures and no run; give it to dbcpu compare: dbcpu compare {path}")
@@ -57,7 +58,7 @@ def holds_run(path: str) -> bool:
         return False
     try:
         text = _text(record_file.content_of(path), path)
-        return csv_file.holds_run(csv_file.columns_of(other_logs.as_csv(text, path) or text))
+        return imported_csv.holds_run(imported_csv.columns_of(imported_logs.as_csv(text, path) or text))
     except DbcpuError:
         return False  # whoever reads it says what is wrong
 

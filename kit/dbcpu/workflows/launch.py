@@ -73,11 +73,10 @@ def split_options(**given: Any) -> tuple[Choices, Delivery]:
     return Choices(**given), delivery
 
 
-def adaptive(header: Header) -> NextRound:
+def adaptively(header: Header) -> NextRound:
     """The planner of ``--sessions auto``, loaded when it is asked: given levels need no analysis before the end."""
-    from dbcpu.analysis.adaptive_plan import adaptive
 
-    return adaptive(header)
+    return adaptively(header)
 
 
 def launch(
@@ -120,7 +119,14 @@ def launch_to_stdout(request: Request, choices: Choices, delivery: Delivery, con
         raise UsageError("--store - writes the run to standard output and nothing else; leave out what asks for more")
     watcher = delivery.watcher(confirm)
     try:
-        run(request, choices, RunStream(__version__, sql_hash()), watcher, forced=delivery.forced, planner=adaptive)
+        run(
+            request,
+            choices,
+            RunStream(__version__, sql_hash()),
+            watcher,
+            forced=delivery.forced,
+            planner=adaptively,
+        )
     finally:
         watcher.close()
     return 0

@@ -9,7 +9,7 @@ from dbcpu.errors import UsageError
 from dbcpu.workflows.launch import (
     TO_STDOUT,
     Confirm,
-    adaptive,
+    adaptively,
     launch,
     launch_to_stdout,
     launch_together,
@@ -63,4 +63,4 @@ def launch_run(
         return say(request, choices)
     if delivery.store == TO_STDOUT:
         return launch_to_stdout(request, choices, delivery, confirm)
-    return launch(request, choices, delivery, confirm, planner=adaptive)
+    return launch(request, choices, delivery, confirm, planner=adaptively)

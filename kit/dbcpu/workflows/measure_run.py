@@ -42,7 +42,7 @@ from dbcpu.variants._restore import restore, restore_database
 from dbcpu.variants._settings import parameters_of
 from dbcpu.workflows.keep_rounds import Keeper, Preparing, keep_rounds
 from dbcpu.workflows.left_working import telling_what_is_left
-from dbcpu.workflows.work_beforehand import say_other_plan, too_fast_alone
+from dbcpu.workflows.suspect_work import say_other_plan, too_fast_alone
 
 if TYPE_CHECKING:
     from dbcpu.measure.variants import VariantPlan

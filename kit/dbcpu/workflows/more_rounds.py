@@ -112,7 +112,7 @@ def choices_of(record: RunRecord, host: str | None) -> Choices:
 def addition(record: RunRecord, asked: Asked) -> Addition:
     """What to measure. Raises UsageError where nothing is left to do, or a level is new to the run."""
     if asked.rounds is None and asked.sessions is None:
-        rest = unfinished(record)
+        rest = rest_of_plan(record)
         if rest is not None:
             return rest
     wanted = _asked(record, asked.rounds, asked.sessions)
@@ -126,7 +126,7 @@ def addition(record: RunRecord, asked: Asked) -> Addition:
     return Addition(tuple(specs))
 
 
-def unfinished(record: RunRecord) -> Addition | None:
+def rest_of_plan(record: RunRecord) -> Addition | None:
     """What the plan of an interrupted run still has; None of a complete one, or where nothing is left."""
     made, done = record.header.plan, record.rounds
     if record.header.status == "complete":

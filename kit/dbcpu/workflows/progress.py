@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from dbcpu.config.drafts import open_to_append
+from dbcpu.config.written_files import open_to_append
 from dbcpu.errors import BusyHost, UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import duration, plain, plural, short_ranges

@@ -1,10 +1,19 @@
 """Runs that differ by what a test says, with seeded noise between rounds; no simulator, so they cost nothing."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
+from dbcpu.analysis.results.comparison import Comparison, Floor
 from dbcpu.record import AA, RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session
+
+
+def compare(candidates: Sequence[Candidate], floor: Floor | None = None, levels_per: str | None = None) -> Comparison:
+    """Compare runs with the first one, one run a side."""
+    return compare_sides([measured_side(each.name, [each]) for each in candidates], floor, levels_per)
 
 
 def noisy_run(

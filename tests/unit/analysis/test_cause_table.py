@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline
-from dbcpu.analysis.checks.verdict import verdict
+from dbcpu.analysis.conclusions.headline import headline
+from dbcpu.analysis.conclusions.verdict import verdict
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.answer import Answer

@@ -62,7 +62,7 @@ def test_list_writes_an_index_page_of_the_runs_that_it_prints(tmp_path: Path) ->
     assert {file.name for file in (tmp_path / "index").iterdir()} == {
         f"runs{load_format(form).SUFFIX}" for form in FORMS if load_format(form).IN_FOLDER
     }
-    assert listed.stderr.split() == sorted(str(file) for file in (tmp_path / "index").iterdir())
+    assert sorted(listed.stderr.split()) == sorted(str(file) for file in (tmp_path / "index").iterdir())
     page = (tmp_path / "index" / "runs.html").read_text("utf-8")
     assert page.index("20250103-b") < page.index("20250102-a")
     assert "2 runs of 2 targets, 2025-01-02 to 2025-01-03" in page

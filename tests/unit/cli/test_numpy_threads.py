@@ -8,7 +8,7 @@ import pytest
 
 SHOW = """
 import os, sys
-from dbcpu.analysis.statistics.one_thread import THREADS
+from dbcpu.analysis.statistics.openblas_threads import THREADS
 from dbcpu.cli._numpy_threads import numpy_with_one_thread
 {first}
 numpy_with_one_thread()

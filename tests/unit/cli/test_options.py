@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from dbcpu.cli import compare, main, report, show
-from dbcpu.cli._options import Duration, confirm, licence_option, measuring_options
+from dbcpu.cli._option_values import Duration
+from dbcpu.cli._options import confirm, licence_option, measuring_options
 
 CLOSED = [
     (("run", "--out"), "closed/a/b", "nothing may be written in {}/closed"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dbcpu.config import targets
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.config.rulebook import choose, shipped
-from dbcpu.config.rules import CheckLimits
 from dbcpu.config.settings import settings
 from dbcpu.errors import UnknownName, UsageError
 

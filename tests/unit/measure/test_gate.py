@@ -13,7 +13,7 @@ from dbcpu.measure import gate as module
 from dbcpu.measure.abandonable_pool import AbandonablePool
 from dbcpu.measure.blocking_sessions import IDLE, Order
 from dbcpu.measure.callers import Callers
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.targets.base import Session
 from support.doubles.proc_folder import TICKS, FakeProc
@@ -58,7 +58,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 @both_kinds
 def test_sessions_are_prepared_warmed_and_released_together(threaded: bool) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(12, WORK)
         assert [member.session.ordinal for member in gate.members] == list(range(12))
         assert all(session.log == ["identify", "prepare", "warm"] for session in target.opened)
@@ -93,7 +93,7 @@ class ArmedSession(FakeSession):
 def test_what_can_be_made_ready_is_ready_before_the_first_session_starts(at_most: int | None) -> None:
     order: list[str] = []
     target = FakeTarget(lambda ordinal: ArmedSession(ordinal, order))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(5, WORK)
         gate.release(1, None, PATIENCE_S, at_most)
     assert order == ["arm"] * 5 + ["start"] * 5
@@ -101,7 +101,7 @@ def test_what_can_be_made_ready_is_ready_before_the_first_session_starts(at_most
 
 def test_both_kinds_go_through_one_gate() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=ordinal % 2 == 1))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(5, WORK)
         gate.release(1, None, PATIENCE_S)
         assert [outcome.error for outcome in gate.outcomes()] == [None] * 5
@@ -109,7 +109,7 @@ def test_both_kinds_go_through_one_gate() -> None:
 
 def test_fixed_time_ends_for_all_at_the_same_moment() -> None:
     target = FakeTarget()
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
         released = gate.release(None, 2.5, PATIENCE_S)
     assert {session.given for session in target.opened} == {(None, released.monotonic_s + 2.5)}
@@ -130,7 +130,7 @@ def test_at_most_a_batch_connects_at_once() -> None:
             now -= 1
         return FakeSession(ordinal)
 
-    with Gate(FakeTarget(make), None, TICKS, batch=3) as gate:
+    with SessionGate(FakeTarget(make), None, TICKS, batch=3) as gate:
         gate.gather(9, WORK)
     assert most == 3
 
@@ -148,7 +148,7 @@ def test_missing_session_releases_none_and_is_counted() -> None:
             match=r"^5 of 32 sessions connected: FATAL: sorry, too many clients already; "
             r"use fewer sessions or raise max_connections$",
         ),
-        Gate(target, None, TICKS, batch=1) as gate,
+        SessionGate(target, None, TICKS, batch=1) as gate,
     ):
         gate.gather(32, WORK)
     assert len(target.opened) == 5, "no further connection is tried"
@@ -161,7 +161,7 @@ def test_other_reasons_get_no_advice_about_connections() -> None:
 
     with (
         pytest.raises(GateError, match=r"^0 of 2 sessions connected: no route to host$"),
-        Gate(FakeTarget(make), None, TICKS) as gate,
+        SessionGate(FakeTarget(make), None, TICKS) as gate,
     ):
         gate.gather(2, WORK)
 
@@ -170,7 +170,7 @@ def test_fault_of_the_program_stays_what_it_is() -> None:
     def make(ordinal: int) -> FakeSession:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), Gate(FakeTarget(make), None, TICKS) as gate:
+    with pytest.raises(ZeroDivisionError), SessionGate(FakeTarget(make), None, TICKS) as gate:
         gate.gather(2, WORK)
 
 
@@ -190,7 +190,7 @@ def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.Monkey
         return session
 
     monkeypatch.setattr("dbcpu.measure.gate.AbandonablePool", InterruptedPool)
-    with pytest.raises(KeyboardInterrupt), Gate(FakeTarget(make), None, TICKS) as gate:
+    with pytest.raises(KeyboardInterrupt), SessionGate(FakeTarget(make), None, TICKS) as gate:
         gate.gather(1, WORK)
     go.set()
     assert closed.wait(PATIENCE_S)
@@ -198,7 +198,7 @@ def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.Monkey
 
 def test_refused_warm_up_closes_all() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, warm_error="out of memory" if ordinal == 1 else ""))
-    with pytest.raises(ServerError, match="out of memory"), Gate(target, None, TICKS) as gate:
+    with pytest.raises(ServerError, match="out of memory"), SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
     assert [session.log[-1] for session in target.opened] == ["close"] * 3
 
@@ -220,7 +220,7 @@ class BrokenAtRelease(FakeSession):
 @pytest.mark.parametrize("at_most", [None, 1])
 def test_a_session_that_breaks_at_the_release_is_not_waited_for(at_most: int | None) -> None:
     target = FakeTarget(lambda ordinal: BrokenAtRelease(ordinal) if ordinal < 2 else FakeSession(ordinal))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
         asked: list[int] = []
         released = gate.release(
@@ -241,7 +241,7 @@ def test_a_session_that_breaks_at_the_release_is_not_waited_for(at_most: int | N
 @both_kinds
 def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(threaded: bool) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
         gate.release(2, None, timeout_s=1.0)  # long enough for the others on a machine that is busy
         outcomes = gate.outcomes()
@@ -255,7 +255,7 @@ def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(threaded
 def test_session_that_hears_no_cancel_is_given_up_and_closed(threaded: bool) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, deaf=True))
     began_s = time.monotonic()
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
         gate.release(1, None, timeout_s=0.01)
         assert {outcome.error for outcome in gate.outcomes()} == {"no answer within 0.01 s; cancelled"}
@@ -273,7 +273,7 @@ def test_a_session_that_hears_the_second_cancel_is_asked_twice(threaded: bool, m
 
     monkeypatch.setattr(module, "CANCEL_S", PATIENCE_S)
     target = FakeTarget(lambda ordinal: HardOfHearing(ordinal, threaded=threaded, deaf=True))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
         gate.release(1, None, timeout_s=0.01)
     assert all(session.log.count("cancel") >= 2 for session in target.opened)
@@ -282,7 +282,7 @@ def test_a_session_that_hears_the_second_cancel_is_asked_twice(threaded: bool, m
 @both_kinds
 def test_ctrl_c_while_running_cancels_all_and_closes_all(threaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=True))
-    with pytest.raises(KeyboardInterrupt), Gate(target, None, TICKS) as gate:
+    with pytest.raises(KeyboardInterrupt), SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
         receive = gate._receive
 
@@ -333,7 +333,7 @@ def test_jobs_that_come_when_others_are_answered_are_all_done_once(
     threaded: bool, sessions: int, connections: int
 ) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded))
-    with Callers(connections, one_at_a_time=True) as callers, Gate(target, None, TICKS) as gate:
+    with Callers(connections, one_at_a_time=True) as callers, SessionGate(target, None, TICKS) as gate:
         gate.gather(sessions, WORK)
         callers.connect()
         callers.call(60)
@@ -353,7 +353,7 @@ def test_a_session_without_work_is_neither_late_nor_cancelled(threaded: bool) ->
         return None if session.failed() else IDLE
 
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
-    with Door() as door, Gate(target, None, TICKS) as gate:
+    with Door() as door, SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
         released = gate.release(1, None, 1.0, None, again, door)
         outcomes = gate.outcomes()
@@ -372,7 +372,7 @@ def test_the_end_of_what_work_comes_from_ends_all_sessions(threaded: bool) -> No
         door.knock()
         return IDLE
 
-    with Door() as door, pytest.raises(MeasureError, match="nobody is there"), Gate(target, None, TICKS) as gate:
+    with Door() as door, pytest.raises(MeasureError, match="nobody is there"), SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
         gate.release(1, None, PATIENCE_S, None, again, door)
     opened = sorted(target.opened, key=lambda session: session.ordinal)
@@ -400,7 +400,7 @@ def test_a_session_that_breaks_while_it_waits_for_work_is_given_none() -> None:
             return None
         return (1, None) if come.is_set() else IDLE
 
-    with Door() as door, Gate(FakeTarget(make), None, TICKS) as gate:
+    with Door() as door, SessionGate(FakeTarget(make), None, TICKS) as gate:
         gate.gather(2, WORK)
         gate.release(1, None, PATIENCE_S, None, again, door)
         assert not gate.running
@@ -410,7 +410,7 @@ def test_a_session_that_breaks_while_it_waits_for_work_is_given_none() -> None:
 @both_kinds
 def test_nothing_stays_open_after_a_round(threaded: bool) -> None:
     def run() -> None:
-        with Gate(FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded)), None, TICKS) as gate:
+        with SessionGate(FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded)), None, TICKS) as gate:
             gate.gather(3, WORK)
             gate.release(1, None, PATIENCE_S)
 
@@ -423,6 +423,6 @@ def test_nothing_stays_open_after_a_round(threaded: bool) -> None:
 
 def test_gate_that_gathered_without_release_ends_quietly() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=True))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
     assert all(session.log[-1] == "close" for session in target.opened)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.measure import verification as module
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.targets.base import ServerClaim
 from support.doubles.proc_folder import TICKS, FakeProc
 from support.doubles.target import FIRST_PID, WORK, FakeSession, FakeTarget
@@ -19,7 +19,7 @@ def proc(tmp_path: Path) -> FakeProc:
 
 def test_own_processes_are_verified(proc: FakeProc) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc))
-    with Gate(target, proc.host, TICKS) as gate:
+    with SessionGate(target, proc.host, TICKS) as gate:
         gate.gather(4, WORK)
     assert [member.server.pid for member in gate.members] == [FIRST_PID + ordinal for ordinal in range(4)]
     assert all(member.server.verified for member in gate.members), gate.members[0].server.how
@@ -29,7 +29,7 @@ def test_innocent_process_of_the_same_number_is_not_trusted(proc: FakeProc) -> N
     """It is called postgres too, and stands still while the session works."""
     proc.process(77, schedstat=(5_000_000_000, 0))
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(77, command="postgres")))
-    with Gate(target, proc.host, TICKS) as gate:
+    with SessionGate(target, proc.host, TICKS) as gate:
         gate.gather(1, WORK)
     (member,) = gate.members
     assert not member.server.verified
@@ -43,7 +43,7 @@ def test_a_process_that_waits_for_a_cpu_while_its_session_is_idle_is_not_trusted
     """On a crowded host it gets none until the warm-up, and would look like the session's own."""
     monkeypatch.setattr(module, "IDLE_LOOK_S", 0.0)
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, proc=proc, state="R"))
-    with Gate(target, proc.host, TICKS) as gate:
+    with SessionGate(target, proc.host, TICKS) as gate:
         gate.gather(1, WORK)
     assert "was busy while its session was idle" in gate.members[0].server.how
 
@@ -60,7 +60,7 @@ def test_a_process_may_take_its_time_to_fall_asleep(proc: FakeProc, monkeypatch:
             target.opened[0].show()
 
     monkeypatch.setattr(time, "sleep", nap)
-    with Gate(target, proc.host, TICKS) as gate:
+    with SessionGate(target, proc.host, TICKS) as gate:
         gate.gather(1, WORK)
     assert gate.members[0].server.verified, gate.members[0].server.how
     assert next(naps) == 4, "no look more than needed"
@@ -81,7 +81,7 @@ def test_a_process_that_woke_by_itself_is_asked_again(
             awake.show()
 
     monkeypatch.setattr(time, "sleep", nap)
-    with Gate(target, proc.host, TICKS) as gate:
+    with SessionGate(target, proc.host, TICKS) as gate:
         gate.gather(2, WORK)
     first, second = gate.members
     assert (first.server.verified, second.server.verified) == (trusted, True), first.server.how
@@ -92,7 +92,7 @@ def test_a_process_that_woke_by_itself_is_asked_again(
 def test_sessions_that_share_a_process_are_not_told_apart(proc: FakeProc) -> None:
     shared = FakeSession(0, proc=proc)
     second = FakeSession(1, claim=ServerClaim(FIRST_PID, command="postgres"))
-    with Gate(FakeTarget(lambda ordinal: (shared, second)[ordinal]), proc.host, TICKS) as gate:
+    with SessionGate(FakeTarget(lambda ordinal: (shared, second)[ordinal]), proc.host, TICKS) as gate:
         gate.gather(2, WORK)
     assert [member.server.verified for member in gate.members] == [True, False]
     assert f"process {FIRST_PID} already serves session 0" in gate.members[1].server.how
@@ -101,7 +101,7 @@ def test_sessions_that_share_a_process_are_not_told_apart(proc: FakeProc) -> Non
 def test_sessions_that_are_not_verified_are_not_said_to_share_a_process(proc: FakeProc) -> None:
     """Without a host both may claim a number that means nothing here."""
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(FIRST_PID, command="postgres")))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
     assert [member.server.verified for member in gate.members] == [False, False]
     assert not any("already serves" in member.server.how for member in gate.members)
@@ -109,7 +109,7 @@ def test_sessions_that_are_not_verified_are_not_said_to_share_a_process(proc: Fa
 
 def test_without_a_host_nothing_is_verified_and_all_is_measured() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, claim=ServerClaim(FIRST_PID, command="postgres")))
-    with Gate(target, None, TICKS) as gate:
+    with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
         gate.release(1, None, timeout_s=60.0)
         assert [outcome.error for outcome in gate.outcomes()] == [None, None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.reports import charts

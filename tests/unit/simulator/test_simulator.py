@@ -19,10 +19,10 @@ from dbcpu.plan import RoundSpec
 from dbcpu.record import Round, RunRecord
 from dbcpu.simulator import (
     SCHEDULERS,
+    ClockTrace,
     Clockwork,
     SimulatedHost,
     SimulatedWork,
-    Trace,
     listing,
     preset,
     presets,
@@ -57,7 +57,9 @@ hosts = st.builds(
 seeds = st.integers(0, 2**32)
 
 
-def trace(host: SimulatedHost, sessions: int, seed: int = 1, executions: int = 1, for_s: float | None = None) -> Trace:
+def trace(
+    host: SimulatedHost, sessions: int, seed: int = 1, executions: int = 1, for_s: float | None = None
+) -> ClockTrace:
     return Clockwork(host, sessions, 1.0, np.random.default_rng(seed), executions, for_s).run()
 
 
@@ -88,14 +90,14 @@ def test_every_session_does_all_of_its_work_in_the_time_there_is(
     _assert_no_cpu_does_more_than_time_allows(host, done)
 
 
-def _assert_elapsed_is_run_and_delay_and_what_was_lost(done: Trace) -> None:
+def _assert_elapsed_is_run_and_delay_and_what_was_lost(done: ClockTrace) -> None:
     ended = np.array([each[-1][1] for each in done.executions])
     assert done.run_s[-1] + done.delay_s[-1] + done.lost_s[-1] == pytest.approx(ended)
     for total in (done.run_s, done.delay_s, done.lost_s, done.work_s):
         assert (np.diff(total, axis=0) >= -1e-12).all()
 
 
-def _assert_no_cpu_does_more_than_time_allows(host: SimulatedHost, done: Trace) -> None:
+def _assert_no_cpu_does_more_than_time_allows(host: SimulatedHost, done: ClockTrace) -> None:
     lasted = np.diff(done.times_s)[:, None]
     assert (np.diff(done.busy_s + done.steal_s + done.irq_s, axis=0) <= lasted + 1e-9).all()
     assert done.busy_s[-1].sum() == pytest.approx(done.run_s[-1].sum() + done.foreign_s[-1])

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.history.limits import Violation
-from dbcpu.analysis.history.strangers import explained
+from dbcpu.analysis.history.strangers import by_strangers_alone
 from dbcpu.cli import main
 from dbcpu.record import Foreign, KitCost, Round
 from dbcpu.store.database import open_store
@@ -60,9 +60,9 @@ def test_a_busy_host_is_told_apart_from_a_worse_one(
 
 def test_strangers_do_not_excuse_what_has_lasted_nor_an_interrupted_run() -> None:
     slow = Violation("throughput", 2, 1.0, 2.0, "slower")
-    assert explained([slow])
-    assert not explained([slow, replace(slow, lasting=True)])
-    assert not explained([Violation("status", 0, 0.0, 0.0, "the run is interrupted")])
+    assert by_strangers_alone([slow])
+    assert not by_strangers_alone([slow, replace(slow, lasting=True)])
+    assert not by_strangers_alone([Violation("status", 0, 0.0, 0.0, "the run is interrupted")])
 
 
 def beside(each: Round, cpus: float) -> Round:

@@ -7,7 +7,7 @@ at least 60 % of the loss and leaves no more unexplained than the tolerance allo
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
 tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
 beyond its own: noise of CPU times does not affect these. Then only this part is explained.
-Where sessions of a round are unequal, the parts are weighed over those of the fastest (``over_fastest``): what all of
+Where sessions of a round are unequal, the parts are weighed over those of the fastest (``named_causes``): what all of
 them lose alike makes none of them slower than another.
 
 All sessions of a run are gone through at once, as columns (``Sessions``); words are made of those that are shown.
@@ -23,8 +23,8 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
-from dbcpu.analysis.causes.loss import Loss, at_one_pace, at_usual_steal, counted_only, loss
-from dbcpu.analysis.causes.over_fastest import At, Lost, NamedCauses
+from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
+from dbcpu.analysis.causes.named_causes import At, Lost, NamedCauses
 from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts, RowPart
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
 from dbcpu.analysis.levels.run_context import RunContext
@@ -203,7 +203,7 @@ def _divided(of: Sessions) -> _Explained:
     known = of.shares_known & ~np.isnan(of.elapsed_s - of.alone.elapsed_s)
     whole = loss(of.elapsed_s, of.cpu_s, of.delay_s, of.throttled_s, of.alone)
     split = Loss(*(np.where(known, each, np.nan) for each in whole))
-    beside = at_usual_steal(at_one_pace(split, of.pace_s), of.less_stolen_s)
+    beside = at_usual_steal(loss_at_one_pace(split, of.pace_s), of.less_stolen_s)
     within_s, counts = of.alone.tolerance * of.alone.elapsed_s, known & of.valid
     hidden = counts & (beside.total_s <= within_s)
     only_counted, counted = counted_only(beside, of.alone, np.where(of.pace.known, MIN_LOSS, MIN_TOLERANCE))

@@ -6,9 +6,11 @@ gives their reasons.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
+from dbcpu.analysis.causes.database_waits import WAIT_CAUSES, wait_cause, wait_words, waits_of
 from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, LossPart, Words
 from dbcpu.analysis.causes.session_columns import CountedTimes, Partners, Sessions
 from dbcpu.analysis.placement.evidence import Evidence
@@ -38,8 +40,6 @@ WORTH_SAYING = 0.05
 NAMED_PARTNERS = 3
 WORTH_NAMING = 0.25
 """A process is named if it used this share of the CPU time of all other processes there."""
-RESOURCE_MANAGER = "resmgr:"
-"""Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""
 
 
 def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
@@ -266,14 +266,14 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
 def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
     """Neither running nor waiting for a CPU: stopped, asleep, or on a CPU that was stolen or interrupted."""
     met, steal_s, irq_s = of.evidence, of.counted.steal_s, of.counted.irq_s
-    waited_s, by_manager = _waits(on, of)
+    by_cause_s = _waits(on, of)
+    waited_s = np.asarray(sum(by_cause_s.values()))
 
     def off(row: int) -> str:
         return f"off-CPU {seconds(gap_s[row])} of {seconds(of.elapsed_s[row])}"
 
-    def waited(row: int) -> str:
-        longest = max(of.timed[row].session.waits, key=lambda wait: wait.waited_s)
-        return f"{off(row)}: waited {seconds(longest.waited_s)} for {plain(longest.event)}"
+    def waited(cause: Cause, row: int) -> str:
+        return f"{off(row)}: {wait_words(waits_of(cause, of.timed[row].session.waits)[0])}"
 
     asleep_s = met.asleep_s
     by_waits = on & (waited_s > 0) & (waited_s >= ACCOUNTS * np.minimum(gap_s, np.where(asleep_s > 0, asleep_s, gap_s)))
@@ -285,8 +285,8 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
                        lambda row: f"{off(row)}: {seconds(irq_s[row])} of interrupts on its CPUs"),
         LossPart.where(on & (met.stopped_s > 0), Cause.STOPPED, met.stopped_s,
                        lambda row: f"{off(row)}: stopped for {seconds(met.stopped_s[row])}"),
-        LossPart.where(by_waits & by_manager, Cause.RESOURCE_MANAGER, waited_s, waited),
-        LossPart.where(by_waits & ~by_manager, Cause.WAIT, waited_s, waited),
+        *[LossPart.where(by_waits & (part_s > 0), cause, part_s, partial(waited, cause))
+          for cause, part_s in by_cause_s.items()],
         LossPart.where(asleep, Cause.WAIT, asleep_s, lambda row: f"{off(row)}: asleep for {seconds(asleep_s[row])}"),
     ]  # fmt: skip
     covered_s = _total_s(found)
@@ -304,15 +304,13 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
     return [*scaled, LossPart.where(on & ~enough, Cause.UNEXPLAINED, gap_s - covered_s, unknown)]
 
 
-def _waits(on: Mask, of: Sessions) -> tuple[Floats, Mask]:
-    """What the database counted as waits, and whether the longest of them was one of the resource manager."""
-    waited_s, by_manager = np.zeros(on.size), np.zeros(on.size, dtype=np.bool_)
+def _waits(on: Mask, of: Sessions) -> dict[Cause, Floats]:
+    """Seconds that the database counted as waits, by their causes."""
+    waited_s = {cause: np.zeros(on.size) for cause in WAIT_CAUSES}
     for row in np.flatnonzero(on & of.waits).tolist():
-        waits = of.timed[row].session.waits
-        waited_s[row] = sum(wait.waited_s for wait in waits)
-        longest = max(waits, key=lambda wait: wait.waited_s)
-        by_manager[row] = wait_cause(plain(longest.event)) is Cause.RESOURCE_MANAGER
-    return waited_s, by_manager
+        for wait in of.timed[row].session.waits:
+            waited_s[wait_cause(wait.event)][row] += wait.waited_s
+    return waited_s
 
 
 def _total_s(shares: Sequence[LossPart]) -> Floats:
@@ -328,11 +326,6 @@ def _idle(met: Evidence, row: int, idle_s: float, while_s: float, what: str) -> 
     if not (met.polls[row] >= MIN_POLLS and while_s > 0 and idle_s >= IDLE_MEANWHILE * while_s):
         return ""
     return f" while another {what} was idle ({seconds(idle_s)})"
-
-
-def wait_cause(event: str) -> Cause:
-    """The cause that a wait event stands for."""
-    return Cause.RESOURCE_MANAGER if event.startswith(RESOURCE_MANAGER) else Cause.WAIT
 
 
 def _shared_with(partners: Partners) -> str:

@@ -53,7 +53,7 @@ def loss(elapsed_s: Floats, cpu_s: Floats, delay_s: Floats, throttled_s: Floats,
     return Loss(total_s, inflation_s, queue_s, beyond_s, total_s - inflation_s - queue_s - beyond_s, unsplit_s)
 
 
-def at_one_pace(split: Loss, pace_s: Floats) -> Loss:
+def loss_at_one_pace(split: Loss, pace_s: Floats) -> Loss:
     """What is lost beside what the pace of their CPUs explains: the rules are for this."""
     pace_s = np.where(np.isnan(split.inflation_s), 0.0, pace_s)
     return split._replace(total_s=split.total_s - pace_s, inflation_s=split.inflation_s - pace_s)

@@ -16,6 +16,7 @@ from dbcpu.record import UNLISTED, RanInstead, Session
 
 WORTH_NAMING = 0.05
 """A process is named if it ran for this share of the wait."""
+BY_TRACE = ", by the kernel's trace"
 
 
 def traced_behind_others_s(queue_s: float, session: Session) -> float:
@@ -35,16 +36,17 @@ def traced_queueing(row: int, queue_s: float, of: Sessions) -> list[RowPart]:
         (Cause.COMPETITOR, by_others_s, [each for each in session.ran_instead if each.ordinal is None]),
     ]
     parts = sorted((each for each in parts if each[1] > 0), key=lambda each: -each[1])
+    # The source is said once, with the first.
+    said = [(f"{waited}; there", BY_TRACE), ("in the same wait", "")]
     return [
-        RowPart(cause, part_s, _words(f"{waited}; there" if at == 0 else "in the same wait", who))
-        for at, (cause, part_s, who) in enumerate(parts)
+        RowPart(cause, part_s, _words(*words, who)) for words, (cause, part_s, who) in zip(said, parts, strict=False)
     ]
 
 
 def processes_in_its_place(session: Session) -> str:
     """Other processes that ran where a session waited, whatever that cost it beside one alone; '' for none."""
     who = _worth_naming([session])
-    return f"in its place {_ran(who)}, by the kernel's trace" if who else ""
+    return f"in its place {_ran(who)}{BY_TRACE}" if who else ""
 
 
 def _worth_naming(sessions: Iterable[Session]) -> list[RanInstead]:
@@ -74,12 +76,12 @@ def _ran(who: Sequence[RanInstead]) -> str:
     return listed([f"{_name(each)} ran {seconds(each.ran_s)}" for each in who])
 
 
-def _words(text: str, who: Sequence[RanInstead]) -> Callable[[], str]:
+def _words(text: str, source: str, who: Sequence[RanInstead]) -> Callable[[], str]:
     def made() -> str:
         worth = _worth(who)
         if not worth:
             return f"{text} many processes ran, none for long"
-        return f"{text} {_ran(worth)}, by the kernel's trace"
+        return f"{text} {_ran(worth)}{source}"
 
     return made
 

@@ -11,8 +11,8 @@ from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.host_usage.stolen import stolen_from
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.analysis.sessions.bounds import SessionBounds
-from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of, timed_round
+from dbcpu.analysis.sessions.session_spans import SessionSpans
+from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Round, RunRecord
 
@@ -52,7 +52,7 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
     members = timed_round(record, order)
     if not members:
         return ()
-    stolen, idle = _met(members[0].round, bounds_of(members))
+    stolen, idle = _met(members[0].round, session_spans(members))
     views = {each.ordinal: each for each in analysis.sessions if each.order == order}
     found = [
         _parts(views[each.session.ordinal], each, float(stolen[at]), float(idle[at]))
@@ -62,9 +62,9 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
     return tuple(sorted(found, key=lambda each: (-(each.view.elapsed_s or 0.0), each.view.ordinal)))
 
 
-def _met(round_: Round, bounds: SessionBounds) -> tuple[Floats, Floats]:
+def _met(round_: Round, spans: SessionSpans) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
-    rows = stretches(round_).clipped(bounds)
+    rows = stretches(round_).clipped(spans)
     idle_s = np.zeros(len(round_.sessions))
     np.add.at(idle_s, rows.session, rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED)))
     return stolen_from(round_, rows), idle_s

@@ -20,7 +20,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.causes.evidence_rules import wait_cause
+from dbcpu.analysis.causes.database_waits import wait_cause, wait_words
 from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
@@ -213,8 +213,7 @@ def shares_by_database(
         part_s = min(wait.waited_s, left_s)
         if part_s <= 0:
             break
-        words = f"waited {seconds(wait.waited_s)} for {plain(wait.event)}"
-        found.append(RowPart(wait_cause(wait.event), part_s, partial(str, words)))
+        found.append(RowPart(wait_cause(wait.event), part_s, partial(wait_words, wait)))
         left_s -= part_s
     if left_s > 0:
         words = (

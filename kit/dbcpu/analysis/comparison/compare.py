@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.comparability import differences, other_work, refuse_mixed_side
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measured, shared_full_level
-from dbcpu.analysis.comparison.sentences import verdict
+from dbcpu.analysis.comparison.sentences import verdict_of_side
 from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.comparison.side_figures import figures, own_summaries
 from dbcpu.analysis.placement.regimes import bounding_quota
@@ -47,18 +47,6 @@ class Candidate(Struct, frozen=True):
     variant: str | None = None
 
 
-def compare(candidates: Sequence[Candidate], floor: Floor | None = None, levels_per: str | None = None) -> Comparison:
-    """Compare runs with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
-
-    ``levels_per``: PER_SESSION, PER_CORE or PER_VCPU, what levels are shared by; None: see ``load_unit``.
-
-    Raises:
-        UsageError: fewer than two, or one has no valid round.
-        UnknownName: a run has no such variant.
-    """
-    return compare_sides([measured_side(each.name, [each]) for each in candidates], floor, levels_per)
-
-
 def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
     """Explain the runs of one side.
 
@@ -74,7 +62,13 @@ def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
 def compare_sides(
     sides: Sequence[MeasuredSide], floor: Floor | None = None, levels_per: str | None = None
 ) -> Comparison:
-    """The same for runs that were explained already. Raises UsageError as ``compare``."""
+    """Compare sides with the first one. ``floor``: what is detectable on this host; without it the runs' own spread.
+
+    ``levels_per``: PER_SESSION, PER_CORE or PER_VCPU, what levels are shared by; None: see ``load_unit``.
+
+    Raises:
+        UsageError: fewer than two, or a run is on two of them.
+    """
     if len(sides) < 2:
         raise UsageError("a comparison needs two runs or more; the first is the baseline")
     base = sides[0]
@@ -106,7 +100,7 @@ def compare_sides(
     return Comparison(
         workload=listed(list(works)),
         sides=(first, *decided),
-        verdict=tuple(verdict(first, each) for each in decided),
+        verdict=tuple(verdict_of_side(first, each) for each in decided),
         floor=floor,
         levels_per=unit,
         loads_per=loads,

@@ -139,11 +139,11 @@ def _decided(
         rounds=(sum(map(len, base)), sum(map(len, other))),
         runs=(len(base), len(other)),
         then=_is_then(*sides),
-        remedy=more_rounds(*sides),
+        remedy=more_rounds_command(*sides),
     )
     if not base or not other:
         return known
-    ratio = math.exp(run_effect.mean(other) - run_effect.mean(base))
+    ratio = math.exp(run_effect.group_mean(other) - run_effect.group_mean(base))
     known = replace(known, ratio=ratio)
     if same_sitting(*sides):
         return _by_rounds(replace(known, between_run_source=SITTING), base[0], other[0], floor)
@@ -223,7 +223,7 @@ def _is_then(base: MeasuredSide, other: MeasuredSide) -> bool:
     return len(places) == 1 and all(known) and max(known[0]) < min(known[1])
 
 
-def more_rounds(base: MeasuredSide, other: MeasuredSide) -> str:
+def more_rounds_command(base: MeasuredSide, other: MeasuredSide) -> str:
     """The command that measures as many rounds as a decision needs, for the run with the fewest."""
     fewest: Measured = min((*base.runs, *other.runs), key=lambda each: each.record.header.plan.repeats)
     header = fewest.record.header

@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.validity import of_whole_run
+from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_round

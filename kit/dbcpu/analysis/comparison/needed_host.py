@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from dbcpu.analysis.comparison.measured_kind import Kind
+from dbcpu.analysis.comparison.host_kind import Kind
 from dbcpu.analysis.results.comparison import Decision
 
 

@@ -17,8 +17,8 @@ from dbcpu.analysis.results.comparison import (
     TOO_FEW,
     Comparison,
     Decision,
-    Figure,
     Side,
+    SideFigure,
 )
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.quote import EVEN_WORDS
@@ -73,7 +73,7 @@ def _compared_at(comparison: Comparison) -> set[str]:
     return {each.levels for side in comparison.sides for each in side.decisions if each.summary == SPREAD}
 
 
-def verdict(base: Side, side: Side) -> str:
+def verdict_of_side(base: Side, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...); max/min ...``, and the evenness of each as quoted."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
     decided = (decision_words(each) for each in side.decisions if each.outcome != OTHER_WORK)
@@ -219,7 +219,7 @@ def left_out_words(side: Side) -> str:
     )
 
 
-def value_words(figure: Figure) -> str:
+def value_words(figure: SideFigure) -> str:
     """A metric's value in its own digits."""
     if figure.metric == "connect":
         return seconds(figure.value)
@@ -228,7 +228,7 @@ def value_words(figure: Figure) -> str:
     return number(figure.value) if figure.metric in _NUMBERS else rate(figure.value)
 
 
-def interval_words(figure: Figure | Decision) -> str:
+def interval_words(figure: SideFigure | Decision) -> str:
     """``0.92 to 0.94``, or ``-`` where none is known."""
     return "-" if figure.low is None or figure.high is None else f"{figure.low:.2f} to {figure.high:.2f}"
 
@@ -246,5 +246,5 @@ def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, .
     return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)
 
 
-def _normalised(figure: Figure) -> Ratio | None:
+def _normalised(figure: SideFigure) -> Ratio | None:
     return None if figure.ratio is None else (figure.ratio, figure.low, figure.high)

@@ -15,7 +15,7 @@ from dbcpu.analysis.comparison.measured_run import (
 from dbcpu.analysis.comparison.shared_levels import compared_levels
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.round_figures import at_level
-from dbcpu.analysis.results.comparison import OTHER_WORK, PER_SESSION, Decision, Figure
+from dbcpu.analysis.results.comparison import OTHER_WORK, PER_SESSION, Decision, SideFigure
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
@@ -51,7 +51,7 @@ def figures(
     shared: int | None,
     decisions: Sequence[Decision] = (),
     levels_per: str = PER_SESSION,
-) -> tuple[Figure, ...]:
+) -> tuple[SideFigure, ...]:
     """Every metric of ``METRICS`` in its order. ``shared``: the level of full load for all, None for each its own.
 
     Without ``decisions`` it is the baseline, of which ``against`` only says at which levels max/min counts. Ratio and
@@ -62,7 +62,7 @@ def figures(
 
 def _at_full_pace(
     each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision]
-) -> Iterator[Figure]:
+) -> Iterator[SideFigure]:
     """Of both sides, where both were measured beside a witness and did the same work."""
     if any(one.outcome == OTHER_WORK for one in decisions):
         return
@@ -74,12 +74,12 @@ def _at_full_pace(
         if value is None or base is None:
             continue
         if not decisions:
-            yield Figure(metric, unit, value, 1.0, base=value)
+            yield SideFigure(metric, unit, value, 1.0, base=value)
         else:
             found = _interval(metric, others, own)
             wider = math.exp(Z_95 * math.hypot(_pace_error(each), _pace_error(against)))
             low, high = (found.low / wider, found.high * wider) if found else (None, None)
-            yield Figure(metric, unit, value, value / base, low, high, base)
+            yield SideFigure(metric, unit, value, value / base, low, high, base)
 
 
 def _pace_error(side: MeasuredSide) -> float:
@@ -100,13 +100,13 @@ def _paced(run: Measured, full: int | None, stream: int) -> "_Metrics":
 
 def _usual(
     each: MeasuredSide, against: MeasuredSide, shared: int | None, decisions: Sequence[Decision], levels_per: str
-) -> tuple[Figure, ...]:
+) -> tuple[SideFigure, ...]:
     spread = compared_levels(each, against, levels_per)
     own = [_metrics(run, spread.of(0), full_level(each, shared), stream=1) for run in each.runs]
     values = _of_side([found for found, _ in own])
     if not decisions:
         return tuple(
-            Figure(metric, unit, values.get(metric), None if metric not in values else 1.0, base=values.get(metric))
+            SideFigure(metric, unit, values.get(metric), None if metric not in values else 1.0, base=values.get(metric))
             for metric, unit in METRICS.items()
         )
     others = [_metrics(run, spread.of(1), full_level(against, shared), stream=0) for run in against.runs]
@@ -120,15 +120,15 @@ def _usual(
         nothing = base is not None and value is not None and min(base, value) < MIN_YIELD
         unlike = metric in apart or (metric == "smt_yield" and nothing)
         if value is None or base is None or base <= 0 or unlike:
-            made.append(Figure(metric, unit, value))
+            made.append(SideFigure(metric, unit, value))
         elif known is not None:
-            made.append(Figure(metric, unit, value, known.ratio, known.low, known.high, base))
+            made.append(SideFigure(metric, unit, value, known.ratio, known.low, known.high, base))
         else:
             found = _interval(metric, others, own)
             if metric == "evenness" and len(own) == len(others) == 1:
                 found = _of_evenness(against.first, each.first)
             low, high = (found.low, found.high) if found else (None, None)
-            made.append(Figure(metric, unit, value, value / base, low, high, base))
+            made.append(SideFigure(metric, unit, value, value / base, low, high, base))
     return tuple(made)
 
 

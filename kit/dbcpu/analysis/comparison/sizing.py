@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.measured_kind import FAIR, Kind, facts_of_run, kind_of
+from dbcpu.analysis.comparison.host_kind import FAIR, Kind, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing_sentence import sizing_sentence
 from dbcpu.analysis.results.causes import Cause

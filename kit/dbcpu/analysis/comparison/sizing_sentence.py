@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.comparison.measured_kind import Kind
+from dbcpu.analysis.comparison.host_kind import Kind
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.formatting import listed, plural, short_ranges

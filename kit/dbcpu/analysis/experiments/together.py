@@ -13,7 +13,7 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
-from dbcpu.analysis.statistics.robust import deviation, median
+from dbcpu.analysis.statistics.robust import median, robust_deviation
 from dbcpu.record import TOGETHER, Party, RunRecord
 
 MIN_ROUNDS = 3
@@ -39,7 +39,7 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
     alone_s, beside_s = [_elapsed_s(members) for members in alone], [_elapsed_s(members) for members in beside]
     before = _median(alone_s)
     ratios = [value / before for value in beside_s] if before else []
-    spread = deviation(np.array(alone_s) / before, 1.0) if before else 0.0
+    spread = robust_deviation(np.array(alone_s) / before, 1.0) if before else 0.0
     gate = 1.0 + max(MIN_TOLERANCE, SPREADS * spread)
     loss = _median(ratios)
     # A sleeping process still shows the CPU that it was on before it was held on others.

@@ -7,12 +7,11 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline, one_word
+from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
 from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.fact import MAIN_CAUSE
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures
@@ -52,7 +51,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
     yield Figure("verdict", text=one_word(analysis))
     texts = {
         "headline": answer.headline,
-        "lost_to": next((fact.code for fact in answer.facts if fact.name == MAIN_CAUSE), ""),
+        "lost_to": next((fact.code for fact in answer.facts if fact.code), ""),
         "unit": analysis.unit,
         "variant": _short(analysis.levels[0].variant) if analysis.levels else "",
         "history_key": json.dumps(history_key(record.header)),

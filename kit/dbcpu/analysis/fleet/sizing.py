@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.cost import cost
-from dbcpu.analysis.comparison.measured_kind import FAIR, facts_of_run, kind_of
+from dbcpu.analysis.comparison.host_kind import FAIR, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing import size, unmeasured_words
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL

@@ -21,8 +21,8 @@ from dbcpu.analysis.history.limits import (
     unusual,
     with_unit,
 )
-from dbcpu.analysis.history.strangers import explained, stranger_words, strangers
-from dbcpu.config.rules import CheckLimits
+from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import listed, percent, plural
 from dbcpu.record import Header
@@ -87,7 +87,7 @@ def _worse(found: Sequence[Violation], runs: int, others: str) -> AgainstHistory
     dates = [each.since for each in found if each.since]
     beside = f"since {min(dates)}, by the {_before(runs)}" if dates else f"than the {_before(runs)}"
     sentence = f"{first[0].upper()}{first[1:]} {beside}: {'; '.join(told)}."
-    may_be_all = bool(others) and explained(found)
+    may_be_all = bool(others) and by_strangers_alone(found)
     if others:
         why = stranger_words(others, may_be_all=may_be_all)
         sentence += f" {why[0].upper()}{why[1:]}."

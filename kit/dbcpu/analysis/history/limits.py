@@ -14,7 +14,7 @@ from statistics import median
 from msgspec import Struct
 
 from dbcpu.analysis.comparison.comparability import MUST_AGREE
-from dbcpu.config.rules import CheckLimits
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.findings import UNANSWERED
 from dbcpu.formatting import number, percent, plural, seconds, times

@@ -26,12 +26,12 @@ def strangers(figures: RunFigures) -> str:
 
 
 def stranger_words(others: str, *, may_be_all: bool) -> str:
-    """Said beside what is worse. ``others``: what ``strangers`` found; ``may_be_all``: of it, see ``explained``."""
+    """Said beside what is worse. ``others``: what ``strangers`` found; ``may_be_all``: ``by_strangers_alone``."""
     if may_be_all:
         return f"the host was busy with strangers ({others}): not shown to be a worse host, measure again"
     return f"meanwhile {others}"
 
 
-def explained(violations: Iterable[Violation]) -> bool:
+def by_strangers_alone(violations: Iterable[Violation]) -> bool:
     """Whether strangers may be all of them: none is of something else, and none has lasted for several runs."""
     return all(each.metric in EXPLAINED and not each.lasting for each in violations)

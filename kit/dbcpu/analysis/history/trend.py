@@ -18,7 +18,7 @@ from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
 from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
 from dbcpu.analysis.results.quote import Quote
-from dbcpu.config.rules import CheckLimits
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment
 from dbcpu.record import Header

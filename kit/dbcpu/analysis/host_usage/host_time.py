@@ -15,7 +15,7 @@ import numpy as np
 
 from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
-from dbcpu.analysis.placement.kept_answers import kept
+from dbcpu.analysis.placement.once_per_round import kept
 from dbcpu.analysis.placement.residency import stretches
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round, RunRecord

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.placement.residency import ResidencyStretches, Span, stretches
-from dbcpu.analysis.sessions.bounds import SessionBounds
+from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.record import Round
 
@@ -18,7 +18,7 @@ def stolen_s(round_: Round, spans: Sequence[Span | None]) -> Floats:
     """Seconds by session, within its (start, end); 0 where its CPUs were not watched."""
     if not any(any(row.steal_s) for row in round_.cpu_timeline):
         return np.zeros(len(round_.sessions))
-    return stolen_from(round_, stretches(round_).clipped(SessionBounds.of(spans)))
+    return stolen_from(round_, stretches(round_).clipped(SessionSpans.of(spans)))
 
 
 def stolen_from(round_: Round, rows: ResidencyStretches) -> Floats:

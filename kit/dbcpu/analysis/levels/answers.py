@@ -4,7 +4,7 @@ The one definition that the verdict, headline, capacity, findings, colours, chec
 
 ``even`` is about shares: ``no`` when the slowest over the fastest is beyond chance and tolerance, or when what the
 kernel counted (run-queue wait, throttling, steal, sleep) differs between the sessions by more than 10 %; ``yes`` when
-the true ratio is below 1.10 with 95 % confidence (``apart_bound``, ``degrees_bound``), and rounds are alike.
+the true ratio is below 1.10 with 95 % confidence (``apart_bound``, ``gradual_bound``), and rounds are alike.
 ``full_speed`` is about the median session against one alone: ``no`` when it is slower beyond chance, or took
 1.10 times as long by what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the
 vCPUs nothing runs at full speed. All else is ``undecided``: not having found a difference is no answer.
@@ -22,9 +22,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics import apart_bound
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.degrees_bound import lasting_bound, scatter_bound
+from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_bound
 from dbcpu.analysis.statistics.outlying_range import outlying
-from dbcpu.analysis.statistics.range_bound import upper_bound
+from dbcpu.analysis.statistics.range_bound import bound_from_range
 from dbcpu.analysis.statistics.robust import median
 
 EQUAL = 1.10
@@ -299,7 +299,7 @@ def _even_bound(seen: LevelSeen, reference: Reference) -> float | None:
         few = apart_bound.upper_bound(tuple(seen.logs[at] for at in usual))
     else:
         mean = float(np.mean(np.log(seen.ratios)))
-        few = upper_bound(mean, seen.sessions, len(seen.ratios), reference.noise_range)
+        few = bound_from_range(mean, seen.sessions, len(seen.ratios), reference.noise_range)
     return float(np.exp(_by_degrees(seen, usual, few)))
 
 

@@ -33,7 +33,7 @@ def lost_nothing(level: LevelView) -> bool:
     return level.full_speed is Answer.YES and (level.level == 1 or level.even is Answer.YES)
 
 
-class Outcome(Struct, frozen=True):
+class LevelLosses(Struct, frozen=True):
     """The measured levels of one variant, in order; one session alone is among them only where it lost something.
 
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
@@ -67,14 +67,14 @@ class Outcome(Struct, frozen=True):
     def worst(self) -> LevelView | None:
         """The level with the largest loss up to the vCPUs; above them only if there is no other."""
         found = self.losses or tuple(each for each in self.beyond if is_loss(each))
-        return max(found, key=loss, default=None)
+        return max(found, key=loss_ratio, default=None)
 
     def lasts(self, first: LevelView) -> bool:
         """Whether every level from ``first`` on has a loss."""
         return all(is_loss(each) for each in self.levels if each.level >= first.level)
 
 
-def loss(level: LevelView) -> float:
+def loss_ratio(level: LevelView) -> float:
     """How much is lost at a level: the larger of its slowdown, its max/min, and the slowdown that was counted."""
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
@@ -138,13 +138,13 @@ def second_cause(views: Sequence[SessionView], main: str, causes: Sequence[tuple
     return max(more, key=lambda each: counts[each], default=Cause.NONE) if counts.get(main) else Cause.NONE
 
 
-def outcome(levels: Sequence[LevelView], vcpus: int | None) -> Outcome:
+def level_losses(levels: Sequence[LevelView], vcpus: int | None) -> LevelLosses:
     """Of the levels of one variant."""
     measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
     counted = tuple(each for each in measured if each.level > 1 or is_loss(each))
     within = tuple(each for each in counted if vcpus is None or each.level <= vcpus)
     end = next((at for at, each in enumerate(counted) if not is_fine(each)), len(counted))
-    return Outcome(
+    return LevelLosses(
         levels=counted,
         fine=counted[:end],
         losses=tuple(each for each in within if is_loss(each)),
@@ -168,7 +168,7 @@ def largest_loss(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
 
 
-def named_losses(found: Outcome) -> tuple[LevelView, ...]:
+def named_losses(found: LevelLosses) -> tuple[LevelView, ...]:
     """The levels up to the vCPUs that a verdict names: the first with a loss, one that is much worse, one unequal."""
     if not found.losses:
         return ()
@@ -178,7 +178,7 @@ def named_losses(found: Outcome) -> tuple[LevelView, ...]:
         worst = max(found.losses[1:], key=largest_loss, default=None)
         worse = worst is not None and (largest_loss(worst) > MUCH_WORSE or worst.even is Answer.NO)
         return (first, worst) if worst is not None and worse else (first,)
-    if worst is None or loss(worst) <= MUCH_WORSE * loss(first):
+    if worst is None or loss_ratio(worst) <= MUCH_WORSE * loss_ratio(first):
         return (first,)
     uneven = [each for each in found.losses if each.even is Answer.NO]
     if not uneven or Answer.NO in (first.even, worst.even):
@@ -186,7 +186,7 @@ def named_losses(found: Outcome) -> tuple[LevelView, ...]:
     return (first, max(uneven, key=lambda each: each.max_over_min or 1.0), worst)
 
 
-def named_beyond(found: Outcome, vcpus: int | None) -> tuple[LevelView, ...]:
+def named_beyond(found: LevelLosses, vcpus: int | None) -> tuple[LevelView, ...]:
     """The same of those above the vCPUs: the first unequal one, or where these lose much more the last.
 
     The last one stands beside the first unequal one where it is much worse by another cause.

@@ -176,7 +176,7 @@ def uneven_limit(noise: Chance, sessions: int, rounds: int, least: float = 1.0) 
     """
 
     def gate(many: int) -> float:
-        return float(np.exp(noise.spread * studentized_range.quantile(many, rounds, noise.freedom, FALSE_ALARM)))
+        return float(np.exp(noise.spread * studentized_range.passed_by(many, rounds, noise.freedom, FALSE_ALARM)))
 
     # It rises with the sessions: what is below for the next power of two need not be worked out for each number.
     if sessions > MANY_SESSIONS and gate(1 << (sessions - 1).bit_length()) <= least:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.measured_rounds import spans_of, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
-from dbcpu.analysis.levels.two_groups import noise_limit, split
+from dbcpu.analysis.levels.two_groups import noise_limit, widest_gap
 from dbcpu.analysis.placement.regimes import vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
@@ -64,7 +64,7 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int, kept: Wor
     elapsed = times_of(members)
     ordered = sorted(elapsed)
     fastest_s, slowest_s, count = ordered[0], ordered[-1], len(ordered)
-    ratio, slowest_of_fast = split(elapsed, min_gap)
+    ratio, slowest_of_fast = widest_gap(elapsed, min_gap)
     each = members[0].round
     shares = each.shares_known
     several, known = count > 1 and shares, shares or count == 1

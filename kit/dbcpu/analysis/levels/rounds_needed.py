@@ -10,7 +10,7 @@ import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL, will_agree
 from dbcpu.analysis.levels.calm_rounds import are_enough
-from dbcpu.analysis.levels.level_losses import outcome
+from dbcpu.analysis.levels.level_losses import level_losses
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds
 from dbcpu.analysis.levels.noise import slowdown_error
 from dbcpu.analysis.levels.run_context import RunContext
@@ -31,7 +31,7 @@ ROUNDS = (3, 4, 5, 6, 8, 10, 15, 20)
 
 def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds | None:
     """For the ``levels`` of one variant; None where none is undecided, or 20 rounds are not expected to decide all."""
-    undecided = outcome(levels, context.vcpus).undecided
+    undecided = level_losses(levels, context.vcpus).undecided
     known = [ref for each in undecided if (ref := context.reference_at(each.level)) is not None]
     if not known:
         return None

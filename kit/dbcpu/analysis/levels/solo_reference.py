@@ -16,7 +16,7 @@ from dbcpu.analysis.placement.regimes import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, database_cpu_s, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.analysis.statistics.robust import deviation, median
+from dbcpu.analysis.statistics.robust import median, robust_deviation
 from dbcpu.record import RunRecord
 
 MIN_TOLERANCE = 0.10
@@ -139,7 +139,7 @@ def _counted_tolerance(alone: Sequence[Timed], least: float) -> float | None:
     ]
     if not apart:
         return None
-    return max(least, SPREADS * deviation(apart))
+    return max(least, SPREADS * robust_deviation(apart))
 
 
 def _median_per_execution(values: Sequence[float | None], alone: Sequence[Timed]) -> float | None:

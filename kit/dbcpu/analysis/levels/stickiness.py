@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.two_groups import split
+from dbcpu.analysis.levels.two_groups import widest_gap
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -48,7 +48,7 @@ def expected_slow(level: int, threads: Sequence[int], elapsed: Floats | None, mi
         return 2.0 * (level - cores)
     if elapsed is None or level < 2:
         return None
-    _, slowest_of_fast = split(elapsed, min_gap)
+    _, slowest_of_fast = widest_gap(elapsed, min_gap)
     return 0.0 if slowest_of_fast is None else float((elapsed > slowest_of_fast).sum())
 
 

@@ -17,7 +17,7 @@ from dbcpu.analysis.sessions.valid_sessions import times_of
 from dbcpu.analysis.statistics.cumulative import Floats
 
 
-def split(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | None, float | None]:
+def widest_gap(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | None, float | None]:
     """Largest gap between neighbours as a ratio, and the largest value of the fast group.
 
     The second is None without two groups, both are None for fewer than two sessions.
@@ -44,7 +44,7 @@ def session_groups(context: RunContext) -> dict[tuple[int, int], str]:
     for round_, members in context.rounds:
         counted = [each for each in members if each.span and not each.why]
         times = times_of(counted)
-        _, slowest_of_fast = split(times, noise_limit(context.reference_at(round_.level)))
+        _, slowest_of_fast = widest_gap(times, noise_limit(context.reference_at(round_.level)))
         if slowest_of_fast is not None:
             both = zip(counted, times, strict=True)
             named |= {each.key: "slow" if value > slowest_of_fast else "fast" for each, value in both}

@@ -56,7 +56,7 @@ def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> R
     pieces = witness_pieces(watched.round)
     if not pieces:
         return RoundPieces({}, {}, {})
-    rows = watched.stretches.clipped(watched.bounds)
+    rows = watched.stretches.clipped(watched.spans)
     on_cpu = {cpu: _Runs.of(rows, cpu) for cpu in set(rows.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}
     busy: dict[int, Floats] = {}

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from dbcpu.analysis.placement.kept_answers import kept
+from dbcpu.analysis.placement.once_per_round import kept
 from dbcpu.record import Round
 
 

@@ -107,7 +107,7 @@ class Placement:
 
     def evidence(self) -> Evidence:
         """A row for each session of the rounds, within its span."""
-        rows = self.joined.stretches.clipped(self.joined.bounds)
+        rows = self.joined.stretches.clipped(self.joined.spans)
         ran = rows.where(rows.runnable)
         lasted = {
             "watched_s": rows.length_s,
@@ -127,7 +127,7 @@ class Placement:
     def _evidence(self, total: Mapping[str, npt.NDArray[Any]], cpus: tuple[tuple[int, ...], ...]) -> Evidence:
         """By session, from what all its stretches met."""
         joined = self.joined
-        known = joined.bounds.known & np.array([bool(each.residency) for each in joined.sessions], dtype=np.bool_)
+        known = joined.spans.known & np.array([bool(each.residency) for each in joined.sessions], dtype=np.bool_)
         none = np.zeros(known.size)
 
         def of(name: str, counted: Mask | None = None) -> Floats:

@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
 from dbcpu.analysis.placement.irq_ticks import irq_s
-from dbcpu.analysis.placement.kept_answers import kept
+from dbcpu.analysis.placement.once_per_round import kept
 from dbcpu.analysis.placement.residency import ResidencyStretches, poll_hz, stretches
-from dbcpu.analysis.sessions.bounds import SessionBounds
-from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
+from dbcpu.analysis.sessions.session_spans import SessionSpans
+from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans
 from dbcpu.analysis.statistics.cumulative import CumulativeCurves, Curve, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 
@@ -50,10 +50,10 @@ def witness_pieces(round_: Round) -> tuple[Pieces, ...]:
 
 
 class WatchedRound(Struct, frozen=True):
-    """A round with the ``bounds`` of its sessions, and its ``stretches``, which begin and end with these."""
+    """A round with the ``spans`` of its sessions, and its ``stretches``, which begin and end with these."""
 
     round: Round
-    bounds: SessionBounds
+    spans: SessionSpans
     hz: float
     stretches: ResidencyStretches
 
@@ -63,15 +63,15 @@ class WatchedRound(Struct, frozen=True):
         if not rounds:
             return []
         own, counts = [members[0].round for members in rounds], list(map(len, rounds))
-        hz, bounds = list(map(poll_hz, own)), list(map(bounds_of, rounds))
+        hz, spans = list(map(poll_hz, own)), list(map(session_spans, rounds))
         every = ResidencyStretches.joined(list(map(stretches, own)), counts)
-        snapped = every.snapped(SessionBounds.joined(bounds), np.repeat(1 / np.array(hz), counts))
-        return list(map(cls, own, bounds, hz, snapped.divided(counts)))
+        snapped = every.snapped(SessionSpans.joined(spans), np.repeat(1 / np.array(hz), counts))
+        return list(map(cls, own, spans, hz, snapped.divided(counts)))
 
     @classmethod
-    def as_polled(cls, round_: Round, bounds: SessionBounds) -> "WatchedRound":
+    def as_polled(cls, round_: Round, spans: SessionSpans) -> "WatchedRound":
         """The same with ``stretches`` that begin and end as they were polled."""
-        return cls(round_, bounds, poll_hz(round_), stretches(round_))
+        return cls(round_, spans, poll_hz(round_), stretches(round_))
 
     @property
     def cpus(self) -> set[int]:
@@ -101,7 +101,7 @@ def batches(rounds: Sequence[WatchedRound], width: int, known: Set[int] | None =
 
 
 class JoinedRounds:
-    """``sessions``, ``bounds``, ``stretches`` and ``round_at`` are those of all rounds; ``starts``: what was added to
+    """``sessions``, ``spans``, ``stretches`` and ``round_at`` are those of all rounds; ``starts``: what was added to
     the times of each. ``counted``: of each round, whether the CPU time of all its stretches is known."""
 
     def __init__(self, rounds: Sequence[WatchedRound]) -> None:
@@ -109,7 +109,7 @@ class JoinedRounds:
         self.starts = _starts(rounds)
         self.sessions = [session for each in rounds for session in each.round.sessions]
         counts = [len(each.round.sessions) for each in rounds]
-        self.bounds = SessionBounds.joined([each.bounds for each in rounds]).later(np.repeat(self.starts, counts))
+        self.spans = SessionSpans.joined([each.spans for each in rounds]).later(np.repeat(self.starts, counts))
         self.round_at: npt.NDArray[np.int64] = np.repeat(np.arange(len(rounds)), counts)
         starts_s = np.repeat(self.starts, [each.stretches.cpu.size for each in rounds])
         every = ResidencyStretches.joined([each.stretches for each in rounds], counts)
@@ -286,9 +286,9 @@ def _starts(rounds: Sequence[WatchedRound]) -> list[float]:
 
 def _extents(rounds: Sequence[WatchedRound]) -> Iterator[tuple[float, float]]:
     """Of each round: the first and the last moment of all that is known of it."""
-    bounds, rows = [each.bounds for each in rounds], [each.stretches for each in rounds]
+    spans, rows = [each.spans for each in rounds], [each.stretches for each in rounds]
     of_all = (
-        of_each(np.fmin, [each.starts_s for each in bounds]), of_each(np.fmax, [each.ends_s for each in bounds]),
+        of_each(np.fmin, [each.starts_s for each in spans]), of_each(np.fmax, [each.ends_s for each in spans]),
         of_each(np.fmin, [each.from_s for each in rows]), of_each(np.fmax, [each.to_s for each in rows]),
     )  # fmt: skip
     for each, *ends in zip(rounds, *map(np.ndarray.tolist, of_all), strict=True):

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound, batches, of_each, values_of
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
-from dbcpu.analysis.sessions.bounds import SessionBounds
-from dbcpu.analysis.sessions.valid_sessions import Timed, bounds_of
+from dbcpu.analysis.sessions.session_spans import SessionSpans
+from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans
 from dbcpu.analysis.statistics.cumulative import CumulativeCurves, Floats, spread_by
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
@@ -117,19 +117,19 @@ def _are_sampled(members: Sequence[Timed]) -> bool:
 def _watched(members: Sequence[Timed]) -> WatchedRound:
     round_ = members[0].round
     if len(members) == len(round_.sessions):
-        return WatchedRound.as_polled(round_, bounds_of(members))
+        return WatchedRound.as_polled(round_, session_spans(members))
     counted = {each.session.ordinal: (each.span.start_s, each.span.end_s) for each in members if each.span}
-    return WatchedRound.as_polled(round_, SessionBounds.of([counted.get(each.ordinal) for each in round_.sessions]))
+    return WatchedRound.as_polled(round_, SessionSpans.of([counted.get(each.ordinal) for each in round_.sessions]))
 
 
 def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeSeconds]:
     """Of each of the rounds."""
-    runnable = joined.stretches.clipped(joined.bounds.or_always())
+    runnable = joined.stretches.clipped(joined.spans.or_always())
     places = np.array(sorted(cores), dtype=np.int64)
     is_place = places[np.minimum(places.searchsorted(runnable.cpu), places.size - 1)] == runnable.cpu
     runnable = runnable.where(runnable.runnable & is_place)
     occupancy = Occupancy(runnable, cpus_of_same_core(cores), _foreign(joined, cores))
-    from_s, to_s, last_s = _windows([each.bounds for each in joined.rounds]) + np.array(joined.starts)
+    from_s, to_s, last_s = _windows([each.spans for each in joined.rounds]) + np.array(joined.starts)
     every_cpu = frozenset(cores)
     kinds, kind = joined.allowed
     usable = [every_cpu.intersection(one) or every_cpu for one in kinds]
@@ -150,7 +150,7 @@ def _seconds(joined: JoinedRounds, cores: Mapping[int, int]) -> Iterator[RegimeS
         )
 
 
-def _windows(rounds: Sequence[SessionBounds]) -> Floats:
+def _windows(rounds: Sequence[SessionSpans]) -> Floats:
     """From when and until when all sessions of each round ran, and when the last of them ended, (3, rounds).
 
     Where they never ran all together: from when and until when any did.

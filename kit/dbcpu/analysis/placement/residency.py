@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.kept_answers import kept_together
-from dbcpu.analysis.sessions.bounds import SessionBounds
+from dbcpu.analysis.placement.once_per_round import kept_together
+from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.record import Round
@@ -82,29 +82,29 @@ class ResidencyStretches(Struct, frozen=True):
             self.session[at], self.cpu[at], self.kind[at], self.from_s[at], self.to_s[at], self.cpu_s[at]
         )
 
-    def clipped(self, bounds: SessionBounds) -> "ResidencyStretches":
-        """Every stretch cut to its session's bounds; its CPU time shrinks with it. None is left where they are not
+    def clipped(self, spans: SessionSpans) -> "ResidencyStretches":
+        """Every stretch cut to its session's spans; its CPU time shrinks with it. None is left where they are not
         known."""
-        starts, ends = (each[self.session] for each in bounds)
+        starts, ends = (each[self.session] for each in spans)
         from_s, to_s = np.maximum(self.from_s, starts), np.minimum(self.to_s, ends)
         kept = np.asarray(to_s > from_s)
         inner, from_s, to_s = self.where(kept), from_s[kept], to_s[kept]
         share = (to_s - from_s) / inner.length_s
         return ResidencyStretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
 
-    def snapped(self, bounds: SessionBounds, period_s: Floats) -> "ResidencyStretches":
-        """The first and last runnable stretch of each session moved to its bounds.
+    def snapped(self, spans: SessionSpans, period_s: Floats) -> "ResidencyStretches":
+        """The first and last runnable stretch of each session moved to its spans.
 
         A change of state is put halfway between two polls; of these two it is known when they happened. Nothing
         is moved by more than ``period_s`` of its session; CPU time goes along with what is moved.
         """
         from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
         ran = np.flatnonzero(self.runnable)
-        ran = ran[bounds.known[self.session[ran]]]
+        ran = ran[spans.known[self.session[ran]]]
         of = self.session[ran]
         begins = np.append(True, of[1:] != of[:-1])[: of.size]
         first, last, sessions = ran[begins], ran[np.append(begins[1:], True)[: of.size]], of[begins]
-        starts, ends, period_s = bounds.starts_s[sessions], bounds.ends_s[sessions], period_s[sessions]
+        starts, ends, period_s = spans.starts_s[sessions], spans.ends_s[sessions], period_s[sessions]
 
         moved = (np.abs(from_s[first] - starts) <= period_s) & (starts < to_s[first])
         from_s[first[moved]] = starts[moved]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
 from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches
-from dbcpu.analysis.sessions.valid_sessions import bounds_of, timed_round
+from dbcpu.analysis.sessions.valid_sessions import session_spans, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord
 
@@ -109,17 +109,17 @@ def timeline(record: RunRecord, order: int | None) -> Timeline | None:
     if not members or not any(each.session.residency for each in members):
         return None
     round_ = members[0].round
-    bounds = bounds_of(members)
-    rows = stretches(round_).clipped(bounds)
+    spans = session_spans(members)
+    rows = stretches(round_).clipped(spans)
     if not rows.cpu.size:
         return None
-    first_s, last_s = float(np.nanmin(bounds.starts_s)), float(np.nanmax(bounds.ends_s))
+    first_s, last_s = float(np.nanmin(spans.starts_s)), float(np.nanmax(spans.ends_s))
     edges = np.linspace(min(0.0, first_s), last_s, MOMENTS + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     cpus = _cpus(record, round_)
     doing = np.zeros((len(members), MOMENTS), np.int8)
     where = np.full((len(members), MOMENTS), -1, np.int32)
-    for at, (start_s, end_s) in enumerate(zip(*bounds, strict=True)):
+    for at, (start_s, end_s) in enumerate(zip(*spans, strict=True)):
         doing[at, (middles >= start_s) & (middles < end_s)] = UNSEEN
     firsts, lasts = np.searchsorted(middles, rows.from_s), np.searchsorted(middles, rows.to_s)
     for row in range(rows.cpu.size):

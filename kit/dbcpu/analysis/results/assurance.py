@@ -6,7 +6,7 @@ from dbcpu.findings import Finding
 
 
 class Assurance(Struct, frozen=True):
-    """One check. ``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known.
+    """``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known.
 
     Not ``checked``: nothing was examined, and ``seen`` says why.
     """

@@ -57,7 +57,7 @@ class Floor(Struct, frozen=True):
     source: str
 
 
-class Figure(Struct, frozen=True):
+class SideFigure(Struct, frozen=True):
     """One metric of one side: of a run the median over its rounds, of several the (geometric) mean of theirs.
 
     ``ratio`` is over the baseline's value ``base`` at the same levels, with its 95 % interval. Those of the two
@@ -76,7 +76,7 @@ class Figure(Struct, frozen=True):
 class Decision(Struct, frozen=True):
     """What one of the two summaries says of a side against the baseline.
 
-    ``ratio`` is that of the sides' figures (see ``Figure``). ``between_run_source`` says what is tested: RUNS and
+    ``ratio`` is that of the sides' figures (see ``SideFigure``). ``between_run_source`` says what is tested: RUNS and
     HISTORY take the run as the unit (Student's t, ``between_run_spread``: the relative standard deviation from run to
     run, known from ``between_run_runs`` runs); else the round is (exact Mann-Whitney test). ``detectable``: relative
     difference that would have been seen with 80 % power. ``host_state``: what others took of a host, or its drift, in
@@ -167,7 +167,7 @@ class Side(Struct, frozen=True):
     database: str
     vcpus: int | None
     cores: int | None
-    figures: tuple[Figure, ...]
+    figures: tuple[SideFigure, ...]
     levels: tuple[LevelFigures, ...]
     points: tuple[Point, ...]
     runs: tuple[SideRun, ...]
@@ -185,7 +185,7 @@ class Side(Struct, frozen=True):
         answers = {each.quote.even for each in self.runs}
         return answers.pop() if len(answers) == 1 else "undecided"
 
-    def figure(self, metric: str) -> Figure:
+    def figure(self, metric: str) -> SideFigure:
         return next(each for each in self.figures if each.metric == metric)
 
 

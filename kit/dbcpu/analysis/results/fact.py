@@ -4,13 +4,9 @@ from msgspec import Struct
 
 
 class Fact(Struct, frozen=True):
-    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: of a cause, its public name."""
+    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: the main cause, as in JSON."""
 
     name: str
     value: str
     beside: str = ""
     code: str = ""
-
-
-MAIN_CAUSE = "main cause"
-"""Name of the fact."""

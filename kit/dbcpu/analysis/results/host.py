@@ -50,7 +50,7 @@ class LicenceNeed(Struct, frozen=True):
 class Evenness(Struct, frozen=True):
     """Fastest over slowest session at the least even level up to the vCPUs or the CPU quota: 1 is even.
 
-    How: ``levels.evenness``.
+    How: ``levels.host_evenness``.
 
     ``even``: whether all these levels are equal; no: at ``level`` it is shown that they are not. ``interval``: 95 %.
     """

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from dbcpu.analysis.levels.evenness import evenness, leaves_sharing_open
+from dbcpu.analysis.levels.host_evenness import evenness, leaves_sharing_open
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.levels.level_losses import is_fine
 from dbcpu.analysis.levels.run_context import RunContext

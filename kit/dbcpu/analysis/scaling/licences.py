@@ -99,7 +99,7 @@ def place_of(header: Header) -> str:
     return "own" if host is not None and host.hypervisor is None and host.facts.get("product") else ""
 
 
-def licences(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[LicenceNeed, ...]:
+def licences_needed(rules: Iterable[Licence], facts: LicenceFacts) -> tuple[LicenceNeed, ...]:
     """What each rule that fits asks for, in their order; where somebody chose rules, what these ask for."""
     found = [(rule, count) for rule in rules if (count := licence_count(rule, facts)) is not None]
     chosen = [each for each in found if each[0].chosen]

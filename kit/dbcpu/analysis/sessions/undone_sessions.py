@@ -23,13 +23,11 @@ from dbcpu.analysis.statistics.columns import column, floats
 from dbcpu.record import ROWS_UNIT, Header, Round, RunRecord
 
 
-def undone_sessions(record: RunRecord) -> dict[tuple[int, int], str]:
-    """Why the work of a session was not done, by order and ordinal; sessions that show nothing are left out."""
-    return undone_in_rounds(record, record.rounds, ExecutionTimes.of(record.rounds))
-
-
 def undone_in_rounds(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes) -> dict[tuple[int, int], str]:
-    """The same of some rounds of the record; ``times``: of these."""
+    """Why the work of a session was not done, by order and ordinal; sessions that show nothing are left out.
+
+    ``times``: of ``rounds``, which are some of the record.
+    """
     alone = alone_cpu_s(record)
     suspected = rounds if record.header.plan.parties else _suspected(record.header, rounds, times, alone)
     return {

@@ -14,8 +14,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.sessions.bounds import SessionBounds
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
+from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.columns import column, columns
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -127,12 +127,12 @@ def times_of(members: Iterable[Timed]) -> list[float]:
     return [each.span.per_execution_s for each in members if each.span]
 
 
-def bounds_of(members: Sequence[Timed]) -> SessionBounds:
+def session_spans(members: Sequence[Timed]) -> SessionSpans:
     """From when to when each ran, in seconds after the release of its round."""
     spans = [each.span for each in members]
     if all(spans):
-        return SessionBounds(*columns(spans, "start_s", "end_s"))
-    return SessionBounds.of([(span.start_s, span.end_s) if span else None for span in spans])
+        return SessionSpans(*columns(spans, "start_s", "end_s"))
+    return SessionSpans.of([(span.start_s, span.end_s) if span else None for span in spans])
 
 
 def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes, basis: str) -> tuple[Timed, ...]:

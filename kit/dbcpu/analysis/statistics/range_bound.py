@@ -74,7 +74,7 @@ class NoiseRange(Struct, frozen=True):
         return NoiseRange(min(self.low, other.low), max(self.high, other.high))
 
 
-def upper_bound(mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> float:
+def bound_from_range(mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> float:
     """The largest difference of logarithms that 95 % confidence leaves possible.
 
     ``mean_range``: mean over ``rounds`` of the logarithm of slowest over fastest of ``sessions`` (at least 2).

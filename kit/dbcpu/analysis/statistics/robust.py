@@ -94,7 +94,7 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.asarray(ordered[is_new])
 
 
-def deviation(values: Iterable[float], middle: float | None = None) -> float:
+def robust_deviation(values: Iterable[float], middle: float | None = None) -> float:
     """1.4826 times the median distance from ``middle``, by default from the median; estimates a standard deviation."""
     known = np.asarray(list(values), dtype=np.float64)
     centred = known - (median(known) if middle is None else middle)
@@ -104,12 +104,12 @@ def deviation(values: Iterable[float], middle: float | None = None) -> float:
 def relative_deviation(values: Iterable[float]) -> float:
     """The same relative to the median; values are positive."""
     known = np.asarray(list(values), dtype=np.float64)
-    return deviation(known / median(known), 1.0)
+    return robust_deviation(known / median(known), 1.0)
 
 
 def log_deviation(values: Iterable[float]) -> float:
     """The same of logarithms; values are positive."""
-    return deviation(np.log(np.asarray(list(values), dtype=np.float64)))
+    return robust_deviation(np.log(np.asarray(list(values), dtype=np.float64)))
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -61,7 +61,7 @@ def centre(values: Sequence[float]) -> float:
     return math.log(median(np.exp(values)))
 
 
-def mean(runs: Runs) -> float:
+def group_mean(runs: Runs) -> float:
     """The figure of a group: the mean of its runs', each as one value however many rounds it has."""
     return float(np.mean([centre(each) for each in runs]))
 
@@ -86,7 +86,7 @@ def difference(base: Runs, other: Runs, effects: tuple[BetweenRuns, BetweenRuns]
         effect.spread**2 / len(group) + sum(_squared_errors(group)) / len(group) ** 2
         for group, effect in zip((base, other), effects, strict=True)
     )
-    return RunDifference(mean(other) - mean(base), math.sqrt(square), min(each.freedom for each in effects))
+    return RunDifference(group_mean(other) - group_mean(base), math.sqrt(square), min(each.freedom for each in effects))
 
 
 def _squared_errors(group: Runs) -> list[float]:

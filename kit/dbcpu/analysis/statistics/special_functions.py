@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from dbcpu.analysis.statistics.one_thread import one_thread
+from dbcpu.analysis.statistics.openblas_threads import one_thread
 
 PACKAGE = "scipy.special"
 COMPILED = "scipy.special._ufuncs"

@@ -23,7 +23,7 @@ TAIL = 1e-300
 
 
 @lru_cache(maxsize=1024)
-def quantile(count: int, rounds: int, freedom: float, alarm: float) -> float:
+def passed_by(count: int, rounds: int, freedom: float, alarm: float) -> float:
     """What the median over ``rounds`` of the ranges of ``count`` values passes with probability ``alarm``.
 
     In estimated standard deviations, known with ``freedom`` degrees of freedom; 0.0 for fewer than two values or no

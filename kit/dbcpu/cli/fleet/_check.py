@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._place import Place
+from dbcpu.cli._written_path import WrittenPath
 from dbcpu.cli.fleet import _options as options
 
 
 @click.command("check", short_help="Check all targets of an inventory, without loading them.")
 @options.listing_options
 @click.option("--at-once", type=click.IntRange(1, 100), default=8, show_default=True, help="Targets at the same time.")
-@click.option("--write", "written", type=Place(dir_okay=False, path_type=Path), metavar="FILE.toml",
+@click.option("--write", "written", type=WrittenPath(dir_okay=False, path_type=Path), metavar="FILE.toml",
               help="Write an inventory of what can be measured, and from where.")  # fmt: skip
 def command(inventory: Path, select: str | None, url: str | None, at_once: int, written: Path | None) -> int:
     """Check all targets of INVENTORY by dbcpu doctor: can they be reached and measured, and what would distort it?

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dbcpu.cli._options import format_option, licence_option, out_option, store_option
-from dbcpu.cli._place import Place
+from dbcpu.cli._written_path import WrittenPath
 from dbcpu.cli.fleet._options import campaign_argument
 
 
@@ -14,7 +14,7 @@ from dbcpu.cli.fleet._options import campaign_argument
 @campaign_argument
 @format_option
 @out_option("Also write fleet.html, the other formats and the picture there.")
-@click.option("--parquet", type=Place(file_okay=False, path_type=Path), metavar="DIR",
+@click.option("--parquet", type=WrittenPath(file_okay=False, path_type=Path), metavar="DIR",
               help="Also write the tables of all runs there, as Parquet: docs/data.md.")  # fmt: skip
 @click.option("--with", "repeats", multiple=True, metavar="CAMPAIGN",
               help="Its runs of the same targets are further runs of them. Can be repeated.")  # fmt: skip

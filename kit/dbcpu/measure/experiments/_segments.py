@@ -16,7 +16,7 @@ from dbcpu.errors import MeasureError
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Order
-from dbcpu.measure.gate import Gate, Released
+from dbcpu.measure.gate import Released, SessionGate
 from dbcpu.measure.rounds import Setting, assemble, settled, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, HostCounters, Round
@@ -26,7 +26,7 @@ from dbcpu.targets.base import HostReading, Outcome, Session
 class _Deliveries:
     """Who has delivered the running segment. ``again`` is the gate's; it may be called from several threads."""
 
-    def __init__(self, gate: Gate, first_until_s: float, segment_s: float, end_s: float) -> None:
+    def __init__(self, gate: SessionGate, first_until_s: float, segment_s: float, end_s: float) -> None:
         self._gate, self._first_until_s, self._segment_s, self._end_s = gate, first_until_s, segment_s, end_s
         self._lock = threading.Lock()
         self._until_s: dict[int, float] = {}
@@ -95,7 +95,7 @@ class Stretch(Struct):
         work = replace(setting.work, timeout_s=timeout_of(replace(setting, for_s=self.segment_s), self.spec.level))
         try:
             clock = setting.target.clock()
-            with Gate(setting.target, setting.host, setting.clock_ticks) as gate:
+            with SessionGate(setting.target, setting.host, setting.clock_ticks) as gate:
                 gate.gather(self.spec.level, work)
                 quiet = settled(setting)
                 yield from self._segments(gate, clock, quiet, work.timeout_s, begun)
@@ -105,7 +105,7 @@ class Stretch(Struct):
             self.broken = True
 
     def _segments(
-        self, gate: Gate, clock: Clock, quiet: Quiet, timeout_s: float, begun: Callable[[RoundSpec], object]
+        self, gate: SessionGate, clock: Clock, quiet: Quiet, timeout_s: float, begun: Callable[[RoundSpec], object]
     ) -> Iterator[Round]:
         now_s = time.monotonic()
         self.end_s = now_s + self.for_s if self.end_s is None else self.end_s
@@ -138,7 +138,7 @@ class Stretch(Struct):
         self.broken = deliveries.failed
 
     def _round(
-        self, gate: Gate, deliveries: _Deliveries, released: Released, clock: Clock, quiet: Quiet, *, going: bool
+        self, gate: SessionGate, deliveries: _Deliveries, released: Released, clock: Clock, quiet: Quiet, *, going: bool
     ) -> tuple[Round, Clock]:
         """The segment, and the clock as it is after it."""
         before, self._counted = self._counted, host_counters.reading(self.setting.target) if self._counted else None

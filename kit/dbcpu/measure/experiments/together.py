@@ -22,7 +22,7 @@ from dbcpu.hosts.topology import read_host
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, workload_info
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import Setting, run_round
-from dbcpu.measure.verification import Member
+from dbcpu.measure.verification import AtGate
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import TOGETHER, Clock, Database, Party, Plan, Round
@@ -208,7 +208,7 @@ class TogetherShape(ExperimentShape):
             group.active_index = names.index(spec.variant) if spec.variant in names else None
             yield run_round(setting, spec)
 
-    def _hold(self, members: Sequence[Member]) -> None:
+    def _hold(self, members: Sequence[AtGate]) -> None:
         """Each verified server process on the CPUs of its target; an unverified one is not touched."""
         for member in members:
             index = self._index(member.session.ordinal)

@@ -4,6 +4,6 @@ On a host that others share, a CPU changes its speed: by its clock, and by a str
 """
 
 from dbcpu.measure.pace.opening import open_witness
-from dbcpu.measure.pace.witness import Paced, Witness
+from dbcpu.measure.pace.witness import Paced, PaceWitness
 
-__all__ = ["Paced", "Witness", "open_witness"]
+__all__ = ["PaceWitness", "Paced", "open_witness"]

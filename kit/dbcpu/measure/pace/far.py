@@ -18,7 +18,7 @@ from msgspec import Struct
 from dbcpu.errors import HostError, MeasureError
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.shell_host import ShellHost
-from dbcpu.measure.pace.witness import Paced, Witness, expected_hz
+from dbcpu.measure.pace.witness import Paced, PaceWitness, expected_hz
 
 STEPS, WARM_UP = 600, 150
 """Of a piece, and of the one before it, which is not told."""
@@ -50,8 +50,8 @@ class _Told(Struct, frozen=True):
     result: int
 
 
-class FarWitness(Witness):
-    """As ``Witness``, over a connection of its own. ``pids``: its processes there."""
+class FarWitness(PaceWitness):
+    """As ``PaceWitness``, over a connection of its own. ``pids``: its processes there."""
 
     def __init__(self, host: ShellHost, cpus: Sequence[int], session_s: float, asked_hz: float | None = None) -> None:
         super().__init__(cpus, session_s, asked_hz)

@@ -7,7 +7,7 @@ from functools import partial
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.measure.pace.witness import FEWEST, Witness
+from dbcpu.measure.pace.witness import FEWEST, PaceWitness
 from dbcpu.record import HostInfo
 
 
@@ -22,7 +22,7 @@ def unavailable(host: Host | None) -> str | None:
 
 def open_witness(
     host: Host | None, sampler: str, info: HostInfo | None, session_s: float, asked_hz: float | None, stack: ExitStack
-) -> tuple[Witness | None, tuple[str, ...]]:
+) -> tuple[PaceWitness | None, tuple[str, ...]]:
     """The witness on the CPUs that the sessions may use, closed by ``stack``; or None, and a note that says why.
 
     Args:
@@ -37,7 +37,7 @@ def open_witness(
         return None, (f"the pace of the CPUs was not measured: {why}",)
     cpus = (info.limits.allowed_cpus if info else ()) or sorted(os.sched_getaffinity(0))
     far = isinstance(host, RemoteHost)
-    make: Callable[..., Witness] = partial(_far, host) if isinstance(host, RemoteHost) else Witness
+    make: Callable[..., PaceWitness] = partial(_far, host) if isinstance(host, RemoteHost) else PaceWitness
     witness = make(cpus, session_s, asked_hz)
     try:
         stack.enter_context(witness)
@@ -52,7 +52,7 @@ def open_witness(
     return witness, ()
 
 
-def _far(host: RemoteHost, cpus: Sequence[int], session_s: float, asked_hz: float | None) -> Witness:
+def _far(host: RemoteHost, cpus: Sequence[int], session_s: float, asked_hz: float | None) -> PaceWitness:
     """Loads what only runs over ssh need; ``unavailable`` has no objection to this host."""
     from dbcpu.hosts.shell_host import ShellHost
     from dbcpu.measure.pace.far import FarWitness

@@ -1,6 +1,5 @@
 """The driver's side of the witness: which rate, where it can run, and what it hands over for each round."""
 
-import json
 import subprocess
 import sys
 import time
@@ -11,9 +10,9 @@ from typing import Any, Self
 from msgspec import Struct
 
 from dbcpu.errors import MeasureError
+from dbcpu.measure.own_program import answer_of, sent
 from dbcpu.plan import MAX_PACE_HZ
-from dbcpu.record import CpuPace
-from dbcpu.record import Witness as WitnessRecord
+from dbcpu.record import CpuPace, Witness
 
 PIECES = 30
 """Beside one session: with so many its time at one pace is known to 3 % (one standard deviation)."""
@@ -38,11 +37,11 @@ class Paced(Struct, frozen=True):
     cpus: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
     cpu_used_s: float
 
-    def from_release(self, monotonic_s: float) -> WitnessRecord:
+    def from_release(self, monotonic_s: float) -> Witness:
         """As the record keeps it; ``monotonic_s``: of the release."""
         origin_ns = round(monotonic_s * 1e9)
         cpus = [CpuPace(cpu, tuple((end - origin_ns) // 1000 for end in ends), took) for cpu, ends, took in self.cpus]
-        return WitnessRecord(self.hz, self.realtime, tuple(cpus))
+        return Witness(self.hz, self.realtime, tuple(cpus))
 
 
 def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) -> float:
@@ -54,7 +53,7 @@ def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) 
     return min(wanted, MAX_CPU_SHARE / tick_s)
 
 
-class Witness:
+class PaceWitness:
     """One program for a whole run; ``begin`` and ``end`` once per round. A context manager."""
 
     def __init__(self, cpus: Sequence[int], session_s: float, asked_hz: float | None = None) -> None:
@@ -127,23 +126,16 @@ class Witness:
         return Paced(self.hz, self.realtime, seen, sum(used_ns for *_, used_ns in told) / 1e9)
 
     def _write(self, line: str) -> None:
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            raise _gone() from None
+        assert self._process is not None
+        if not sent(self._process, line):
+            raise _gone()
 
     def _read(self) -> Any:
-        process = self._process
-        assert process is not None
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
+        assert self._process is not None
+        answer = answer_of(self._process)
+        if answer is None:
             raise _gone()
-        return json.loads(line)
+        return answer
 
 
 def _gone() -> MeasureError:

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.measure.own_program import OwnProgram
 from dbcpu.measure.samplers import _counters as counters
-from dbcpu.measure.samplers._child import Child
 from dbcpu.measure.samplers._pressure import PressureFiles, pressure_between, pressure_files
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 
@@ -22,23 +22,23 @@ class ProcfsSampler:
         self._host = host
         self._hz = hz
         self._ticks = clock_ticks
-        self._child: Child | None = None
+        self._program: OwnProgram | None = None
         self._groups: counters.Groups = {}
         self._pressure: PressureFiles = {}
         self._round_hz = hz
 
     @property
     def pid(self) -> int | None:
-        return self._child.pid if self._child else None
+        return self._program.pid if self._program else None
 
     def __enter__(self) -> Self:
-        self._child = Child("_poller.py")
+        self._program = OwnProgram("_poller.py")
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._child is not None:
-            self._child.kill()
-            self._child = None
+        if self._program is not None:
+            self._program.kill()
+            self._program = None
 
     def start(self, watched: Sequence[Watched], kit_pids: Sequence[int]) -> None:
         self._round_hz = min(self._hz, MAX_READS_PER_S / max(1, len(watched)))
@@ -79,7 +79,7 @@ class ProcfsSampler:
         )
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        told = self._child.ask(command) if self._child else None
+        told = self._program.ask(command) if self._program else None
         if told is None:
             raise MeasureError("the sampling process ended unexpectedly; run again, or with --sampler none")
         return told

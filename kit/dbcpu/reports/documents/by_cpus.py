@@ -9,8 +9,8 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
 from dbcpu.plan import NORMAL
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
+from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU
-from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.plain_data import plain_data
 
 NAME = "Throughput by CPUs"

@@ -21,9 +21,9 @@ from dbcpu.analysis.results.comparison import (
     THROUGHPUT,
     Comparison,
     Decision,
-    Figure,
     LevelFigures,
     Side,
+    SideFigure,
     SideRun,
 )
 from dbcpu.analysis.results.experiments import Pool, PoolSize
@@ -32,10 +32,10 @@ from dbcpu.formatting import decimal_s, listed, number, percent, plural, rate, t
 from dbcpu.record import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
+from dbcpu.reports.documents.comparing_document import Line, comparing_document, titled_table
 from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.comparison_levels import charts_of, load_sections, speedup
 from dbcpu.reports.documents.experiments import POOL
-from dbcpu.reports.documents.lines import Line, comparing_document, titled_table
 from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.plain_data import plain_data
 
@@ -193,11 +193,11 @@ def _figures(comparison: Comparison) -> Section:
         if figure.metric == metric and figure.value is not None
     ]
 
-    def own_base(row: tuple[Side, Figure]) -> str:
+    def own_base(row: tuple[Side, SideFigure]) -> str:
         side, figure = row
         return "" if side is base or figure.base is None else value_words(replace(figure, value=figure.base))
 
-    def elsewhere(row: tuple[Side, Figure]) -> bool:
+    def elsewhere(row: tuple[Side, SideFigure]) -> bool:
         own, value = base.figure(row[1].metric).value, row[1].base
         return own is not None and value is not None and abs(value - own) > SAME * abs(own)
 

@@ -35,7 +35,7 @@ from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.record import ROWS_UNIT
 from dbcpu.reports.document import Chart, Front, Section
-from dbcpu.reports.documents.lines import pictured
+from dbcpu.reports.documents.comparing_document import pictured
 from dbcpu.reports.documents.sizing import SAME_KIND, cost_words, smt_off_words
 
 MAX_NAMED = 3

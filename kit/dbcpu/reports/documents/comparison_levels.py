@@ -15,7 +15,7 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.formatting import number, percent, plural
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Panel, Panels, Section
-from dbcpu.reports.documents.lines import titled_table
+from dbcpu.reports.documents.comparing_document import titled_table
 
 
 def load_sections(comparison: Comparison) -> tuple[Section, ...]:

@@ -17,7 +17,7 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
 from dbcpu.reports.documents import fleet_tables as tables
-from dbcpu.reports.documents.lines import pictured
+from dbcpu.reports.documents.comparing_document import pictured
 from dbcpu.reports.plain_data import plain_data
 
 MAX_SAID = 3

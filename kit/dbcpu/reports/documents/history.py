@@ -12,7 +12,7 @@ from dbcpu.analysis.levels.level_losses import BAD, GOOD
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
-from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
+from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
 

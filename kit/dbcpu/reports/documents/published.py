@@ -9,7 +9,7 @@ from dbcpu.analysis.comparison.published import Measurement, Normalised, Publish
 from dbcpu.analysis.comparison.published_runs import MEASURED
 from dbcpu.formatting import listed, plural, times
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Section, Table, cell_text
-from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
+from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.plain_data import plain_data
 
 SAME_SCALE = 2.0

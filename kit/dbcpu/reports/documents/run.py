@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dbcpu.analysis.checks.headline import Headline, headline
-from dbcpu.analysis.checks.refusal import refusal
-from dbcpu.analysis.checks.remedy_commands import with_own_options
-from dbcpu.analysis.checks.what_helps import AGAINST
+from dbcpu.analysis.conclusions.headline import Headline, headline
+from dbcpu.analysis.conclusions.refusal import refusal
+from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.conclusions.what_helps import AGAINST
 from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
 from dbcpu.analysis.results.run import Analysis

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from dbcpu.analysis.checks.passed_checks import assurances
+from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT

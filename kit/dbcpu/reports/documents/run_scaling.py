@@ -1,6 +1,6 @@
 """The curve in words: where it bends, what second threads add, and whether that is like the cores shown."""
 
-from dbcpu.analysis.checks.open_questions import STEADY
+from dbcpu.analysis.conclusions.open_questions import STEADY
 from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.host import Scaling, TopologyCheck

@@ -9,7 +9,7 @@ from dbcpu.analysis.comparison.sizing import RANKS, RankedKind, Sizing
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges
 from dbcpu.reports.document import Column, Section
-from dbcpu.reports.documents.lines import titled_table
+from dbcpu.reports.documents.comparing_document import titled_table
 
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
 SAME_KIND = "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one."

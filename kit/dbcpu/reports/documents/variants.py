@@ -22,8 +22,8 @@ from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
+from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen_words
-from dbcpu.reports.documents.lines import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dbcpu.analysis.checks.headline import one_word
+from dbcpu.analysis.conclusions.headline import one_word
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import Quote, quote

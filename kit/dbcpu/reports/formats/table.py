@@ -52,6 +52,8 @@ def show(document: Document, console: Console) -> None:
 def _section(section: Section, console: Console) -> None:
     for table in section.tables:
         for part in _below_each_other(table, console.width):
+            if part.caption:  # not the grid's title: that is no wider than its grid
+                console.print(Text(part.caption, style="table.title"))
             # One line after the other takes a tenth of the time of a grid of cells.
             if console.color_system is None and part.is_plain:
                 console.file.writelines(part.lines(console))
@@ -86,8 +88,7 @@ class _Part(Struct, frozen=True):
 
     def grid(self) -> Grid:
         """It gives way where it is too wide."""
-        grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
-        grid.title = Text(self.caption) if self.caption else None
+        grid = Grid(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
         for column, wide in zip(self.columns, self.widths, strict=True):
             side: JustifyMethod = "left" if column.is_left else "right"
             grid.add_column(
@@ -99,13 +100,11 @@ class _Part(Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether its columns stand beside each other, and its caption above them, in widths that are known."""
-        return None not in self.widths and cell_len(self.caption) <= sum(self._wide) + 2 * len(self.columns)
+        """Whether its columns stand beside each other in widths that are known."""
+        return None not in self.widths
 
     def lines(self, console: Console) -> Iterator[str]:
         """What the grid is without colours, where it ``is_plain``."""
-        if self.caption:
-            yield f"{self.caption}\n"
         headings = self._broken([_heading(column) for column in self.columns], console)
         most = max(map(len, headings))
         yield "\n"

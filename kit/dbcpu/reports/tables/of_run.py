@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbcpu.analysis.checks.headline import headline, one_word
+from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import moment
-from dbcpu.reports.tables.table import ExplainedRun, Table, Type, column
+from dbcpu.reports.tables.table import ExplainedRun, ExportedTable, Type, column
 
 TEXT, WHOLE, NUMBER, BOOLEAN = Type.TEXT, Type.WHOLE, Type.NUMBER, Type.BOOLEAN
 
@@ -43,7 +43,7 @@ def _quoted(field: str) -> Callable[[ExplainedRun], Any]:
     return lambda run: getattr(quote(run.analysis.vcpus, run.analysis.capacity), field)
 
 
-RUNS = Table(
+RUNS = ExportedTable(
     "runs",
     "run",
     (
@@ -109,7 +109,7 @@ def _levels(run: ExplainedRun) -> Iterator[_LevelRow]:
     return (_LevelRow(run, view) for view in run.analysis.levels)
 
 
-LEVELS = Table(
+LEVELS = ExportedTable(
     "levels",
     "level and variant of a run; medians over its rounds",
     (

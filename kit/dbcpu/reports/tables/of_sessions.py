@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.record import Call, Cpu, Header, Round, Session
-from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type, column
+from dbcpu.reports.tables.table import ExplainedRun, ExportedColumn, ExportedTable, Type, column
 
 TEXT, WHOLE, NUMBER, BOOLEAN = Type.TEXT, Type.WHOLE, Type.NUMBER, Type.BOOLEAN
 
@@ -77,17 +77,17 @@ def _residency(run: ExplainedRun, round_: Round) -> Iterator[_PartRow]:
             yield _PartRow(run.header, round_, session, number, stay, run.cpus.get(stay.cpu))
 
 
-def _placed(name: str, meaning: str) -> Column:
+def _placed(name: str, meaning: str) -> ExportedColumn:
     """A number of the topology, which is -1 where a CPU that is offline has none."""
 
     def value(row: _PartRow) -> int | None:
         found: int = -1 if row.place is None else getattr(row.place, name)
         return found if found >= 0 else None
 
-    return Column(name, WHOLE, meaning, value)
+    return ExportedColumn(name, WHOLE, meaning, value)
 
 
-SESSIONS = Table(
+SESSIONS = ExportedTable(
     "sessions",
     "session and round of a run",
     (
@@ -133,7 +133,7 @@ SESSIONS = Table(
     of_round=_sessions,
 )
 
-EXECUTIONS = Table(
+EXECUTIONS = ExportedTable(
     "executions",
     "execution of a session",
     (
@@ -147,7 +147,7 @@ EXECUTIONS = Table(
     of_round=_executions,
 )
 
-RESIDENCY = Table(
+RESIDENCY = ExportedTable(
     "residency",
     "period in which a session stayed on one CPU in one state, as sampled",
     (
@@ -166,7 +166,7 @@ RESIDENCY = Table(
     of_round=_residency,
 )
 
-CALLS = Table(
+CALLS = ExportedTable(
     "calls",
     "call to a pool, as its caller had it; times from the release, below 0 before it",
     (

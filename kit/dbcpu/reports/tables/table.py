@@ -41,7 +41,7 @@ class ExplainedRun(Struct, frozen=True, dict=True):
         return {each.cpu: each for each in host.topology.cpus} if host else {}
 
 
-class Column(Struct, frozen=True):
+class ExportedColumn(Struct, frozen=True):
     """``value`` is taken of a row of the table; None is written as an empty cell, or null."""
 
     name: str
@@ -51,12 +51,12 @@ class Column(Struct, frozen=True):
     unit: str = ""
 
 
-class Table(Struct, frozen=True):
+class ExportedTable(Struct, frozen=True):
     """``of_run`` gives the rows of a run as a whole, ``of_round`` those of one of its rounds."""
 
     name: str
     row: str
-    columns: tuple[Column, ...]
+    columns: tuple[ExportedColumn, ...]
     of_run: Callable[[ExplainedRun], Iterable[Any]] = lambda _: ()
     of_round: Callable[[ExplainedRun, Round], Iterable[Any]] = lambda _, __: ()
 
@@ -71,7 +71,9 @@ def read(path: str) -> Callable[[Any], Any]:
     return lambda row: None if (part := first(row)) is None else then(part)
 
 
-def column(name: str, kind: Type, meaning: str, source: str | Callable[[Any], Any], unit: str = "") -> Column:
+def column(name: str, kind: Type, meaning: str, source: str | Callable[[Any], Any], unit: str = "") -> ExportedColumn:
     """A column that is read at the path ``source``, or by a function. Names in ``_s`` are in seconds."""
     value = read(source) if isinstance(source, str) else source
-    return Column(name, kind, meaning, value, unit or ("s" if name.endswith("_s") and "_per_s" not in name else ""))
+    return ExportedColumn(
+        name, kind, meaning, value, unit or ("s" if name.endswith("_s") and "_per_s" not in name else "")
+    )

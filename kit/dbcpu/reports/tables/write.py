@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from dbcpu.config.drafts import draft_of, folder_for_files
+from dbcpu.config.written_files import draft_of, folder_for_files
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.formatting import plain
 from dbcpu.record import Round
@@ -20,7 +20,7 @@ from dbcpu.reports.extra_packages import not_installed
 from dbcpu.reports.formats.csv import FORMULA_STARTS
 from dbcpu.reports.tables.of_run import LEVELS, RUNS
 from dbcpu.reports.tables.of_sessions import CALLS, EXECUTIONS, RESIDENCY, SESSIONS
-from dbcpu.reports.tables.table import Column, ExplainedRun, Table, Type
+from dbcpu.reports.tables.table import ExplainedRun, ExportedColumn, ExportedTable, Type
 
 TABLES = (RUNS, LEVELS, SESSIONS, EXECUTIONS, RESIDENCY, CALLS)
 MEMORY = "512MB"
@@ -45,7 +45,7 @@ class TableRows:
             for table in TABLES:
                 self._write(table, table.of_round(run, each))
 
-    def _write(self, table: Table, rows: Iterable[Any]) -> None:
+    def _write(self, table: ExportedTable, rows: Iterable[Any]) -> None:
         cells = self._cells[table.name]
         self._writers[table.name].writerows([cell(row) for cell in cells] for row in rows)
 
@@ -81,7 +81,7 @@ def written_tables(folder: Path, form: str, *, replace: bool = False) -> Iterato
         raise StoreError(f"{error.filename or folder} could not be written: {error.strerror or error}") from None
 
 
-def _cell(column: Column, text: Callable[[str], str]) -> Callable[[Any], Any]:
+def _cell(column: ExportedColumn, text: Callable[[str], str]) -> Callable[[Any], Any]:
     """What is written of a row: None is an empty cell, and a number has all of its digits."""
     value = column.value
     if column.type is Type.BOOLEAN:
@@ -106,14 +106,14 @@ def _sheet_text(value: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
-def _converter() -> Callable[[Table, IO[bytes], IO[bytes]], None]:
+def _converter() -> Callable[[ExportedTable, IO[bytes], IO[bytes]], None]:
     """Writes the CSV of a table as Parquet. Raises UsageError where DuckDB is not installed."""
     try:
         import duckdb
     except ImportError:
         raise not_installed("Parquet", "duckdb", "data", "--csv") from None
 
-    def convert(table: Table, source: IO[bytes], target: IO[bytes]) -> None:
+    def convert(table: ExportedTable, source: IO[bytes], target: IO[bytes]) -> None:
         types = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
         # Files are named by descriptor: no path is looked up again, and none is taken for a pattern. One thread, so
         # that rows are passed on as they come.

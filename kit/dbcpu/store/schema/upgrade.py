@@ -20,7 +20,7 @@ from sqlalchemy import (
     select,
 )
 
-from dbcpu.config.drafts import draft_of
+from dbcpu.config.written_files import draft_of
 from dbcpu.errors import StoreError
 from dbcpu.store import schema
 from dbcpu.store.engine import Location, schema_of, translated_errors

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from dbcpu.errors import ServerError
-from dbcpu.remedies import by_window
+from dbcpu.remedies import by_oracle_window
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Row, Views, query
 from dbcpu.targets.oracle.facts import active_plan, managed_cpus
@@ -47,14 +47,14 @@ def why_kept(name: str, value: str) -> str:
     """See ``variants._settings.Parameters``: a plan other than none and dbcpu's own is not replaced."""
     if name != PLAN or value in _PLANS:
         return ""
-    if by_window(value):
+    if by_oracle_window(value):
         return "a scheduler window is open and has set it; measure when it has closed (all_scheduler_windows)"
     return "somebody has set it since this run was planned; start again, and the cage uses that plan"
 
 
 def passes(name: str, value: str) -> bool:
     """See ``variants._settings.Parameters``."""
-    return name == PLAN and by_window(value)
+    return name == PLAN and by_oracle_window(value)
 
 
 class Cage:
@@ -107,8 +107,9 @@ class Cage:
         elif name == PLAN and value in _PLANS:
             self._send(statements.text(_PLANS[value]))
         else:
-            by_hand = "; it goes with its window" if by_window(value) else f"; by hand: {self._statement(name, value)}"
-            raise ServerError(f"dbcpu does not set {name} = {value!r}{by_hand}")
+            by_hand = f"by hand: {self._statement(name, value)}"
+            how = "it goes with its window" if by_oracle_window(value) else by_hand
+            raise ServerError(f"dbcpu does not set {name} = {value!r}; {how}")
 
     def without_effect(self) -> str:
         """Why CPU_COUNT limits nothing; '' where it does, is not set, or where that may not be seen."""

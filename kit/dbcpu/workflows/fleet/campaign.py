@@ -19,7 +19,7 @@ from dbcpu.formatting import duration, listed, plural
 from dbcpu.hosts.shell_routes import transport_of
 from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
-from dbcpu.workflows.fleet.order import Limits, Target, lasts_s
+from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated
 from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.foresee import Forecast, forecast, runs_here
@@ -201,10 +201,10 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
 
 
 def _all_s(items: Sequence[Item], ahead: Foresight, at_once: int) -> float:
-    targets = [Target(each.target, each.group, lasts_s=ahead.lasts_s[each.target]) for each in items]
+    targets = [Queued(each.target, each.group, lasts_s=ahead.lasts_s[each.target]) for each in items]
     if len(targets) > MAX_ORDERED:
         in_turns: dict[str, float] = defaultdict(float)
         for each in targets:
             in_turns[each.group or each.name] += each.lasts_s
         return max(sum(in_turns.values()) / at_once, max(in_turns.values()))
-    return lasts_s(targets, Limits(at_once))
+    return lasts_s(targets, StartLimits(at_once))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.reports.extra_packages import install
-from dbcpu.workflows.fleet.outcome import Outcome
-from dbcpu.workflows.fleet.station import Work, cancel_all, measure
+from dbcpu.workflows.fleet.outcome import ItemOutcome
+from dbcpu.workflows.fleet.station import Assignment, cancel_all, measure
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,13 +42,13 @@ class Workers:
         self._client = client
         self._alive: dict[str, object] = {}
 
-    def start(self, work: Work, ended: Callable[[str, Outcome | Exception], None]) -> None:
+    def start(self, work: Assignment, ended: Callable[[str, ItemOutcome | Exception], None]) -> None:
         future = self._client.submit(measure, work, pure=False, retries=0)
         self._alive[work.target] = future  # Dask forgets what nobody holds
 
         def done(found: object) -> None:
             self._alive.pop(work.target, None)
-            result: Outcome | Exception
+            result: ItemOutcome | Exception
             try:
                 result = future.result()
             except Exception as error:  # whatever befell a worker; the driver goes on

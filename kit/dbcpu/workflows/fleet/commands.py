@@ -19,7 +19,7 @@ from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NO
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign
 from dbcpu.workflows.fleet.cluster import workers
-from dbcpu.workflows.fleet.drive import Bounds, Tally, cancel_process, drive
+from dbcpu.workflows.fleet.drive import Bounds, Counts, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
 from dbcpu.workflows.fleet.station import STORE
 from dbcpu.workflows.fleet.window import Window
@@ -175,7 +175,7 @@ def usual_at_once() -> int:
     return max(1, min(MAX_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
 
 
-def _finished(opened: Store, campaign: str, tally: Tally, store: str | None, fail_on: str) -> int:
+def _finished(opened: Store, campaign: str, tally: Counts, store: str | None, fail_on: str) -> int:
     counted = ", ".join(f"{tally.states[state]} {state}" for state in STATES if state in tally.states)
     click.echo(f"campaign {campaign}: {counted}" + (f"; {tally.stopped}" if tally.stopped else ""))
     # A store's URL may have a password in it: then the user knows what to add.

@@ -19,10 +19,10 @@ from dbcpu.store.campaigns import DONE, FAILED, GO_ON, PLANNED, RUNNING, STOP_NO
 from dbcpu.store.database import Store
 from dbcpu.workflows.fleet import lease
 from dbcpu.workflows.fleet.cluster import Workers
-from dbcpu.workflows.fleet.order import Limits, Target, next_step
-from dbcpu.workflows.fleet.outcome import Outcome
+from dbcpu.workflows.fleet.order import Queued, StartLimits, next_step
+from dbcpu.workflows.fleet.outcome import ItemOutcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
-from dbcpu.workflows.fleet.station import Work
+from dbcpu.workflows.fleet.station import Assignment
 from dbcpu.workflows.fleet.window import Window
 
 ONE_PRESS_S = 1.0
@@ -41,7 +41,7 @@ class Bounds(Struct, frozen=True):
     window: Window | None = None
 
 
-class Tally(Struct, frozen=True):
+class Counts(Struct, frozen=True):
     """How many targets are in which state, and why the campaign did not go on, '' if it did."""
 
     states: Mapping[str, int]
@@ -53,7 +53,7 @@ class Tally(Struct, frozen=True):
         return set(self.states) <= {DONE}
 
 
-def drive(store: Store, campaign: str, bounds: Bounds, found: Workers, say: Say, *, failed: bool = False) -> Tally:
+def drive(store: Store, campaign: str, bounds: Bounds, found: Workers, say: Say, *, failed: bool = False) -> Counts:
     """Measure what is planned, until all is done or something stops it. Ctrl-C: no new ones; again: cancel.
 
     ``failed``: what was refused, partial or unknown is measured again, unless it is being measured still.
@@ -96,13 +96,13 @@ class _Driver:
         self._begun_s: dict[str, float] = {}
         self._longest_s = 0.0
         self._forgiven = sum(each.state in FAILED for each in self._items.values())
-        self._events: queue.SimpleQueue[tuple[str, Outcome | Exception | None]] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[str, ItemOutcome | Exception | None]] = queue.SimpleQueue()
         self._stopped, self._interrupted, self._spooled = "", False, False
         self._renewed_s = time.monotonic()
         self._opened, self._waiting, self._said = False, False, ""
         self._without_workers = False
 
-    def run(self) -> Tally:
+    def run(self) -> Counts:
         with self._two_presses():
             while True:
                 wait_s = self._start_more()
@@ -115,7 +115,7 @@ class _Driver:
         if self._spooled:
             self._deliver()
         states = Counter(each.state for each in self._items.values())
-        return Tally(dict(states), self._stopped, self._interrupted)
+        return Counts(dict(states), self._stopped, self._interrupted)
 
     def _start_more(self) -> float | None:
         """Start what may start; returns how long to wait for news, None when there is nothing to wait for."""
@@ -126,7 +126,7 @@ class _Driver:
                 self._say_waiting(window, opens_s)
                 return min(opens_s, lease.RENEWED_S)
             self._opened = True
-            limits = Limits(self._bounds.at_once, self._bounds.failures, self._forgiven, left_s)
+            limits = StartLimits(self._bounds.at_once, self._bounds.failures, self._forgiven, left_s)
             step = next_step(self._targets(), limits)
             self._stopped = step.stop
             if step.stop:
@@ -142,10 +142,10 @@ class _Driver:
             self._waiting = True
             self._say(f"waiting until {window.begin:%H:%M}, for {duration(opens_s)}: --window allows no earlier start")
 
-    def _targets(self) -> tuple[Target, ...]:
+    def _targets(self) -> tuple[Queued, ...]:
         lasts: Mapping[str, float] = self._campaign.plan.get("lasts_s", {})
         return tuple(
-            Target(
+            Queued(
                 each.target,
                 each.group,
                 each.state,
@@ -162,7 +162,9 @@ class _Driver:
             self._say_once(error)
         self._items[name] = replace(self._items[name], state=RUNNING)
         self._begun_s[name] = time.monotonic()
-        self._workers.start(Work.of(self._campaign, name), lambda target, found: self._events.put((target, found)))
+        self._workers.start(
+            Assignment.of(self._campaign, name), lambda target, found: self._events.put((target, found))
+        )
 
     def _hear(self, wait_s: float) -> None:
         try:
@@ -183,9 +185,9 @@ class _Driver:
         for name in self._adopted:
             cancel_process(self._items[name])
 
-    def _ended(self, target: str, found: Outcome | Exception) -> None:
+    def _ended(self, target: str, found: ItemOutcome | Exception) -> None:
         if isinstance(found, Exception):
-            found = Outcome(UNKNOWN, why=f"its station was lost ({type(found).__name__}: {str(found)[:200]})")
+            found = ItemOutcome(UNKNOWN, why=f"its station was lost ({type(found).__name__}: {str(found)[:200]})")
         if found.state == UNKNOWN and not found.spooled:
             settled = self._settled(target, found)
             if settled is None:
@@ -203,7 +205,7 @@ class _Driver:
         self._items[target] = replace(self._items[target], state=state, run_id=found.run_id, why=found.why)
         self._report(target, lasted_s, found)
 
-    def _report(self, target: str, lasted_s: float, found: Outcome) -> None:
+    def _report(self, target: str, lasted_s: float, found: ItemOutcome) -> None:
         left = [each for each in self._targets() if each.state == PLANNED]
         over = sum(each.state not in (PLANNED, RUNNING) for each in self._items.values())
         took = f" in {duration(lasted_s)}" if lasted_s and found.state == DONE else ""
@@ -213,7 +215,7 @@ class _Driver:
         kept = ", kept on this station until dbcpu fleet sync" if found.spooled else ""
         self._say(f"{target}: {found.state}{took}{why}{kept} ({over} of {len(self._items)}{still})")
 
-    def _settled(self, target: str, found: Outcome) -> Outcome | None:
+    def _settled(self, target: str, found: ItemOutcome) -> ItemOutcome | None:
         """What the store says of a target whose station does not say what became of it; None: it is still measured."""
         name = self._campaign.name
         try:
@@ -231,7 +233,7 @@ class _Driver:
             self._items[target] = item
             self._say(f"{target}: its station was lost; process {item.pid} goes on, and is waited for")
             return None
-        return Outcome(item.state, item.run_id, item.why or ("" if item.state == DONE else found.why))
+        return ItemOutcome(item.state, item.run_id, item.why or ("" if item.state == DONE else found.why))
 
     def _look_at_workers(self) -> None:
         """Say once that nobody takes work; where no more is started, take back what nobody has."""
@@ -262,7 +264,7 @@ class _Driver:
         for name in self._adopted - measuring:
             item = now[name]
             self._items[name] = item
-            self._report(name, 0.0, Outcome(item.state, item.run_id, item.why))
+            self._report(name, 0.0, ItemOutcome(item.state, item.run_id, item.why))
         self._adopted = measuring
 
     def _renew(self) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dbcpu.store.campaigns import DONE, FAILED, PLANNED, RUNNING
 
 
-class Target(Struct, frozen=True):
+class Queued(Struct, frozen=True):
     """What the order depends on. ``lasts_s``: the expected wall time. ``again``: tried before, and failed then."""
 
     name: str
@@ -24,7 +24,7 @@ class Target(Struct, frozen=True):
     again: bool = False
 
 
-class Limits(Struct, frozen=True):
+class StartLimits(Struct, frozen=True):
     """``failures``: the largest share of all targets that may fail, 0 to 1; the ``forgiven`` first ones do not count.
 
     ``left_s``: until the window closes; None: there is no window.
@@ -43,7 +43,7 @@ class Step(Struct, frozen=True):
     stop: str = ""
 
 
-def next_step(targets: Sequence[Target], limits: Limits) -> Step:
+def next_step(targets: Sequence[Queued], limits: StartLimits) -> Step:
     """What to start, given the state of every target of the campaign; the same input gives the same answer.
 
     Of the targets that may run, those never tried come first: what failed may fail again, and end the campaign. Of
@@ -74,7 +74,7 @@ def next_step(targets: Sequence[Target], limits: Limits) -> Step:
     return Step(tuple(start))
 
 
-def lasts_s(targets: Sequence[Target], limits: Limits) -> float:
+def lasts_s(targets: Sequence[Queued], limits: StartLimits) -> float:
     """How long all of them take in this order, if each takes its ``lasts_s`` and none fails."""
     states = {each.name: each for each in targets}
     ends: list[tuple[float, str]] = []
@@ -89,7 +89,7 @@ def lasts_s(targets: Sequence[Target], limits: Limits) -> float:
         states[name] = replace(states[name], state=DONE)
 
 
-def _width(targets: Sequence[Target]) -> int:
+def _width(targets: Sequence[Queued]) -> int:
     """The largest power of two that is at most one more than the targets done: 1, 2 after one, 4 after three ..."""
     done = sum(each.state == DONE for each in targets)
     return 1 << ((done + 1).bit_length() - 1)

@@ -21,7 +21,7 @@ _OWN_CONFIGURATION = re.compile(r"\S*/(?:target-|dbcpu-check-)\w+/dbcpu\.toml, "
 """The file that a station writes for one process."""
 
 
-class Outcome(Struct, frozen=True):
+class ItemOutcome(Struct, frozen=True):
     """State of the item from now on, the run it has, and why it is not complete. ``spooled``: kept on the station."""
 
     state: str
@@ -30,7 +30,7 @@ class Outcome(Struct, frozen=True):
     spooled: bool = False
 
 
-def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> Outcome:
+def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> ItemOutcome:
     """What follows from the run of a process that has ended.
 
     Args:
@@ -41,20 +41,20 @@ def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> Ou
     alone = f"{said.partition(NO_ROUND)[0]}{NO_ROUND}" if NO_ROUND in said else said  # a campaign is resumed
     ended = f"its process was ended by signal {-code}" if code is not None and code < 0 else alone
     if run is not None and run[1] == "complete":
-        return Outcome(DONE, run[0])
+        return ItemOutcome(DONE, run[0])
     run_id = run[0] if run else None
     if code == Interrupted.exit_code:
-        return Outcome(CANCELLED, run_id, ended)
+        return ItemOutcome(CANCELLED, run_id, ended)
     if run is not None:
-        return Outcome(PARTIAL, run_id, ended or f"its process ended after {run[2]} rounds")
+        return ItemOutcome(PARTIAL, run_id, ended or f"its process ended after {run[2]} rounds")
     if code is None and not said:
-        return Outcome(PLANNED)
+        return ItemOutcome(PLANNED)
     if said.startswith(_STORE_FAILED):  # nothing is wrong with the target
-        return Outcome(PLANNED, why=said)
-    return Outcome(UNKNOWN if code is not None and code < 0 else REFUSED, None, ended or f"exit code {code}")
+        return ItemOutcome(PLANNED, why=said)
+    return ItemOutcome(UNKNOWN if code is not None and code < 0 else REFUSED, None, ended or f"exit code {code}")
 
 
-def settle(store: Store, campaign: str, item: Item, code: int | None = None) -> Outcome:
+def settle(store: Store, campaign: str, item: Item, code: int | None = None) -> ItemOutcome:
     """Keep the outcome of an item whose process has ended. Raises StoreError."""
     log = log_of(campaign, item.target)
     found = outcome(store.campaigns.run_of(campaign, item), code, last_sentence(log))

@@ -26,7 +26,7 @@ from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, label_of, now
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place
-from dbcpu.workflows.fleet.outcome import Outcome, campaign_folder, file_stem, log_of, settle
+from dbcpu.workflows.fleet.outcome import ItemOutcome, campaign_folder, file_stem, log_of, settle
 from dbcpu.workflows.fleet.simulated import arguments, is_simulated, why_none
 from dbcpu.workflows.origins.far_target import toml_of
 
@@ -37,7 +37,7 @@ _TAKEN_OVER = "it was begun already, by a station that was lost or another drive
 """Also where a cluster gives the task of a lost worker to another one, as many do: it is not measured twice."""
 
 
-class Work(Struct, frozen=True):
+class Assignment(Struct, frozen=True):
     """What a station needs to know. ``table``: the target's, as dbcpu.toml has it. ``options``: those of ``run``."""
 
     campaign: str
@@ -49,7 +49,7 @@ class Work(Struct, frozen=True):
     options: tuple[str, ...]
 
     @classmethod
-    def of(cls, campaign: Campaign, target: str) -> "Work":
+    def of(cls, campaign: Campaign, target: str) -> "Assignment":
         plan = campaign.plan
         return cls(
             campaign.name, campaign.created_at, campaign.tool_version, campaign.sql_hash, target,
@@ -69,33 +69,35 @@ def cancel_all() -> int:
         return len(_running)
 
 
-def measure(work: Work) -> Outcome:
+def measure(work: Assignment) -> ItemOutcome:
     """Measure one target and keep its outcome; the store is DBCPU_STORE, or a spool where that is out of reach."""
     spool = campaign_folder(work.campaign) / f"{file_stem(work.target)}.db"
     if spool.exists():
-        return Outcome(RUNNING, why=f"an earlier run waits at {spool}; deliver it by dbcpu fleet sync", spooled=True)
+        return ItemOutcome(
+            RUNNING, why=f"an earlier run waits at {spool}; deliver it by dbcpu fleet sync", spooled=True
+        )
     try:
         return _measure(work, os.environ.get(STORE))
     except StoreError:  # nothing was measured yet
         return _spooled(work, spool)
 
 
-def _spooled(work: Work, spool: Path) -> Outcome:
+def _spooled(work: Assignment, spool: Path) -> ItemOutcome:
     made = Campaign(work.campaign, work.created_at, work.tool_version, work.sql_hash, {})
     try:
         with open_store(str(spool)) as store:
             store.campaigns.create(made, (Item(work.target, state=RUNNING, started_at=now()),))
         return replace(_measure(work, str(spool)), spooled=True)
     except DbcpuError as error:
-        return Outcome(UNKNOWN, why=str(error))
+        return ItemOutcome(UNKNOWN, why=str(error))
 
 
-def _measure(work: Work, url: str | None) -> Outcome:
+def _measure(work: Assignment, url: str | None) -> ItemOutcome:
     """Raises StoreError before anything is measured."""
     with open_store(url) as store:
         if why := _differs(work) or command_refused(work.table) or _not_simulated(work.table["url"]):
             store.campaigns.change(work.campaign, work.target, was=(RUNNING,), was_pid=0, state=REFUSED, why=why)
-            return Outcome(REFUSED, why=why)
+            return ItemOutcome(REFUSED, why=why)
         with tempfile.TemporaryDirectory(prefix="target-", dir=campaign_folder(work.campaign)) as folder:
             process = _start(work, Path(folder), url)
             try:
@@ -105,7 +107,7 @@ def _measure(work: Work, url: str | None) -> Outcome:
                     _running.pop(process.pid, None)
 
 
-def _driven(work: Work, process: "subprocess.Popen[bytes]", store: Store) -> Outcome:
+def _driven(work: Assignment, process: "subprocess.Popen[bytes]", store: Store) -> ItemOutcome:
     """Name the process in the store, let it measure, and keep what became of it."""
     assert process.stdin is not None
     with process.stdin as gate:
@@ -130,14 +132,14 @@ def _driven(work: Work, process: "subprocess.Popen[bytes]", store: Store) -> Out
             gate.flush()
     code = process.wait()
     if not named:
-        return Outcome(UNKNOWN, why=_TAKEN_OVER)
+        return ItemOutcome(UNKNOWN, why=_TAKEN_OVER)
     try:
         return settle(store, work.campaign, item, code)
     except StoreError as error:  # what is stored says it later
-        return Outcome(UNKNOWN, why=f"{error}; dbcpu fleet resume {work.campaign} looks again")
+        return ItemOutcome(UNKNOWN, why=f"{error}; dbcpu fleet resume {work.campaign} looks again")
 
 
-def _start(work: Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
+def _start(work: Assignment, folder: Path, url: str | None) -> "subprocess.Popen[bytes]":
     """The process, which waits for a line. Its configuration has this target alone."""
     config = folder / "dbcpu.toml"
     config.write_text(toml_of(work.target, work.table), "utf-8")
@@ -150,7 +152,7 @@ def _start(work: Work, folder: Path, url: str | None) -> "subprocess.Popen[bytes
         )  # fmt: skip
 
 
-def _command(work: Work) -> list[str]:
+def _command(work: Assignment) -> list[str]:
     """Runs that are simulated have no driver that could be looked for: they are found by their label.
 
     The host of an inventory is required, as one of a command line is: hosts of a fleet are watched alike or refused. Of
@@ -166,7 +168,7 @@ def _command(work: Work) -> list[str]:
     return ["run", *work.options, *own, "--yes", "--quiet", "--report", "none", "--", work.target]
 
 
-def _differs(work: Work) -> str:
+def _differs(work: Assignment) -> str:
     """Why this station must not measure for that campaign; '' if it may."""
     if work.tool_version != __version__:
         return f"the campaign is of dbcpu {work.tool_version}, and its station has {__version__}; install that one"

@@ -6,10 +6,10 @@ import click
 
 from dbcpu.config.origins import THERE
 from dbcpu.findings import as_json_text
+from dbcpu.workflows.origins.far_dbcpu import doctor_there
 from dbcpu.workflows.origins.far_program import FarProgram
 from dbcpu.workflows.origins.far_target import FarTarget
 from dbcpu.workflows.origins.kit_orders import look_orders
-from dbcpu.workflows.origins.there import doctor_there
 
 
 def doctor_from(target: FarTarget, options: Sequence[str]) -> int:

@@ -9,9 +9,9 @@ from dbcpu.errors import UsageError
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import TO_STDOUT, Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices
+from dbcpu.workflows.origins.far_dbcpu import measure_there
 from dbcpu.workflows.origins.far_target import FarTarget
 from dbcpu.workflows.origins.shell_kit import measure_by_kit
-from dbcpu.workflows.origins.there import measure_there
 
 
 def launch_from(target: FarTarget, words: Sequence[str], choices: Choices, delivery: Delivery, confirm: Confirm) -> int:

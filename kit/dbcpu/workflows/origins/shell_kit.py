@@ -18,8 +18,8 @@ from dbcpu.hosts.topology import allowed_cores, read_host, usable_vcpus
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
 from dbcpu.measure.preflight import check_counts
 from dbcpu.record import Header, HostInfo, Round, RunRecord
-from dbcpu.store import line_file
 from dbcpu.store.record_checks import inconsistency
+from dbcpu.store.shell_kit import line_file
 from dbcpu.workflows.keep_rounds import Keeper, keep_rounds
 from dbcpu.workflows.measure_run import Choices, Watcher
 from dbcpu.workflows.origins.far_program import FarProgram

@@ -157,6 +157,15 @@ def test_the_resource_manager_is_told_from_other_waits() -> None:
     assert causes(round_of([held, session(1)])) == ["resource_manager", "none"]
 
 
+def test_each_wait_has_its_own_cause() -> None:
+    both = (Wait("db file sequential read", 4, 0.2), Wait("resmgr:cpu quantum", 9, 0.5))
+    held, _ = views(round_of([session(0, 1.81, 0.04, 0.705, waits=both), session(1)]))
+    lost_s = dict(held.parts)
+    assert lost_s["resource_manager"] / lost_s["wait"] == pytest.approx(0.5 / 0.2)
+    assert "waited 500 ms for resmgr:cpu quantum" in held.evidence
+    assert "waited 200 ms for db file sequential read" in held.evidence
+
+
 def test_steal_ticks_that_account_for_the_gap_are_steal() -> None:
     loaded = round_of([session(0, 1.81, 0.02, 0.9), session(1)], busy_s={0: 1.81, 1: 1.8}, steal_s={0: 0.88})
     assert causes(loaded) == ["steal", "none"]

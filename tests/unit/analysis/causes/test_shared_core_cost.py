@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost, simulate

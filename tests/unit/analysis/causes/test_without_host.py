@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.passed_checks import assurances
+from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.plan import auto_levels

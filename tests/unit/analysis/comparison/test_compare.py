@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.comparability import differences, other_work
-from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.side_figures import ABSOLUTE
 from dbcpu.analysis.explain import explain
@@ -30,7 +30,7 @@ from dbcpu.reports.document import Panels
 from dbcpu.reports.documents.comparison import document
 from dbcpu.reports.formats import table
 from dbcpu.simulator import SimulatedHost, simulate
-from support.builders.comparison import aa_run, noisy_run, with_variants
+from support.builders.comparison import aa_run, compare, noisy_run, with_variants
 from support.builders.record import PLAN
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.sentences import metric_words
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.comparison import NOT_SHOWN, Comparison
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, simulate
+from support.builders.comparison import compare
 
 OLD = SimulatedHost("old", cores=4, scheduler="sticky", rebalance_s=1.0, noise=0.002)
 NEW = SimulatedHost("new", cores=4, threads=1, noise=0.002)

@@ -3,11 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.second_threads import of_variants
 from dbcpu.analysis.comparison.variants import compare_variants
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, preset, simulate
+from support.builders.comparison import compare
 
 SAID = "The article that switched second threads off"
 HOSTS = {

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate, compare, compare_sides, measured_side
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.measured_run import MeasuredSide, measured
 from dbcpu.analysis.comparison.sentences import decision_words, metric_words
 from dbcpu.analysis.levels.round_figures import figures_by_round
@@ -26,7 +26,7 @@ from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
-from support.builders.comparison import noisy_run, with_variants
+from support.builders.comparison import compare, noisy_run, with_variants
 from support.builders.luck import lucky_runs, slower
 
 HOST = SimulatedHost("box", cores=2, threads=1, scheduler="smt_balancing", noise=0.02)

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import break_even, cost
-from dbcpu.analysis.comparison.measured_kind import cores_behind, fair_level
+from dbcpu.analysis.comparison.host_kind import cores_behind, fair_level
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing import Sizing, size
 from dbcpu.analysis.explain import explain

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis import single_run
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
@@ -21,7 +21,9 @@ from dbcpu.record import AA, Foreign, Round, RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import SimulatedHost, simulate, simulate_now
-from dbcpu.workflows.compare import _run_and_variant, variants_document
+from dbcpu.workflows.compare import variants_document
+from dbcpu.workflows.given_sides import _run_and_variant
+from support.builders.comparison import compare
 
 HOST = SimulatedHost("smt", cores=4, scheduler="sticky", smt_yield=0.3, rebalance_s=0.2, noise=0.002)
 

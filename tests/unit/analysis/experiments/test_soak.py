@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.experiments import MAX_KEPT, thinned
 from dbcpu.analysis.experiments.soak import _heat
 from dbcpu.analysis.explain import explain, explain_rounds

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost

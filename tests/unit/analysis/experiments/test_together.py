@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.checks.headline import headline
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
@@ -30,6 +30,7 @@ from dbcpu.workflows.compare import comparison_document
 from dbcpu.workflows.launch import Delivery, launch_together
 from dbcpu.workflows.measure_run import Choices
 from support.builders import experiments as build
+from support.builders.comparison import compare
 from support.builders.record import ROWS
 from support.doubles.target import FakeTarget
 

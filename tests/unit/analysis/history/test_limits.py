@@ -19,7 +19,7 @@ from dbcpu.analysis.history.limits import (
     point,
     sustained_changes,
 )
-from dbcpu.config.rules import CheckLimits
+from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.record import RunRecord
 from support.builders.comparison import noisy_run

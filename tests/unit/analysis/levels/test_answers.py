@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL, CountedSlowdown, LevelSeen, answers, may_stand_apart
-from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN, outcome
+from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN, level_losses
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.chance import Chance
@@ -162,7 +162,7 @@ def level(sessions: int, even: Answer, full_speed: Answer) -> LevelView:
 def test_the_levels_up_to_the_vcpus_make_the_answer(
     levels: list[tuple[int, Answer, Answer]], kind: str, fine: int
 ) -> None:
-    found = outcome([level(*each) for each in levels], vcpus=4)
+    found = level_losses([level(*each) for each in levels], vcpus=4)
     assert (found.kind, len(found.fine)) == (kind, fine)
 
 

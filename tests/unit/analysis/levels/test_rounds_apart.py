@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_apart import level_with_most_slow_rounds, rounds_apart, rounds_differ
 from dbcpu.analysis.results.answer import Answer

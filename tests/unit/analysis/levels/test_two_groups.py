@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.two_groups import split
+from dbcpu.analysis.levels.two_groups import widest_gap
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.record import Execution, Round
 from support.builders.record import ROWS, SOLO_S, record, round_of, session, solos
@@ -24,22 +24,22 @@ def test_the_split_finds_exactly_the_sessions_that_share_cores(sessions: int) ->
     # 8 cores, 16 threads: 2 (N - 8) sessions are 1.5 times slower; noise of 0.2 %.
     slow = 2 * (sessions - 8)
     elapsed = [(1.5 if i < slow else 1.0) * (1 + SMT_NOISE * math.sin(7.0 * i)) for i in range(sessions)]
-    ratio, fastest_of_slow = split(elapsed, 1.1)
+    ratio, fastest_of_slow = widest_gap(elapsed, 1.1)
     assert ratio == pytest.approx(1.5, rel=0.01)
     assert fastest_of_slow is not None
     assert sum(value > fastest_of_slow for value in elapsed) == slow
 
 
 def test_noise_alone_makes_no_groups() -> None:
-    ratio, fastest_of_slow = split([1 + SMT_NOISE * math.sin(7.0 * i) for i in range(16)], 1.1)
+    ratio, fastest_of_slow = widest_gap([1 + SMT_NOISE * math.sin(7.0 * i) for i in range(16)], 1.1)
     assert ratio == pytest.approx(1.0, abs=0.01)
     assert fastest_of_slow is None
 
 
 def test_two_sessions_can_be_two_groups_and_one_session_none() -> None:
-    assert split([1.0, 1.2], 1.1) == pytest.approx((1.2, 1.0))
-    assert split([1.0, 1.05], 1.1)[1] is None
-    assert split([1.0], 1.1) == (None, None)
+    assert widest_gap([1.0, 1.2], 1.1) == pytest.approx((1.2, 1.0))
+    assert widest_gap([1.0, 1.05], 1.1)[1] is None
+    assert widest_gap([1.0], 1.1) == (None, None)
 
 
 def test_figures_of_one_round() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.side_figures import METRICS
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
@@ -25,6 +25,7 @@ from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
+from support.builders.comparison import compare
 from support.contradictions import contradictions
 
 TOGGLING = SimulatedHost(cores=2, threads=1, toggle=1.8, mrows_per_s=17)

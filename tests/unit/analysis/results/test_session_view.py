@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis import explain as explaining
-from dbcpu.analysis import no_cycles
+from dbcpu.analysis import garbage_collector
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.neighbours import Neighbours
 from dbcpu.reports.plain_data import plain_data
@@ -63,7 +63,7 @@ def test_what_is_frozen_is_counted_only_where_much_is_new(
         calls += 1
         return 1
 
-    monkeypatch.setattr(no_cycles, "MANY_NEW", many)
+    monkeypatch.setattr(garbage_collector, "MANY_NEW", many)
     monkeypatch.setattr(gc, "get_freeze_count", counted)
     explain(noisy_run(1))
     assert calls == asked

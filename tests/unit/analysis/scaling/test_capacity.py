@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.host import Capacity
-from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences, not_counted, place_of
+from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences_needed, not_counted, place_of
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence
 from dbcpu.formatting import plural
@@ -63,7 +63,7 @@ def test_one_session_alone_says_nothing_of_capacity() -> None:
 
 
 def counts(facts: LicenceFacts) -> dict[str, float]:
-    return {each.rule.removeprefix("oracle-"): each.count for each in licences(shipped(), facts)}
+    return {each.rule.removeprefix("oracle-"): each.count for each in licences_needed(shipped(), facts)}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_rules_of_another_edition_or_place_are_left_out(edition: str, place: str
     facts = LicenceFacts(8, 8, 1, 1, database="oracle", edition=edition, place=place)
     assert set(counts(facts)) == expected
     chosen = choose(shipped(), ["oracle-on-premises-ee"])
-    assert len(licences(chosen, facts)) == 1, "what was asked for holds anywhere"
+    assert len(licences_needed(chosen, facts)) == 1, "what was asked for holds anywhere"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_place_is_what_host_and_database_say(
 
 
 def test_each_shipped_rule_has_a_date_a_source_and_words() -> None:
-    found = licences(shipped(), LicenceFacts(8, 4, 1, 2, database="oracle"))
+    found = licences_needed(shipped(), LicenceFacts(8, 4, 1, 2, database="oracle"))
     assert found
     for each in found:
         assert date.fromisoformat(each.date) >= date(2026, 1, 1)
@@ -152,8 +152,8 @@ def test_a_quota_makes_no_licence_fewer() -> None:
 def test_a_chosen_rule_counts_alone() -> None:
     facts = LicenceFacts(16, 8, 1, 2, database="oracle")
     chosen = choose(shipped(), ["oracle-cloud-ee"])
-    assert [each.rule for each in licences([*shipped()[1:], *chosen], facts)] == ["oracle-cloud-ee"]
-    assert [each.count for each in licences(chosen, replace(facts, database="sqlite"))] == [8]
+    assert [each.rule for each in licences_needed([*shipped()[1:], *chosen], facts)] == ["oracle-cloud-ee"]
+    assert [each.count for each in licences_needed(chosen, replace(facts, database="sqlite"))] == [8]
 
 
 def test_facts_come_from_the_cpus_that_may_be_used() -> None:
@@ -181,13 +181,15 @@ def test_ocpus_are_counted_by_the_kind_of_cpu_and_only_in_oracles_cloud(
     rule = Licence("ours", "ocpu", date(2026, 1, 1), "our contract", factor=0.5)
     there = LicenceFacts(vcpus, None, 1, threads, model, "oracle", place="oracle-cloud")
     assert there.ocpus == ocpus
-    assert [each.how for each in licences([rule], there)] == ([f"{plural(ocpus, 'ocpu')} x 0.50"] if ocpus else [])
-    assert licences([rule], replace(there, place="cloud")) == ()
+    assert [each.how for each in licences_needed([rule], there)] == (
+        [f"{plural(ocpus, 'ocpu')} x 0.50"] if ocpus else []
+    )
+    assert licences_needed([rule], replace(there, place="cloud")) == ()
 
 
 def test_what_has_no_rule_is_not_counted_and_says_so() -> None:
     there = LicenceFacts(8, 4, 1, 2, "AMD EPYC 7J13", "oracle", edition="Enterprise Edition", place="oracle-cloud")
-    assert licences(shipped(), there) == ()
+    assert licences_needed(shipped(), there) == ()
     assert not_counted(there).startswith("not counted: 8 vCPUs are 4 OCPUs (x86: 1 core with two threads, 2 vCPUs)")
     assert "contract: 1 to 4 processor licences, since public accounts differ (1, 2 or 4 OCPUs each" in not_counted(
         there

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from support.doubles.target import WORK, FakeSession, FakeTarget
 
 
@@ -32,7 +32,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("at_most", "seen"), [(None, 5), (1, 1), (2, 2), (9, 5)])
 def test_no_more_than_so_many_are_at_work(at_most: int | None, seen: int) -> None:
     target = FakeTarget(Counting)
-    with Gate(target, None, 100) as gate:
+    with SessionGate(target, None, 100) as gate:
         gate.gather(5, WORK)
         gate.release(2, None, 10.0, at_most)
         outcomes = gate.outcomes()
@@ -43,7 +43,7 @@ def test_no_more_than_so_many_are_at_work(at_most: int | None, seen: int) -> Non
 
 def test_sessions_that_block_take_turns_too() -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=True))
-    with Gate(target, None, 100) as gate:
+    with SessionGate(target, None, 100) as gate:
         gate.gather(3, WORK)
         gate.release(2, None, 10.0, 1)
         outcomes = gate.outcomes()
@@ -55,7 +55,7 @@ def test_sessions_that_block_take_turns_too() -> None:
 @pytest.mark.parametrize("threaded", [False, True])
 def test_who_has_not_begun_when_the_time_is_up_never_begins(threaded: bool) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, endless=True, threaded=threaded))
-    with Gate(target, None, 100) as gate:
+    with SessionGate(target, None, 100) as gate:
         gate.gather(3, WORK)
         gate.release(2, None, 0.05, 1)
         outcomes = gate.outcomes()

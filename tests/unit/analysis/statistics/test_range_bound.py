@@ -6,9 +6,9 @@ import pytest
 from dbcpu.analysis.statistics.range_bound import (
     DRAWN,
     NoiseRange,
+    bound_from_range,
     drawn_quantiles,
     low_quantiles,
-    upper_bound,
 )
 
 MANY = NoiseRange(0.02, 0.02)
@@ -21,28 +21,28 @@ def test_it_holds_in_95_of_100_runs(sessions: int, rounds: int, apart: float) ->
     for _ in range(runs):
         logs = 0.02 * luck.standard_normal((rounds, sessions))
         logs[:, 0] += apart
-        misses += upper_bound(float(np.ptp(logs, axis=1).mean()), sessions, rounds, MANY) < apart
+        misses += bound_from_range(float(np.ptp(logs, axis=1).mean()), sessions, rounds, MANY) < apart
     assert misses <= 0.05 * runs + 3 * (0.05 * 0.95 * runs) ** 0.5
 
 
 def test_it_is_wider_where_the_noise_is_known_less_well() -> None:
-    bounds = [upper_bound(0.05, 4, 6, NoiseRange.of(0.02, freedom)) for freedom in (100.0, 10.0, 2.0)]
+    bounds = [bound_from_range(0.05, 4, 6, NoiseRange.of(0.02, freedom)) for freedom in (100.0, 10.0, 2.0)]
     assert bounds == sorted(bounds)
 
 
 def test_without_noise_it_is_what_was_seen() -> None:
-    assert upper_bound(0.05, 4, 6, NoiseRange(0.0, 0.0)) == pytest.approx(0.05, rel=0.02)
+    assert bound_from_range(0.05, 4, 6, NoiseRange(0.0, 0.0)) == pytest.approx(0.05, rel=0.02)
 
 
 def test_more_rounds_bring_it_down() -> None:
-    assert upper_bound(0.05, 2, 20, MANY) < upper_bound(0.05, 2, 3, MANY)
+    assert bound_from_range(0.05, 2, 20, MANY) < bound_from_range(0.05, 2, 3, MANY)
 
 
 def test_a_difference_that_large_shows_as_little_as_was_seen_as_often_as_wanted() -> None:
     """4 %, as the noise has a part of the error. More: it would not hold; less: it would be wider than it need be."""
     sessions, rounds, runs, noise, luck = 5, 6, 4000, 0.02, np.random.default_rng(3)
     logs = noise * luck.standard_normal((runs, rounds, sessions))
-    logs[:, :, 0] += upper_bound(0.05, sessions, rounds, MANY)
+    logs[:, :, 0] += bound_from_range(0.05, sessions, rounds, MANY)
     assert 0.035 <= (np.ptp(logs, axis=2).mean(axis=1) <= 0.05).mean() <= 0.045
 
 

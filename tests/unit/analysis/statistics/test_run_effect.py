@@ -40,7 +40,7 @@ def test_the_spread_between_runs_is_what_their_rounds_do_not_explain() -> None:
 
 
 def test_runs_count_once_however_many_rounds_they_have() -> None:
-    assert run_effect.mean([[0.0] * 100, [1.0]]) == pytest.approx(0.5)
+    assert run_effect.group_mean([[0.0] * 100, [1.0]]) == pytest.approx(0.5)
 
 
 def test_one_run_a_side_has_no_spread_between_runs() -> None:

@@ -5,7 +5,7 @@ from typing import Any, cast
 from msgspec import Struct, field
 
 from dbcpu.measure.experiments._segments import _Deliveries
-from dbcpu.measure.gate import Gate
+from dbcpu.measure.gate import SessionGate
 from dbcpu.record import Execution
 from dbcpu.targets.base import Outcome, Session
 
@@ -59,7 +59,7 @@ def taken(deliveries: _Deliveries, *sessions: LoopingSession) -> list[Outcome]:
 def test_a_session_that_delivers_twice_before_the_slowest_loses_nothing() -> None:
     fast, slow = LoopingSession(0), LoopingSession(1)
     gate = PausingGate([fast, slow])
-    deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, END_S)
+    deliveries = _Deliveries(cast(SessionGate, gate), SEGMENT_S, SEGMENT_S, END_S)
     assert all(delivered(deliveries, each) for each in (fast, fast, slow))
     assert gate.paused == 1
     of_fast, of_slow = taken(deliveries, fast, slow)
@@ -71,7 +71,7 @@ def test_a_session_that_delivers_twice_before_the_slowest_loses_nothing() -> Non
 def test_a_session_that_ended_before_the_slowest_was_through_does_not_count_twice() -> None:
     fast, slow = LoopingSession(0), LoopingSession(1)
     gate = PausingGate([fast, slow])
-    deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, 2 * SEGMENT_S)
+    deliveries = _Deliveries(cast(SessionGate, gate), SEGMENT_S, SEGMENT_S, 2 * SEGMENT_S)
     assert [delivered(deliveries, each) for each in (fast, fast, slow)] == [True, False, True]
     of_fast, of_slow = taken(deliveries, fast, slow)
     assert (starts(of_fast), starts(of_slow)) == ([SEGMENT_S, 2 * SEGMENT_S], [SEGMENT_S])
@@ -83,7 +83,7 @@ def test_a_session_that_ended_before_the_slowest_was_through_does_not_count_twic
 
 def test_what_a_session_has_when_the_soak_is_cut_short_counts() -> None:
     fast, slow = LoopingSession(0), LoopingSession(1)
-    deliveries = _Deliveries(cast(Gate, PausingGate([fast, slow])), SEGMENT_S, SEGMENT_S, END_S)
+    deliveries = _Deliveries(cast(SessionGate, PausingGate([fast, slow])), SEGMENT_S, SEGMENT_S, END_S)
     assert delivered(deliveries, fast)
     assert [starts(each) for each in taken(deliveries, fast, slow)] == [[SEGMENT_S], [SEGMENT_S]]
 
@@ -91,7 +91,7 @@ def test_what_a_session_has_when_the_soak_is_cut_short_counts() -> None:
 def test_a_session_that_fails_after_it_delivered_its_segment_fails_that_segment() -> None:
     fast, slow = LoopingSession(0), LoopingSession(1)
     gate = PausingGate([fast, slow])
-    deliveries = _Deliveries(cast(Gate, gate), SEGMENT_S, SEGMENT_S, END_S)
+    deliveries = _Deliveries(cast(SessionGate, gate), SEGMENT_S, SEGMENT_S, END_S)
     assert delivered(deliveries, fast)
     fast.error = "terminated by somebody"
     assert not delivered(deliveries, fast)

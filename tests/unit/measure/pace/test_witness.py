@@ -14,7 +14,7 @@ import pytest
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.pace import _witness, open_witness
-from dbcpu.measure.pace.witness import FEWEST, Paced, Witness, expected_hz
+from dbcpu.measure.pace.witness import FEWEST, Paced, PaceWitness, expected_hz
 from support.doubles.remote_host import FakeRemote
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -36,7 +36,7 @@ def test_the_piece_has_a_known_answer() -> None:
 
 
 def test_pieces_come_from_every_cpu_and_nothing_is_left_behind() -> None:
-    with Witness(CPUS, 1.5, 25.0) as witness:
+    with PaceWitness(CPUS, 1.5, 25.0) as witness:
         pids = witness.pids
         assert len(pids) == 1 + len(CPUS)
         for _ in range(2):  # rounds follow each other
@@ -51,7 +51,7 @@ def test_pieces_come_from_every_cpu_and_nothing_is_left_behind() -> None:
 
 
 def test_the_rate_is_raised_for_sessions_that_are_shorter_than_expected() -> None:
-    with Witness(CPUS[:1], 10.0) as witness:
+    with PaceWitness(CPUS[:1], 10.0) as witness:
         first_hz = witness.hz
         witness.expect(20.0)
         assert witness.hz == first_hz
@@ -69,8 +69,8 @@ def test_pieces_count_from_the_release_in_microseconds() -> None:
 
 def test_all_of_it_ends_when_its_driver_is_killed() -> None:
     code = (
-        "import os, signal, sys; from dbcpu.measure.pace.witness import Witness\n"
-        f"with Witness({CPUS!r}, 1.5, 25.0) as witness:\n"
+        "import os, signal, sys; from dbcpu.measure.pace.witness import PaceWitness\n"
+        f"with PaceWitness({CPUS!r}, 1.5, 25.0) as witness:\n"
         "    witness.begin(); print(*witness.pids, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     driver = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=_env())
@@ -81,7 +81,7 @@ def test_all_of_it_ends_when_its_driver_is_killed() -> None:
 
 
 def test_a_killed_witness_is_said_in_a_sentence() -> None:
-    witness = Witness(CPUS[:1], 1.5)
+    witness = PaceWitness(CPUS[:1], 1.5)
     with witness:
         witness.begin()
         for pid in witness.pids:
@@ -91,7 +91,7 @@ def test_a_killed_witness_is_said_in_a_sentence() -> None:
 
 
 def test_a_cpu_that_is_not_there_brings_no_pieces() -> None:
-    with Witness((CPUS[0], 9999), 1.5, 25.0) as witness:
+    with PaceWitness((CPUS[0], 9999), 1.5, 25.0) as witness:
         assert [cpu for cpu, _, _ in _seen(witness, CPUS[:1]).cpus] == CPUS[:1]
 
 
@@ -110,7 +110,7 @@ def test_where_there_is_no_witness_a_note_says_why(tmp_path: Path) -> None:
             assert why in notes[0]
 
 
-def _seen(witness: Witness, cpus: list[int]) -> Paced:
+def _seen(witness: PaceWitness, cpus: list[int]) -> Paced:
     """Rounds of the witness until one has pieces of all ``cpus``, however busy they are."""
     found: list[Paced] = []
 

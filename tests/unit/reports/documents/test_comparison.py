@@ -7,11 +7,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
 from dbcpu.errors import StoreError, UnknownName, UsageError
@@ -23,8 +24,9 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.formats.base import load_format
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
-from dbcpu.workflows.compare import _runs, comparison_document, published_document
-from support.builders.comparison import aa_run, noisy_run
+from dbcpu.workflows.compare import comparison_document, document, published_document
+from dbcpu.workflows.given_sides import _runs
+from support.builders.comparison import aa_run, compare, noisy_run
 from support.builders.experiments import pool
 from support.forms import TEXT_FORMS, as_last_seen
 from support.page_reader import without_pictures
@@ -186,6 +188,22 @@ def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["compare", *names[:2], "--aa", names[2]]) == 0
     assert "A/A run run-7, 6 rounds against 6" in " ".join(capsys.readouterr().out.split())
     assert main(["compare", *names[:2], "--aa", names[1]]) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "option"),
+    [
+        ({"busy": 12}, "--size-for"),
+        ({"licences": ("none",)}, "--licence"),
+        ({"aa": "last"}, "--aa"),
+        ({"ratio": 1.2}, "--ratio"),
+    ],
+)
+def test_published_figures_refuse_what_only_runs_have(given: dict[str, Any], option: str) -> None:
+    table = str(PUBLISHED / "numa-policies.csv")
+    with pytest.raises(UsageError, match=f"^{option}: .*only runs have what this needs"):
+        document([table], None, **given)
+    assert document([table], None, ratio=1.1, aa=None, licences=()).sections
 
 
 def test_a_published_file_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate, compare
+from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, simulate
+from support.builders.comparison import compare
 
 HOST = SimulatedHost("box", cores=2, threads=1, noise=0.02, toggle=1.6)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dbcpu.analysis.checks.session_findings import FULL_SPEED_CORES
 from dbcpu.analysis.comparison.measured_remedy import DONE_BY
+from dbcpu.analysis.conclusions.session_findings import FULL_SPEED_CORES
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.findings import ENTRIES

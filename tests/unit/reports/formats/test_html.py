@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.time_parts import time_parts
-from dbcpu.analysis.checks.headline import headline
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.formatting import seconds, times
 from dbcpu.record import RunRecord

@@ -50,3 +50,10 @@ def test_cells_of_any_width_stand_below_their_headings(
         shown = table.render(document)
         assert shown == as_grids(document, monkeypatch)
         assert all(row[0] in shown for row in rows if len(row[0]) < width / 2)
+
+
+def test_a_caption_is_as_wide_as_the_terminal_and_not_as_its_table() -> None:
+    caption = "A caption that is longer than the few columns of its table"
+    narrow = Table(caption, (Column("n", "N", value=lambda row: row),), [1])
+    document = replace(document_of("overview"), width=80, sections=(Section("any", "Any", tables=(narrow,)),))
+    assert caption in table.render(document).splitlines()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, UNKNOWN
-from dbcpu.workflows.fleet.outcome import Outcome, file_stem, last_sentence, outcome
+from dbcpu.workflows.fleet.outcome import ItemOutcome, file_stem, last_sentence, outcome
 
 COMPLETE, CUT = ("r1", "complete", 3), ("r1", "running", 2)
 EMPTY = "no round was finished, and the run is kept without one: dbcpu more r1 goes on with it"
@@ -14,25 +14,25 @@ EMPTY = "no round was finished, and the run is kept without one: dbcpu more r1 g
 @pytest.mark.parametrize(
     ("run", "code", "said", "expected"),
     [
-        (COMPLETE, 0, "", Outcome(DONE, "r1")),
-        (COMPLETE, -9, "", Outcome(DONE, "r1")),
-        (COMPLETE, None, "", Outcome(DONE, "r1")),
-        (CUT, -9, "", Outcome(PARTIAL, "r1", "its process was ended by signal 9")),
-        (CUT, 3, "lost", Outcome(PARTIAL, "r1", "lost")),
-        (CUT, None, "", Outcome(PARTIAL, "r1", "its process ended after 2 rounds")),
-        (CUT, 130, "interrupted", Outcome(CANCELLED, "r1", "interrupted")),
-        (CUT, 130, f"interrupted; {EMPTY}", Outcome(CANCELLED, "r1", "interrupted; no round was finished")),
-        (CUT, 3, f"lost; {EMPTY}", Outcome(PARTIAL, "r1", "lost; no round was finished")),
-        (None, 3, "is taken", Outcome(REFUSED, None, "is taken")),
-        (None, None, "is taken", Outcome(REFUSED, None, "is taken")),
-        (None, 0, "", Outcome(REFUSED, None, "exit code 0")),
-        (None, -9, "", Outcome(UNKNOWN, None, "its process was ended by signal 9")),
-        (None, None, "", Outcome(PLANNED)),
-        (None, 3, "the store x failed: refused", Outcome(PLANNED, None, "the store x failed: refused")),
-        (None, None, "the store x failed: refused", Outcome(PLANNED, None, "the store x failed: refused")),
+        (COMPLETE, 0, "", ItemOutcome(DONE, "r1")),
+        (COMPLETE, -9, "", ItemOutcome(DONE, "r1")),
+        (COMPLETE, None, "", ItemOutcome(DONE, "r1")),
+        (CUT, -9, "", ItemOutcome(PARTIAL, "r1", "its process was ended by signal 9")),
+        (CUT, 3, "lost", ItemOutcome(PARTIAL, "r1", "lost")),
+        (CUT, None, "", ItemOutcome(PARTIAL, "r1", "its process ended after 2 rounds")),
+        (CUT, 130, "interrupted", ItemOutcome(CANCELLED, "r1", "interrupted")),
+        (CUT, 130, f"interrupted; {EMPTY}", ItemOutcome(CANCELLED, "r1", "interrupted; no round was finished")),
+        (CUT, 3, f"lost; {EMPTY}", ItemOutcome(PARTIAL, "r1", "lost; no round was finished")),
+        (None, 3, "is taken", ItemOutcome(REFUSED, None, "is taken")),
+        (None, None, "is taken", ItemOutcome(REFUSED, None, "is taken")),
+        (None, 0, "", ItemOutcome(REFUSED, None, "exit code 0")),
+        (None, -9, "", ItemOutcome(UNKNOWN, None, "its process was ended by signal 9")),
+        (None, None, "", ItemOutcome(PLANNED)),
+        (None, 3, "the store x failed: refused", ItemOutcome(PLANNED, None, "the store x failed: refused")),
+        (None, None, "the store x failed: refused", ItemOutcome(PLANNED, None, "the store x failed: refused")),
     ],
 )
-def test_outcome(run: tuple[str, str, int] | None, code: int | None, said: str, expected: Outcome) -> None:
+def test_outcome(run: tuple[str, str, int] | None, code: int | None, said: str, expected: ItemOutcome) -> None:
     assert outcome(run, code, said) == expected
 
 

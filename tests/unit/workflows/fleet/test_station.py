@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.workflows.fleet.station import Work, _command, command_refused
+from dbcpu.workflows.fleet.station import Assignment, _command, command_refused
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,9 @@ def test_programs_are_started_only_where_the_station_says_so(
 
 def test_the_host_is_required_from_here_and_the_way_from_there() -> None:
     def words(table: dict[str, str]) -> list[str]:
-        return _command(Work("q4", "2026-11-01", "1", "0", "-db", {"url": "postgresql://me@db/x", **table}, ("--aa",)))
+        return _command(
+            Assignment("q4", "2026-11-01", "1", "0", "-db", {"url": "postgresql://me@db/x", **table}, ("--aa",))
+        )
 
     assert words({"host": "ssh:db"})[-2:] == ["--", "-db"]
     assert "--host" in words({"host": "ssh:db"})

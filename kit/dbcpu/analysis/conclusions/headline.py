@@ -1,0 +1,169 @@
+"""The short answer: a headline, a few figures, and what would help; chosen from the analysis.
+
+The question is: does every session get the same CPU, and if not, how large is the slowdown, what is its cause, and
+what would fix it?
+"""
+
+from msgspec import Struct
+
+from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
+from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
+from dbcpu.analysis.conclusions.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
+from dbcpu.analysis.levels.level_losses import (
+    BAD,
+    GOOD,
+    PARTLY,
+    UNKNOWN,
+    LevelLosses,
+    is_counted_only,
+    is_loss,
+    level_losses,
+    lost_to,
+    lost_words,
+)  # fmt: skip
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.fact import Fact
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
+
+MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessions auto`"
+
+
+class Headline(Struct, frozen=True):
+    """``kind`` is good, partly (short only beyond the vCPUs), bad or unknown. ``remedy`` is '' if there is none."""
+
+    kind: str
+    headline: str
+    facts: tuple[Fact, ...]
+    remedy: str
+
+
+def headline(analysis: Analysis) -> Headline:
+    """For the first variant, by the answers of its levels."""
+    variant = analysis.levels[0].variant if analysis.levels else ""
+    levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
+    if (why := refusal(analysis)) is not None:
+        return Headline(UNKNOWN, refusal_words(why), (), why.remedy)
+    if analysis.experiment is not None:
+        remedy = remedy_of_experiment(analysis, levels)
+        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
+    found = level_losses(levels, analysis.vcpus)
+    together = any(each.level > 1 for each in levels)
+    if analysis.reference is None or not (together or found.losses):
+        words = "Nothing was measured" if not levels else "Too few measurements for an answer"
+        remedy = noise_remedy(analysis) or ("" if together else MORE_SESSIONS)
+        return Headline(UNKNOWN, words, _alone(analysis), remedy if levels else "")
+    if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
+        remedy = "measure again on a quieter host, with longer executions: `--size long`"
+        return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
+    if not all(each.shares_known for each in levels):
+        return Headline(UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
+    remedy = remedy_of(analysis, found)
+    return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
+
+
+def one_word(analysis: Analysis) -> str:
+    """``equal``, ``partly`` (equal up to the vCPUs), ``unequal``, ``slower`` (not at full speed, unequal not shown), or
+    ``inconclusive``; '' for an experiment, whose answer is another.
+    """
+    if analysis.experiment is not None:
+        return ""
+    kind = headline(analysis).kind
+    if kind == BAD:
+        within = [each for each in analysis.levels if analysis.vcpus is None or each.level <= analysis.vcpus]
+        return "unequal" if any(each.even is Answer.NO for each in within) else "slower"
+    return {GOOD: "equal", PARTLY: "partly"}.get(kind, "inconclusive")
+
+
+def _words(found: LevelLosses, vcpus: int | None) -> str:
+    up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
+    if found.kind == GOOD:
+        return f"Yes: equal CPU at full speed {up_to}"
+    if found.kind == PARTLY:
+        lost = {lost_to(each) for each in found.beyond if is_loss(each)}
+        turns = "they are throttled" if lost == {Cause.THROTTLED} else "they take turns"
+        uneven = any(each.even is Answer.NO for each in found.beyond)
+        above = f"above {vcpus} {'shares are unequal' if uneven else turns}"
+        return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
+    if found.kind == BAD:
+        return _loss_words(found, up_to)
+    open_ = [*([1] if found.alone_undecided else []), *(each.level for each in found.undecided)]
+    where = f"N={short_ranges(open_)}" if open_ else "all levels"
+    return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
+
+
+def _of_totals(found: LevelLosses) -> str:
+    """Where only total rates are known there is no answer about shares."""
+    fast, first = fast_levels(found), found.first
+    parts = [f"No slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
+    parts += [f"slower from {first.level} on"] if first is not None else []
+    text = ", ".join(parts) or "Inconclusive"
+    return f"{text[0].upper()}{text[1:]}; shares not known"
+
+
+def _loss_words(found: LevelLosses, up_to: str) -> str:
+    first = found.losses[0]
+    if first.level == 1:
+        if not is_counted_only(first):
+            return "No: even a single session is not always at full speed"
+        return "No: even a single session does not get a whole CPU"
+    lose = lost_words(first)
+    where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at N={first.level}"
+    open_ = [each.level for each in found.undecided]
+    fine = f"Equal CPU {up_to}" if found.alone_undecided else f"Yes {up_to}"
+    words = f"{fine}, {where} {lose}" if up_to else f"No: {where} {lose}"
+    return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words
+
+
+def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> tuple[Fact, ...]:
+    facts, worst = [], told_level(found)
+    spread = [each for each in levels if each.max_over_min is not None]
+    if spread:
+        widest = max(spread, key=lambda each: each.max_over_min or 1.0)
+        facts.append(
+            Fact(
+                "slowest over fastest",
+                times(widest.max_over_min),
+                f"median of rounds, at {plural(widest.level, 'session')}",
+            )
+        )
+    cause = Cause.NONE if worst is None else lost_to(worst)
+    if worst is not None and cause is not Cause.NONE:
+        lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
+        share = f"{who_has_cause(worst, cause)} at N = {worst.level}"
+        if is_counted_only(worst):
+            share = f"{percent(lost)} of the time at N = {worst.level}"
+        elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
+            share = f"as the kernel counted, at N = {worst.level}"
+        facts.append(Fact("main cause", cause.words, share, cause.value))
+    elif worst is not None and worst.likely_cause:
+        facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
+    elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:
+        lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
+        facts.append(Fact("time lost", percent(lost), f"as the kernel counted, at N = {worst.level}"))
+    if found.undecided and not found.losses:
+        limits = [each.detectable for each in found.undecided if each.detectable is not None]
+        if limits:
+            facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
+    room = analysis.capacity
+    if room is not None and room.most_throughput:
+        cores = analysis.scaling.effective_cores
+        worth = f"{analysis.unit}, {number(cores, 1)} effective cores" if cores else analysis.unit
+        facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
+    return (*facts, *_alone(analysis))
+
+
+def who_has_cause(level: LevelView, main: Cause) -> str:
+    """How many sessions have the main cause; with the commonest one where that is another, which cost less time."""
+    counts = dict(level.causes)
+    most = max((each for each in counts if Cause(each).is_known), key=lambda each: counts[each], default=main)
+    share = f"{counts.get(main, 0)} of {plural(level.sessions, 'session')}"
+    if counts.get(most, 0) <= counts.get(main, 0):
+        return share
+    return f"{share}, the most time lost ({Cause(most).words}: {counts[most]})"
+
+
+def _alone(analysis: Analysis) -> tuple[Fact, ...]:
+    ref = analysis.reference
+    return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}"),) if ref else ()

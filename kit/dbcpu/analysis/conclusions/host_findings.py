@@ -1,0 +1,249 @@
+"""What else was on the host while it was measured?"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from dbcpu.analysis.causes.ran_instead import processes_in_place_of
+from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.host_usage.host_time import (
+    foreign_share,
+    listed_share,
+    stolen_share,
+    typical_foreign_share,
+    typical_share,
+)
+from dbcpu.analysis.host_usage.pressure import full_share
+from dbcpu.analysis.levels.drift import drift
+from dbcpu.analysis.levels.level_losses import is_loss
+from dbcpu.analysis.placement.irq_ticks import irq_s
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import joined, percent, plain, plural, seconds, times
+from dbcpu.record import UNLISTED, Round
+from dbcpu.steal import steal_unseen
+
+DRIVER_SHARE = 0.05
+"""Of one CPU, for driver and sampler together."""
+NOT_SLOWED = "they had CPU time that the sessions could have had, and no session is shown to be slower for it"
+FOREIGN_SHARE = 0.05
+"""Of all vCPUs."""
+STEAL_SHARE = 0.01
+THROTTLED_SHARE = 0.01
+STALLED_SHARE = 0.1
+"""Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
+IRQ_SHARE = 0.05
+"""Of one CPU."""
+
+
+def driver_on_host(given: FindingInput) -> Finding | None:
+    if not given.record.header.database.driver_on_host:
+        return None
+    used = [
+        (share, each)
+        for each in given.rounds
+        if each.cost and each.cost.window_s > 0
+        for share in [(each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / each.cost.window_s]
+        if share > DRIVER_SHARE
+    ]
+    if not used:
+        return None
+    share, worst = max(used, key=lambda pair: pair[0])
+    return noted(
+        "driver-on-host",
+        f"driver and sampler used up to {percent(share)} of one CPU on the measured host (N={worst.level})",
+    )
+
+
+def solo_drift(given: FindingInput) -> Finding | None:
+    """Not where other processes are why: their finding says it (``foreign_load``)."""
+    moved = _moved(given)
+    return noted("solo-drift", moved) if moved and main_disturbance(given) != "foreign-load" else None
+
+
+def _moved(given: FindingInput) -> str:
+    """By how much the time of a single session moved, in words; '' where that is not shown."""
+    moved = drift(given.record, given.sessions, given.reference)
+    if moved is None:
+        return ""
+    return (
+        f"the single-session time was {seconds(moved.earlier_s)} {moved.earlier} and {seconds(moved.later_s)} "
+        f"{moved.later} ({'+' if moved.change > 0 else ''}{percent(moved.change)})"
+    )
+
+
+def foreign_load(given: FindingInput) -> Finding | None:
+    shares = [(foreign_share(each, given.vcpus, given.window_s(each)), each) for each in given.rounds]
+    loaded = [(share, each) for share, each in shares if share > FOREIGN_SHARE]
+    if not loaded:
+        return None
+    share, worst = max(loaded, key=lambda pair: pair[0])
+    many = f"(in {len(loaded)} of {plural(len(given.rounds), 'round')})"
+    if worst.host_counters:
+        seen = (
+            f"other processes used up to {percent(share)} of the host's CPUs {many}: by {worst.host_counters.source} "
+            f"they were busy for longer than the sessions used them (N={worst.level})"
+        )
+    else:
+        seen = f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}"
+        seen += _in_place_of_sessions([each for _, each in loaded])
+    found = noted("foreign-load", joined(seen, _moved(given) if main_disturbance(given) == "foreign-load" else ""))
+    return found if any(map(is_loss, given.levels)) else replace(found, meaning=NOT_SLOWED)
+
+
+def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
+    """Whom sessions waited for: who used most of the host need not have been on their CPUs."""
+    who = processes_in_place_of(session for each in rounds for session in each.sessions)
+    return f"; where sessions waited for a CPU, {who}, by the kernel's trace" if who else ""
+
+
+def _who(given: FindingInput, loaded: Sequence[tuple[float, Round]]) -> str:
+    """Who they were; where no list has half of it, that."""
+    listed = [listed_share(each, given.vcpus, given.window_s(each)) for _, each in loaded]
+    if sum(listed) < 0.5 * sum(share for share, _ in loaded):
+        return "most of it by processes that no list names: each ended before its round did, or used little"
+    return _most_used([each for _, each in loaded])
+
+
+def _most_used(rounds: Sequence[Round]) -> str:
+    """Who used most in these rounds, processes of one command together; "most" of more than half alone."""
+    used: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for each in rounds:
+        for process in each.foreign:
+            used[process.command][process.pid] += process.cpu_s
+    command, by_pid = max(used.items(), key=lambda pair: sum(pair[1].values()))
+    cpu_s = sum(by_pid.values())
+    where = f"{seconds(cpu_s)} {f'at N={rounds[0].level}' if len(rounds) == 1 else 'in these rounds'}"
+    if UNLISTED in by_pid:
+        return f"{where}; which processes was not recorded"
+    part = "most" if cpu_s > 0.5 * sum(sum(each.values()) for each in used.values()) else "the largest part"
+    who = f"pid {next(iter(by_pid))}" if len(by_pid) == 1 else plural(len(by_pid), "process")
+    return f"{part} of it {plain(command)} ({who}: {where})"
+
+
+def steal(given: FindingInput) -> Finding | None:
+    stolen = [(share, each) for each in given.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
+    if not stolen:
+        return None
+    share, worst = max(stolen, key=lambda pair: pair[0])
+    return noted(
+        "steal",
+        f"CPU steal was up to {percent(share)} of the vCPUs' time (N={worst.level}), "
+        f"in {len(stolen)} of {plural(len(given.rounds), 'round')}",
+    )
+
+
+def steal_unreported(given: FindingInput) -> Finding | None:
+    """Only where it was looked for: where nothing was sampled, that is said already."""
+    unseen = steal_unseen(given.record)
+    return noted("steal-unseen", unseen) if unseen and typical_share(given.rounds) is not None else None
+
+
+def interrupts(given: FindingInput) -> Finding | None:
+    """By the CPU that lost most, in the round in which it did."""
+    found = [
+        (irq_s(cpu, lasted_s) / lasted_s, cpu.cpu, each)
+        for each in given.rounds
+        if len(each.timeline_s) > 1 and (lasted_s := each.timeline_s[-1] - each.timeline_s[0]) > 0
+        for cpu in each.cpu_timeline
+    ]
+    loaded = [each for each in found if each[0] > IRQ_SHARE]
+    if not loaded:
+        return None
+    share, cpu, worst = max(loaded, key=lambda each: each[0])
+    rounds = len({each.order for _, _, each in loaded})
+    return noted(
+        "interrupts",
+        f"interrupts took up to {percent(share)} of CPU {cpu} (N={worst.level}), in {rounds} of "
+        f"{plural(len(given.rounds), 'round')}",
+    )
+
+
+TENANT_OR_OWN = (
+    "another tenant comes and goes on the cores of these vCPUs, or, if these share cores that are not shown, the other "
+    "processes of this host: sessions are slower meanwhile, whatever the sessions of this run do"
+)
+
+
+def strangers_on_siblings(given: FindingInput) -> Finding | None:
+    """Not where other processes of this host ran beside a session on siblings that it shows."""
+    speeds, host = given.two_speeds, given.record.header.host
+    if speeds is None or host is None or host.hypervisor is None or not given.vcpus:
+        return None
+    shown = given.cores is not None and given.cores < given.vcpus
+    if shown and any(foreign_share(each, given.vcpus, given.window_s(each)) > FOREIGN_SHARE for each in given.rounds):
+        return None
+    found = noted(
+        "strangers-on-siblings",
+        f"with at most one session the CPUs were slow for {percent(speeds.slow_share)} of the time, when the witness "
+        f"needed {times(speeds.factor)} as long",
+    )
+    if typical_foreign_share(given.rounds, given.vcpus) <= FOREIGN_SHARE:
+        return found
+    return replace(found, meaning=TENANT_OR_OWN, remedy=f"measure on an idle host to decide; {found.remedy}")
+
+
+def throttled(given: FindingInput) -> Finding | None:
+    held = [
+        (group.throttled_s, group, each)
+        for each in given.rounds
+        for group in each.cgroups
+        if group.throttled_s > THROTTLED_SHARE * given.window_s(each)
+    ]
+    if not held:
+        return None
+    seconds_held, group, worst = max(held, key=lambda entry: entry[0])
+    quota = plural(group.quota_cpus, "CPU") if group.quota_cpus is not None else "a quota"
+    return noted(
+        "throttled",
+        f"the control group {plain(group.path)} is limited to {quota} and was throttled for {seconds(seconds_held)} "
+        f"of CPU time (N={worst.level})",
+    )
+
+
+def hidden_quota(given: FindingInput) -> Finding | None:
+    """Work that was ready and had no CPU, where neither a quota that is seen nor other processes explain it."""
+    stalled = [
+        (share, one, each)
+        for each in given.rounds
+        if each.cpu_timeline
+        and not any(group.throttled_s > 0 for group in each.cgroups)
+        and foreign_share(each, given.vcpus, given.window_s(each)) <= FOREIGN_SHARE
+        for one in each.pressure
+        # Sessions of another group could have kept these waiting.
+        if one.path and len(one.sessions) == len(each.sessions)
+        if (share := full_share(one) or 0.0) > STALLED_SHARE
+    ]
+    if not stalled:
+        return None
+    share, one, worst = max(stalled, key=lambda entry: entry[0])
+    return noted(
+        "hidden-quota",
+        f"the control group {plain(one.path)} had work and no CPU for {percent(share)} of the time (N={worst.level}), "
+        "by the kernel's CPU pressure, while other processes used little and no quota of it was used up",
+    )
+
+
+def main_disturbance(given: FindingInput) -> str:
+    """The finding of what typically took most of the CPU time; '' where nothing took much of it."""
+    rounds, speeds = given.rounds, given.two_speeds
+    shares = {
+        "steal": typical_share(rounds) or 0.0,
+        "foreign-load": typical_foreign_share(rounds, given.vcpus),
+        "strangers-on-siblings": speeds.slow_share * (1 - 1 / speeds.factor) if speeds else 0.0,
+    }
+    code = max(shares, key=lambda each: shares[each])
+    return code if shares[code] > FOREIGN_SHARE else ""
+
+
+FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
+    driver_on_host,
+    solo_drift,
+    foreign_load,
+    steal,
+    steal_unreported,
+    interrupts,
+    strangers_on_siblings,
+    throttled,
+    hidden_quota,
+)

@@ -1,0 +1,97 @@
+"""What a result leaves undecided beside its undecided levels, and what would decide it, in words."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.conclusions.remedy_commands import adding_rounds as more_rounds
+from dbcpu.analysis.levels.calm_rounds import MIN_ROUNDS
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss
+from dbcpu.analysis.levels.rounds_apart import is_explained
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.host import TopologyCheck
+from dbcpu.analysis.results.run import LevelView, MoreRounds
+from dbcpu.formatting import duration, listed, plural, short_ranges
+
+STEADY = 0.02
+"""Noise of single sessions below which a quieter host shows no more."""
+MORE_ALONE = 6
+"""Rounds of a single session of which some lost time."""
+
+
+def what_would_decide(
+    context: RunContext, more: MoreRounds | None, topology: TopologyCheck | None, levels: Sequence[LevelView]
+) -> str:
+    """What would decide the undecided ``levels``; ``more``: the rounds that probably would."""
+    if context.reference is None or context.reference.noise_range is None:
+        return "more rounds of one session would decide"
+    if more is not None:
+        return (
+            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
+            "would probably decide"
+        )
+    measured = [each.level for each in context.record.rounds]
+    if hidden_cores_possible(measured, context.vcpus, context.cores) and not is_explained(levels):
+        return f"all levels (`--sessions auto`) show whether CPUs share cores; else {_longer(levels)} may decide"
+    if topology is not None and topology.verdict == "fewer_cores":
+        return f"{_longer(levels)}, or a run on whole cores (`ThreadsPerCore=1`), may decide"
+    return f"{_steadier(context, levels)} may decide"
+
+
+def _steadier(context: RunContext, levels: Sequence[LevelView]) -> str:
+    """A quieter host helps where this one was not quiet."""
+    noisy = context.reference is None or context.reference.spread > STEADY
+    return f"a quieter host or {_longer(levels)}" if noisy else _longer(levels)
+
+
+def _longer(levels: Sequence[LevelView]) -> str:
+    """Longer executions do not help where it is rounds that differ, or sessions of one round."""
+    differ = any(
+        each.rounds_apart is not None or each.even is Answer.NO or each.calm_rounds is not None for each in levels
+    )
+    return "more rounds" if differ else "longer executions"
+
+
+def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView]) -> str:
+    """Why levels of which no round has a slow session are undecided nevertheless; ``among``: all that are."""
+    rounds = min(each.calm_rounds or 0 for each in few)
+    where = f"at N={short_ranges(each.level for each in few)} " if len(few) < len(among) else ""
+    too_few = f"{plural(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few to be sure"
+    return f"{where}no session was slow, but {too_few} ({MIN_ROUNDS} are needed)"
+
+
+def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone: Cause) -> tuple[str, ...]:
+    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``.
+
+    ``single``: whether there is one of a single session.
+    """
+    some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
+    shares = [each.level for each in some if each.even is Answer.UNDECIDED]
+    speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
+    parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
+    parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
+    why = f" (some rounds lost time: {alone.words})" if alone.is_known else ""
+    parts += [f"whether a single session gets a whole CPU{why}"] if single else []
+    if not parts:
+        return ()
+    undecided = f"it is undecided {listed(parts)}"
+    if found.undecided:  # a sentence before this one says what would decide
+        return (undecided,)
+    return undecided, _may_decide([each for each in some if each.level in (*shares, *speed)], context, single)
+
+
+def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
+    """``levels`` have an open question; with ``single`` a session alone has one, too."""
+    needed = rounds_of_each(context, levels)
+    if None in needed:
+        return f"{_steadier(context, levels)} may decide"
+    few = bool(levels) and all(each.calm_rounds is not None for each in levels)  # which no quiet makes more
+    quieter = "" if few else " or a quieter host"
+    if why_no_more(context.record.header):
+        return f"more rounds{quieter} may decide"
+    added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
+    wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
+    rounds = max([MORE_ALONE if single else 1, *added])
+    command = more_rounds(context.record.header, f"--sessions {wanted} --rounds {rounds}")
+    return f"more rounds ({command}){quieter} may decide"

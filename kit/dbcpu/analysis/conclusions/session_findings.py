@@ -1,0 +1,400 @@
+"""What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.open_questions import too_few_words
+from dbcpu.analysis.conclusions.verdict import HIDDEN
+from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
+from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS, exceeds
+from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to, over_ideal
+from dbcpu.analysis.levels.rounds_apart import (
+    apart_words,
+    is_explained,
+    level_with_most_slow_rounds,
+    rounds_differ,
+)
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
+from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
+from dbcpu.analysis.scaling.topology_check import has_two_kinds
+from dbcpu.findings import INFO, LONGER, MORE_ROUNDS, ONE_PER_CORE, QUIETER, SMT_OFF, Finding, noted
+from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
+from dbcpu.record import ANONYMOUS, IMPORTED, POOL, SWEEP, TOGETHER, Party
+from dbcpu.steal import steal_unseen
+
+TAIL_S = 0.1
+HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
+"""What more rounds are for where rounds differ."""
+WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
+ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
+BALANCING_KERNEL = (6, 6)
+"""The first kernel whose scheduler balances over SMT."""
+PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
+AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
+TWO_KINDS = "the host has cores of two kinds"
+FULL_SPEED_CORES = (
+    "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
+    "`dbcpu topology` lists them)"
+)
+SHARE_LESS = "let fewer sessions share a core:"
+"""Begins the remedy of ``shared-cores`` where one session per core is not what helps: work that waits, and a pool."""
+WORTH_A_PRICE = 0.02
+STICKY = 0.5
+"""Stickiness from which placement is called sticky; hosts with a balancing kernel have 0.1 to 0.35."""
+
+
+def uneven_sessions(given: FindingInput) -> Finding | None:
+    uneven = [each for each in given.levels if each.even is Answer.NO]
+    # Above the vCPUs slightly unequal turns are usual: the finding oversubscribed has them.
+    much = any(e.level <= (given.vcpus or e.level) or (e.max_over_min or 1.0) > UNEQUAL_TURNS for e in uneven)
+    # The sessions of a pool share its jobs: nobody has the same work.
+    if not much or given.record.header.plan.experiment == POOL:
+        return None
+    worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
+    slow = f": {_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    held = _held(given, worst)
+    found = noted(
+        "uneven-sessions",
+        f"at N={ranges(each.level for each in uneven)} the slowest session took up to "
+        f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow}){held and f'; {held}'}",
+    )
+    return replace(found, remedy=AS_MANY_CPUS) if held else found
+
+
+def _usual(many: float | None) -> str:
+    """A median over rounds: ``2``, or ``2 or 3`` where it lies between the two."""
+    low, high = math.floor(many or 0), math.ceil(many or 0)
+    return str(low) if low == high else f"{low} or {high}"
+
+
+def slow_together(given: FindingInput) -> Finding | None:
+    if given.reference is None:
+        return None
+    within = [each for each in given.levels if each.regime in (WITHIN_CORES, WITHIN_VCPUS)]
+    slow = [each for each in within if each.full_speed is Answer.NO and each.even is not Answer.NO]
+    slow = [each for each in slow if (each.slowdown_median or 1.0) > EQUAL and each.shares_known]
+    if not slow:
+        return None
+    # What dbcpu did itself comes last: it is no fault of the host.
+    worst = max(slow, key=lambda each: (not _held(given, each), each.slowdown_median or 1.0))
+    who = "all sessions have" if worst.even is Answer.YES else "the median session has"
+    slow_by = (
+        apart_words(worst) if rounds_differ(worst) else f"{who} a slowdown of about {times(worst.slowdown_median)}"
+    )
+    slowdown = f"at N={worst.level} {slow_by}"
+    if held := _held(given, worst):
+        found = noted("slow-together", f"{slowdown}: {held}", INFO)
+        return replace(found, meaning="they took turns, as they had to", remedy=AS_MANY_CPUS)
+    found = noted("slow-together", f"{slowdown}, though there is a CPU for each")
+    cause, two_kinds = lost_to(worst), has_two_kinds(given.record)
+    if cause is Cause.SLOWER_CPU and two_kinds:
+        return replace(found, meaning=f"most of the loss is by {cause.words}: {TWO_KINDS}", remedy=FULL_SPEED_CORES)
+    if not cause.is_known or cause is Cause.SLOWER_CPU:
+        return replace(found, meaning=f"possible reasons: {', '.join(_possible_reasons(given, two_kinds=two_kinds))}")
+    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
+
+
+def _possible_reasons(given: FindingInput, *, two_kinds: bool) -> Iterator[str]:
+    """Why sessions may all be slow on this host, as far as it was seen: bare metal hides no SMT and has no steal."""
+    header, rounds, host = given.record.header, given.rounds, given.record.header.host
+    guest = host is None or host.hypervisor is not None or header.plan.sampler == IMPORTED
+    sampled = any(each.cpu_timeline for each in rounds)
+    if two_kinds:
+        yield "cores of two kinds"
+    if guest and (given.cores in (None, given.vcpus)):
+        yield "SMT hidden by the hypervisor"
+    if guest and (not sampled or steal_unseen(given.record) or any(stolen_share(each) for each in rounds)):
+        yield "CPU steal"
+    if host is None or host.container or host.limits.quota_cpus is not None:
+        yield "a quota"
+    if not sampled or any(foreign_share(each, given.vcpus, given.window_s(each)) for each in rounds):
+        yield "other processes"
+    yield "a lower clock frequency"
+
+
+def _held(given: FindingInput, level: LevelView) -> str:
+    """Which targets of several dbcpu itself held on fewer CPUs than they have sessions, in words; '' for none."""
+    parties = [each for each in given.record.header.plan.parties if level.variant in (each.target, TOGETHER)]
+    short = [each for each in parties if each.cpus and len(each.cpus) < min(each.sessions, level.level)]
+    words = [
+        f"the {plural(each.sessions, 'session')} of {plain(each.target)} on {plural(len(each.cpus), 'CPU')}"
+        for each in short
+    ]
+    for group in _on_common_cpus(parties) if level.variant == TOGETHER and not words else ():
+        common, many = {cpu for each in group for cpu in each.cpus}, sum(each.sessions for each in group)
+        if len(common) < many:
+            names = listed([plain(each.target) for each in group])
+            words.append(f"the {plural(many, 'session')} of {names} on {plural(len(common), 'CPU')}")
+    return f"`--cpus` held {listed(words)}" if words else ""
+
+
+def _on_common_cpus(parties: Sequence[Party]) -> list[list[Party]]:
+    """Those that were held on CPUs, in groups that have some in common."""
+    groups: list[list[Party]] = []
+    for each in parties:
+        near = [group for group in groups if any(set(each.cpus) & set(other.cpus) for other in group)]
+        joined = [*(other for group in near for other in group), each]
+        groups = [*(group for group in groups if group not in near), *([joined] if each.cpus else [])]
+    return groups
+
+
+def memory_remote(given: FindingInput) -> Finding | None:
+    """Where some are beside their memory, what the others lose is measured, and is a cause."""
+    counted = [each for each in given.sessions if not each.why]
+    if not counted or not all(each.remote for each in counted):
+        return None
+    nodes = sorted({node for each in counted for node in each.session.memory_nodes})
+    bound = f"memory is bound to {'node' if len(nodes) == 1 else 'nodes'} {ranges(nodes)}"
+    return noted("memory-remote", f"all {plural(len(counted), 'session')} ran on other NUMA nodes; their {bound}")
+
+
+def misplaced(given: FindingInput) -> Finding | None:
+    seen = [each for each in given.levels if each.share(each.misplaced_s) > REGIME_SHARE]
+    if not seen:
+        return None
+    worst = max(seen, key=lambda each: each.share(each.misplaced_s))
+    host = given.record.header.host
+    # A newer kernel balances over SMT already, and without SMT there is nothing to balance over.
+    pins = host is not None and (_balances(host.kernel) or given.vcpus == given.cores)
+    found = noted(
+        "misplaced",
+        f"at N={ranges(each.level for each in seen)} sessions shared a core or a CPU while another that they may use "
+        f"was idle, for up to {percent(worst.share(worst.misplaced_s))} of their time (N={worst.level})",
+    )
+    return replace(found, remedy=PINNED) if pins else found
+
+
+def _balances(kernel: str) -> bool:
+    found = re.match(r"(\d+)\.(\d+)", kernel)
+    return found is not None and (int(found[1]), int(found[2])) >= BALANCING_KERNEL
+
+
+def shared_cores(given: FindingInput) -> Finding | None:
+    vcpus, cores = given.vcpus, given.cores
+    # Where a second thread is as good as a core, sharing one slows nothing.
+    within = [e for e in given.levels if vcpus and e.level <= vcpus and is_loss(e)]
+    seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
+    if not seen:
+        return None
+    worst = max(seen, key=lambda each: each.share(each.sharing_s))
+    tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
+    tail = f", and {seconds(tail_s)} more after other sessions had ended and left cores idle" if tail_s > TAIL_S else ""
+    found = noted(
+        "shared-cores",
+        f"at N={ranges(each.level for each in seen)} sessions shared a core while no core was idle, for up to "
+        f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
+        cores=cores or "as many as cores",
+    )
+    return replace(found, remedy=f"{_fewer(given, cores)}{SMT_OFF}{_price_of_smt_off(given)}") if cores else found
+
+
+def _fewer(given: FindingInput, cores: int) -> str:
+    """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
+    if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
+        return f"{SHARE_LESS} "
+    fine = level_losses([each for each in given.levels if each.variant == given.levels[0].variant], given.vcpus).fine
+    busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
+    if max(busy, fast) <= cores:
+        return f"{ONE_PER_CORE.format(cores=cores)}, "
+    fit, why = (
+        (fast, "at full speed") if fast >= busy else (busy, "they wait in between, and so many keep the cores busy")
+    )
+    return f"{SHARE_LESS} a pool of {fit} ({why}), "
+
+
+def _price_of_smt_off(given: FindingInput) -> str:
+    """What the host does less, or more, without second threads; '' where the curve does not show it.
+
+    Under a quota sessions on shared cores use it up with less work: then it is not said to be less.
+    """
+    gain = given.scaling.smt_yield
+    if gain is None or not given.cores or not given.vcpus or given.cores == given.vcpus:
+        return ""
+    threads = "the second threads" if given.vcpus <= 2 * given.cores else "all threads beyond the first of each core"
+    if abs(gain) < WORTH_A_PRICE:
+        return f". {threads.capitalize()} add {percent(max(0.0, gain))} to what its cores do"
+    if gain < 0:
+        return f". Without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
+    less = f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+    return less if bounding_quota(given.record) is None else ""
+
+
+def oversubscribed(given: FindingInput) -> Finding | None:
+    """Not of a pool, whose answer says how many sessions are enough."""
+    vcpus = None if given.record.header.plan.experiment == POOL else given.vcpus
+    seen = [e for e in given.levels if vcpus and round(e.level * given.busy) > vcpus and is_loss(e)]
+    waited = (Cause.RUN_QUEUE, Cause.COMPETITOR)
+    seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in waited]
+    if not seen:
+        return None
+    worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]
+    shares = "took turns"
+    if uneven:
+        worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
+        shares = f"took turns, in unequal shares: {times(worst.max_over_min)} between fastest and slowest"
+    slowdown = worst.slowdown_median or 1.0
+    median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
+    return noted(
+        "oversubscribed",
+        f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
+        f"they {shares}{median}",
+        sessions=sessions_that_fit(vcpus or 0, given.busy, given.levels),
+        more="add vCPUs" if bounding_quota(given.record) is None else "raise the CPU quota",
+    )
+
+
+def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView]) -> str:
+    """So many keep the vCPUs busy; of work that waits in between more than one per vCPU, and fewer than lost before."""
+    if busy == 1.0:
+        return plural(vcpus, "busy session")
+    fit = round(vcpus / busy)
+    lost = min((each.level for each in levels if vcpus < each.level < fit and is_loss(each)), default=fit + 1)
+    return plural(lost - 1, "such session")
+
+
+def sticky_placement(given: FindingInput) -> Finding | None:
+    index, share = given.scaling.stickiness, given.scaling.makespan_share
+    if index is None or index < STICKY or not any(each.even is Answer.NO for each in given.levels):
+        return None
+    jigsaw = f"; makespan throughput is {percent(share)} of the rate sum" if share is not None else ""
+    counts = [
+        f" ({count(each.slow)} of {each.level} slow, {count(each.slow_expected)} predicted)"
+        for each in given.levels
+        if each.slow and each.slow_expected and each.stickiness is not None
+    ]
+    first = counts[0] if counts else ""
+    return noted(
+        "sticky-placement",
+        f"imbalance is {percent(min(1.0, index))} of that of a placement that never changes{first}{jigsaw}",
+    )
+
+
+def topology_differs(given: FindingInput) -> Finding | None:
+    check = given.topology
+    if check is None or check.verdict not in ("fewer_cores", "like_full_cores"):
+        return None
+    scaled, cores = number(check.cores_told, 0) if check.cores_told else "fewer", check.cores or check.vcpus
+    if check.verdict == "fewer_cores":
+        probably, level = ("probably ", INFO) if check.unmeasured else ("", None)
+        missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
+        seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}{missing}"
+        said = joined(seen, f"{COLON}{check.why}")
+        return noted("cores-fewer-than-shown", said, level, scaled=scaled, shown=cores)
+    threads = number(check.vcpus / cores, 0)
+    seen = f"the host reports {threads} threads per core and scales like full cores: {check.why}"
+    return noted("smt-like-cores", seen, shown=check.vcpus)
+
+
+def smallest_difference(given: FindingInput) -> Finding | None:
+    floor = given.noise_floor
+    if floor is None:
+        return None
+    differed, least = percent(floor.level_seen - 1), percent(floor.level_ratio - 1)
+    if floor.spread_ratio is not None and floor.spread_seen is not None:
+        differed += f", in max/min by {percent(floor.spread_seen - 1)}"
+        least += f", in max/min {percent(floor.spread_ratio - 1)}"
+    return noted(
+        "noise-floor",
+        f"identical halves differ by up to {differed} ({plural(floor.levels, 'level')}, "
+        f"{plural(floor.rounds, 'round')} a half); the smallest detectable difference is {least}",
+    )
+
+
+def shared_core_cost(given: FindingInput) -> Finding | None:
+    found = given.shared_core
+    if found is None or not found.speeds or not found.speeds[0].costs:
+        return None
+    pair, table = found.speeds[0], found.table
+    shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine
+    return noted(
+        "shared-core-cost",
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its single-session speed "
+        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared a core "
+        f"{table.shared_slow} were slow, of {alone} others {table.alone_slow}",
+    )
+
+
+def inconclusive(given: FindingInput) -> Finding | None:
+    """Levels up to the vCPUs without an answer; not for experiments, which ask another question."""
+    first = [each for each in given.levels if each.variant == given.levels[0].variant]
+    undecided = level_losses(first, given.vcpus).undecided
+    if not undecided or given.reference is None or given.record.header.plan.experiment != SWEEP:
+        return None
+    where = f"at N={ranges(each.level for each in undecided)} it is undecided"
+    if not all(each.shares_known for each in undecided):
+        found = noted(
+            "inconclusive", f"{where} whether sessions get equal CPU: only total rates are known", repeats="N"
+        )
+        return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
+    more = given.more_rounds
+    apart = level_with_most_slow_rounds(undecided)
+    noisy = [each for each in undecided if each.rounds_apart is None and each.calm_rounds is None]
+    few = [each for each in undecided if each.calm_rounds is not None]
+    limits = [each.detectable for each in noisy if each.detectable is not None]
+    within_noise = bool(limits) and exceeds(max(limits))
+    why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
+    why += [f"rounds at N={apart.level} differ: {apart_words(apart, with_cause=True)}"] if apart else []
+    why += [too_few_words(few, among=undecided)] if few else []
+    rounds = more.rounds if more else "N"
+    asked, known = "whether all sessions get equal CPU at full speed", ""
+    if all(each.even is Answer.YES for each in undecided):
+        asked, known = "whether sessions are at full speed", "their shares are equal"
+    elif all(each.full_speed is Answer.YES for each in undecided):
+        asked, known = "whether shares are equal", "the median session is at full speed"
+    begun = f"{where} {asked}: {why[0]}" if why else f"{where} {asked}"
+    found = noted("inconclusive", joined(begun, *why[1:], known), repeats=rounds)
+    header = given.record.header
+    alone = len(few) == len(undecided) and more is not None  # only rounds are missing
+    if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
+        return replace(found, remedy=MORE_ROUNDS.format(repeats=rounds)) if alone else found
+    shared = given.topology is not None and given.topology.verdict == "fewer_cores"
+    steadier = HOW_OFTEN if apart else LONGER if shared else QUIETER
+    steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
+    repeats = "more rounds" if more is None else f"more rounds (`--repeats {rounds}`)"
+    remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
+    hidden = hidden_cores_possible([each.level for each in first], given.vcpus, given.cores)
+    if not alone and hidden and not is_explained(undecided):
+        remedy = f"{ALL_LEVELS}. Else {remedy}"
+    return replace(found, remedy=remedy)
+
+
+def impossible_figures(given: FindingInput) -> Finding | None:
+    """More throughput than so many sessions alone could have: the baseline, and all that rests on it, is wrong.
+
+    Rates of sessions that hold a job which waits are no throughput together, see ``experiments.pool``.
+    """
+    if given.record.header.plan.blocking:
+        return None
+    seen = [(over_ideal(each, given.vcpus), each.level) for each in given.levels if each.level > 1]
+    fast = [each for each in seen if each[0] > EQUAL]
+    if not fast:
+        return None
+    ratio, level = max(fast)
+    return noted(
+        "baseline-too-slow",
+        f"at N={ranges(each for _, each in fast)} the throughput is up to {times(ratio)} of what so many single "
+        f"sessions would reach (N={level})",
+    )
+
+
+FINDERS: tuple[Callable[[FindingInput], Finding | None], ...] = (
+    inconclusive,
+    impossible_figures,
+    uneven_sessions,
+    slow_together,
+    memory_remote,
+    misplaced,
+    topology_differs,
+    shared_cores,
+    oversubscribed,
+    sticky_placement,
+    smallest_difference,
+    shared_core_cost,
+)

@@ -1,0 +1,166 @@
+"""What would help: against what the verdict names, the cause of the headline first; or what would decide the answer."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
+from dbcpu.analysis.conclusions.verdict import like_one_core
+from dbcpu.analysis.levels.level_losses import (
+    UNKNOWN,
+    LevelLosses,
+    is_loss,
+    level_losses,
+    lost_to,
+    named_beyond,
+    named_causes,
+    named_losses,
+)
+from dbcpu.analysis.levels.rounds_apart import is_explained
+from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.scaling.turbo import is_turbo
+from dbcpu.findings import Finding, noted
+from dbcpu.formatting import plural
+from dbcpu.record import TOGETHER
+
+AGAINST = ". Against "
+"""Between what helps against the first cause and the same of each other, which is named."""
+VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+ALL_LEVELS = "measure all levels (`--sessions auto`)"
+FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
+"""What helps against these leaves nobody waiting for a turn."""
+
+
+def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
+    """Of a run with levels; '' where nothing is lost."""
+    return _of_levels(analysis, found, noise_remedy(analysis) if found.kind == UNKNOWN else "")
+
+
+def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
+    told, worst = told_level(found), found.worst
+    apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
+    if told is None or worst is None:
+        return _against(analysis, apart, noise)
+    if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
+        # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
+        return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
+    named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
+    return _against(analysis, [told, *(each for each in named if each is not told), *apart], noise)
+
+
+def _of_slow_rounds(level: LevelView) -> LevelView:
+    """With the cause of those rounds alone that were slow."""
+    cause = level.rounds_apart.cause if level.rounds_apart else Cause.NONE
+    return replace(level, main_cause=cause, second_cause=Cause.NONE, counted_slowdown=None, even=Answer.UNDECIDED)
+
+
+def remedy_of_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> str:
+    """Against what the sessions of a soak lose, or targets beside each other; '' of a pool, whose answer is a size."""
+    if analysis.pool is not None:
+        return ""
+    if analysis.together is not None:
+        if not any(each.told for each in analysis.together.parties):
+            return ""
+        if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
+            return AS_MANY_CPUS
+        beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
+        return _of_levels(analysis, level_losses(beside, analysis.vcpus))
+    soak = analysis.soak
+    own = [each for each in levels if soak is not None and each.level == soak.sessions]
+    bimodal = soak is not None and soak.second is not None
+    # What one alone loses its sessions lose as well.
+    named = [each for each in own if is_loss(each) or (bimodal and lost_to(each).is_known)]
+    return _against(analysis, [*named, *(each for each in levels if each.level == 1 and is_loss(each))])
+
+
+def told_level(found: LevelLosses) -> LevelView | None:
+    """The level that the headline is of: one session alone where that loses, for what it loses all lose; or the worst.
+
+    Of sessions beside each other nothing is known for certain before one alone gets a whole CPU.
+    """
+    alone = found.losses[0] if found.losses and found.losses[0].level == 1 else None
+    return found.worst if alone is None else alone
+
+
+def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -> str:
+    """What helps against each cause of ``levels`` that the verdict names, in their order; once where two have the same.
+
+    ``first``: what helps before all that; else the first has no name, for it is that of the headline.
+    """
+    text, found, named = first, list(_remedies(analysis, levels)), set[str]()
+    fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
+    for level, cause, remedy in found:
+        beyond = _is_beyond(analysis, level)
+        waits = beyond and cause in (Cause.RUN_QUEUE, Cause.COMPETITOR)
+        what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
+        if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
+            text += f"{AGAINST}{what}: {remedy}" if text else remedy
+            named.add(what)
+    return text
+
+
+def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
+    for level in levels:
+        main = _main(level, analysis.findings)
+        for cause in named_causes(level, analysis.vcpus) or (main,):
+            yield level, cause, _remedy_of(analysis, level, cause)
+
+
+def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
+    return analysis.vcpus is not None and level.level > analysis.vcpus
+
+
+def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
+    """Of the finding that fits a cause of a level, else what helps against this cause in general."""
+    by_code = {each.code: each.remedy for each in analysis.findings}
+    if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
+        # Inferred from times, as in a guest, which cannot set a frequency.
+        return f"{PLAN_WITH_TURBO}{VCPUS_AS_THREADS if analysis.cores in (None, analysis.vcpus) else ''}"
+    wanted = cause.helped_by
+    if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
+        wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
+    beyond = _is_beyond(analysis, worst)
+    if cause is Cause.SLOWER_CPU and analysis.two_kinds:
+        return FULL_SPEED_CORES
+    grouped = analysis.topology is not None and analysis.topology.grouped
+    if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):
+        return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy
+    if cause is Cause.RUN_QUEUE and not beyond:
+        # There is a CPU for each: others had it, or sessions were put on one.
+        others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
+        wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
+    if cause is Cause.SHARED_CORE and worst.level <= (analysis.cores or 0) and analysis.disturbance == "foreign-load":
+        wanted = ("foreign-load", *wanted)  # there is a core for each: others had it
+    if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
+        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels)
+        return by_code.get("oversubscribed") or f"run no more than {fit}"
+    in_general = cause.remedy or Cause.UNEXPLAINED.remedy
+    if not hidden_cores_possible([each.level for each in analysis.levels], analysis.vcpus, analysis.cores):
+        in_general = in_general.replace(f"{ALL_LEVELS}, and at", "measure at")
+    return next((by_code[code] for code in wanted if by_code.get(code)), "") or in_general
+
+
+def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
+    """What the worst level lost most to: as attributed, as likely, or as a finding about the whole run says."""
+    cause = lost_to(worst)
+    if cause.is_known:
+        return cause
+    if worst.likely_cause:
+        return Cause(worst.likely_cause)
+    codes = {each.code for each in findings}
+    return next((c for c in (Cause.THROTTLED, Cause.STEAL, Cause.COMPETITOR) if codes & set(c.helped_by)), cause)
+
+
+def noise_remedy(analysis: Analysis) -> str:
+    """More rounds or levels where they would decide; else of the finding that explains the noise, or of the noise."""
+    by_code = {each.code: each.remedy for each in analysis.findings}
+    alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
+    codes = [code for cause in alone for code in cause.helped_by]
+    codes += [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
+    measured = [each.level for each in analysis.levels]
+    if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
+        codes.insert(0, "inconclusive")
+    return next((by_code[code] for code in codes if by_code.get(code)), "")

@@ -1,0 +1,1 @@
+"""What the scripts of shell/ write, made into records (docs/line-format.md)."""

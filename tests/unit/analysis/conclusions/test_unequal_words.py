@@ -1,0 +1,49 @@
+"""Who is slow at an unequal level, and by how much: no slowdown is told that no session has."""
+
+import pytest
+from msgspec.structs import replace
+
+from dbcpu.analysis.conclusions.unequal_words import unequal_words
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView
+from dbcpu.simulator import SimulatedHost, simulate
+
+
+def level(**figures: object) -> LevelView:
+    found = explain(simulate(SimulatedHost(cores=4, threads=1), (1, 4), 2, seed=1, size="short"))
+    plain = replace(found.levels[1], level=13, even=Answer.NO, full_speed=Answer.UNDECIDED, slowdown_min=1.0)
+    return replace(plain, **figures)
+
+
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"slower": 3.0, "slower_min": 1.24, "slower_factor": 1.99, "slowdown_max": 2.0, "slow": 2.0},
+         "3 of 13 have a slowdown, from 1.24x to 2.00x, 2 of 13 in a slow group"),
+        ({"slower": 3.0, "slower_min": 1.95, "slower_factor": 1.99, "slowdown_max": 2.0, "slow": 3.0},
+         "3 of 13 have a slowdown of 1.99x"),
+        ({"slower": 1.0, "slower_min": 1.5, "slower_factor": 1.5, "slowdown_max": 1.5, "slow": 1.0},
+         "1 of 13 has a slowdown of 1.50x"),
+        ({"slower": 1.0, "slower_min": 1.5, "slower_factor": 1.5, "slowdown_max": 1.5, "slow": 4.0},
+         "4 of 13 have a slowdown of up to 1.50x"),
+        ({"slower": 2.0, "slower_min": 1.5, "slower_factor": 1.5, "slowdown_max": 1.6, "slow": 0.0,
+          "full_speed": Answer.NO, "slowdown_median": 1.33, "max_over_min": 1.6},
+         "the median slowdown is 1.33x, and the slowest took 1.60x as long as the fastest"),
+        ({"slower": 0.0, "slower_min": None, "slow": 0.0, "slowdown_max": 1.2, "max_over_min": 1.2},
+         "the slowest took 1.20x as long as the fastest"),
+        ({"slower": 13.0, "slowdown_min": 1.3, "slowdown_max": 2.0, "slow": 0.0},
+         "all have a slowdown, from 1.30x to 2.00x"),
+    ],
+)  # fmt: skip
+def test_who_is_slow(figures: dict[str, object], words: str) -> None:
+    said = unequal_words(level(**figures))
+    assert said == words.replace("1 of", "1 of").replace("3 of", "3 of").replace("4 of", "4 of")
+
+
+def test_one_that_lost_less_by_another_cause_is_not_told_the_slowdown_of_two() -> None:
+    host = SimulatedHost(cores=12, threads=1, noisy_neighbour=0.5, scheduler="frozen")
+    found = explain(simulate(host, (1, 8, 12, 13, 15), 10, seed=0, size="medium"))
+    (thirteen,) = [each for each in found.levels if each.level == 13]
+    assert (thirteen.slower_min or 0) < 1.4 < 1.9 < (thirteen.slower_factor or 0)
+    assert "at 13 sessions 3 of 13 have a slowdown, from 1." in found.verdict
