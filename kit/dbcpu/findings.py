@@ -6,14 +6,11 @@ understood without the rest: reports also show it alone. Words in braces are rep
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from msgspec import Struct
 from msgspec.structs import asdict
-
-from dbcpu.formatting import joined
 
 
 class Level(IntEnum):
@@ -41,14 +38,6 @@ class Finding(Struct, frozen=True):
     meaning: str
     remedy: str = ""
 
-    @property
-    def words(self) -> str:
-        """What was seen and what follows, as sentences that stand after the code."""
-        return f"{joined(self.seen, self.meaning)}."
-
-
-_STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
-"""Several in one remedy."""
 
 UNANSWERED = ("inconclusive", "no-solo-round", "incomplete-run")
 """Findings of a run that does not answer whether every session gets the same CPU."""
@@ -64,21 +53,6 @@ def fails(code: str, level: Level, fail_on: str) -> bool:
     if fail_on == "inconclusive":
         return code in UNANSWERED or level >= Level.PROBLEM
     return fail_on != "never" and level >= Level[fail_on.upper()]
-
-
-def as_text(findings: Iterable[Finding]) -> str:
-    """A paragraph per finding, for a terminal or a log; statements one to a line, as sqlplus takes them."""
-    return "\n".join(
-        f"{finding.level.label:8} {finding.code}: {finding.words.removesuffix('.')}"
-        + (f"\n         remedy: {_one_to_a_line(finding.remedy)}".replace(" \n", "\n") if finding.remedy else "")
-        for finding in findings
-    )
-
-
-def _one_to_a_line(remedy: str) -> str:
-    return _STATEMENTS.sub(
-        lambda found: "".join(f"\n           {each.strip()};" for each in found[1].split(";")[:-1]), remedy
-    )
 
 
 def as_json_text(findings: Iterable[Finding]) -> str:

@@ -10,7 +10,7 @@ import click
 import pytest
 
 from dbcpu import registry
-from dbcpu.findings import ENTRIES, TOPICS, Level, as_text, noted
+from dbcpu.findings import ENTRIES, TOPICS, Level, noted
 from support.findings_page import page
 from support.paths import ROOT
 
@@ -74,12 +74,6 @@ def test_a_finding_carries_the_words_of_the_catalogue() -> None:
     assert (finding.code, finding.level, finding.seen) == ("oversubscribed", Level.INFO, "seen this")
     assert "no more than 16 busy sessions" in finding.remedy
     assert noted("incomplete-run", "seen", level=Level.PROBLEM).level is Level.PROBLEM
-
-
-def test_statements_stand_one_to_a_line_as_sqlplus_takes_them() -> None:
-    several = noted("leftovers", "seen", statements="alter a '1,2'; alter b;")
-    assert "end these sessions:\n           alter a '1,2';\n           alter b;" in as_text([several])
-    assert "`alter a;`" in as_text([noted("leftovers", "seen", statements="alter a;")])
 
 
 def options_of(command: str) -> set[str]:

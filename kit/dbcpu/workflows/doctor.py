@@ -1,9 +1,12 @@
 """``dbcpu doctor`` of a target that is reached from here: what would distort a run, without one."""
 
+import re
+from collections.abc import Iterable
 from contextlib import ExitStack
 
 from dbcpu.config.request import Request
 from dbcpu.findings import Finding
+from dbcpu.formatting import joined
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.quiesce import settle
 from dbcpu.measure import workloads
@@ -12,6 +15,9 @@ from dbcpu.measure.preflight import examine
 from dbcpu.measure.rounds import limits_of_a_session
 from dbcpu.targets.base import load_target
 from dbcpu.workflows.measure_run import CLOCK_TICKS, Choices, host_info_of, requested_access, ticks_of
+
+_STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
+"""Several in one remedy."""
 
 
 def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
@@ -25,3 +31,18 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
         limits = limits_of_a_session(target, chosen.host, ticks_of(chosen.host), work) if chosen.host else None
         info = host_info_of(chosen.host, limits)
         return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
+
+
+def as_text(findings: Iterable[Finding]) -> str:
+    """A paragraph per finding, for a terminal or a log; statements one to a line, as sqlplus takes them."""
+    return "\n".join(
+        f"{finding.level.label:8} {finding.code}: {joined(finding.seen, finding.meaning)}"
+        + (f"\n         remedy: {_one_to_a_line(finding.remedy)}".replace(" \n", "\n") if finding.remedy else "")
+        for finding in findings
+    )
+
+
+def _one_to_a_line(remedy: str) -> str:
+    return _STATEMENTS.sub(
+        lambda found: "".join(f"\n           {each.strip()};" for each in found[1].split(";")[:-1]), remedy
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from dbcpu.config.written_files import open_to_append
 from dbcpu.errors import BusyHost, UsageError
 from dbcpu.findings import Level
-from dbcpu.formatting import duration, plain, plural, short_ranges
+from dbcpu.formatting import duration, joined, plain, plural, short_ranges
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
@@ -69,7 +69,7 @@ class ProgressWatcher(Watcher):
         for finding in preview.findings:
             if finding.level >= Level.WARNING:
                 remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-                self._say(f"{finding.level.label}: {finding.words}{remedy}")
+                self._say(f"{finding.level.label}: {joined(finding.seen, finding.meaning)}.{remedy}")
         for sentence in preview.left_out:
             self._say(sentence)
         for line in preview.changes:

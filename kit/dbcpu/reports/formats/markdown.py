@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbcpu.findings import Finding
-from dbcpu.formatting import plain
+from dbcpu.formatting import joined, plain
 from dbcpu.reports.document import Document, Pair, Section, Table
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
@@ -54,7 +54,7 @@ def _findings(findings: Sequence[Finding]) -> list[str]:
     if not findings:
         return []
     lines = [
-        f"- **{finding.level.label}** `{finding.code}`: {_escaped(finding.words)}"
+        f"- **{finding.level.label}** `{finding.code}`: {_escaped(joined(finding.seen, finding.meaning))}."
         + (f" Remedy: {_escaped(finding.remedy)}." if finding.remedy else "")
         for finding in findings
     ]

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dbcpu.findings import Finding, Level
-from dbcpu.formatting import plain
+from dbcpu.formatting import joined, plain
 from dbcpu.reports.document import Column, Document, Pair, Section, Table
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 
@@ -212,5 +212,5 @@ def _heading(column: Column) -> str:
 def _finding(finding: Finding) -> Text:
     text = Text(f"{finding.level.label} ", style=STYLES[finding.level])
     remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-    text.append(plain(f"{finding.code}: {finding.words}{remedy}"), style="default")
+    text.append(plain(f"{finding.code}: {joined(finding.seen, finding.meaning)}.{remedy}"), style="default")
     return text

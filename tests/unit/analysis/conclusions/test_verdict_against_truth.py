@@ -162,7 +162,7 @@ def levels_of(seed: int) -> tuple[int, ...]:
 def too_long(found: Analysis) -> list[str]:
     """Sentences of a verdict, of what helps and of findings, as a reader sees them."""
     texts = [found.verdict, headline(found).remedy]
-    texts += [text for each in found.findings for text in (each.words, each.remedy)]
+    texts += [text for each in found.findings for text in (joined(each.seen, each.meaning), each.remedy)]
     return [one for text in texts for one in text.split(". ") if not is_short(one)]
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.time_parts import time_parts
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.formatting import seconds, times
+from dbcpu.formatting import joined, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
@@ -111,7 +111,7 @@ def test_the_page_shows_the_words_and_numbers_of_the_analysis(name: str) -> None
     analysis = analysis_of(name)
     assert page.holds(analysis.verdict)
     for text in [text for _, text in (*measured_lines(run, analysis), *summary(run, analysis))] + [
-        each.words for each in analysis.findings
+        joined(each.seen, each.meaning) for each in analysis.findings
     ]:
         assert " ".join(text.replace("`", "").split()) in page.text
     assert "see `docs" not in page.text

@@ -14,6 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from dbcpu.formatting import joined
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 from dbcpu.reports.formats.html.inline import inline
@@ -106,6 +107,7 @@ def _templates() -> Environment:
         finalize=_printable,
     )
     made.filters["code"] = with_code
+    made.globals["joined"] = joined
     return made
 
 
