@@ -12,6 +12,11 @@ from enum import IntEnum
 from msgspec import Struct
 from msgspec.structs import asdict
 
+FOREIGN_SHARE = 0.05
+"""Of all vCPUs: what other processes use is a finding above it, and may be why something is slow."""
+STEAL_SHARE = 0.01
+"""Of the vCPUs' time: steal is a finding above it."""
+
 
 class Level(IntEnum):
     """How much a finding matters; ``--fail-on`` compares against it."""
@@ -193,11 +198,11 @@ HOST = Topic("What else was on the host?", {
     "driver-on-host": Entry(WARNING, "driver and sampler that used more than 5 % of one CPU of the measured host",
         "the sessions did not have this CPU time",
         "run the driver on another machine, use a longer `--size`, or lower `--hz`"),
-    "foreign-load": Entry(WARNING, "other processes that used more than 5 % of all vCPUs",
+    "foreign-load": Entry(WARNING, f"other processes that used more than {100 * FOREIGN_SHARE:g} % of all vCPUs",
         "part of the slowdown is caused by these processes, not by the sessions of this run",
         "stop the other processes (`systemctl stop UNIT`), keep them off the database's CPUs "
         "(`systemctl set-property UNIT AllowedCPUs=...`), or measure at another time"),
-    "steal": Entry(WARNING, "CPU steal above 1 % of the vCPUs' time",
+    "steal": Entry(WARNING, f"CPU steal above {100 * STEAL_SHARE:g} % of the vCPUs' time",
         "the hypervisor runs other guests on the physical CPUs of this guest",
         "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
         "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),

@@ -111,7 +111,7 @@ def _checked(
     found = (*check(header, figures, earlier, limits), *(undecided(figures) if strict else ()))
     found = found if lost is None else (lost, *found)
     counted = [each for each in found if strict or not each.inconclusive]
-    others = strangers(figures)
+    others = strangers(figures, limits.steal)
     code = 0 if not counted else BUSY if others and by_strangers_alone(counted) else 1
     return Checked(header, found, others, _context(header, figures), code)
 

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.history.limits import Violation
-from dbcpu.analysis.history.strangers import by_strangers_alone
+from dbcpu.analysis.history.strangers import by_strangers_alone, strangers
 from dbcpu.cli import main
+from dbcpu.figures import Figure, RunFigures
 from dbcpu.record import Foreign, KitCost, Round
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
@@ -63,6 +64,12 @@ def test_strangers_do_not_excuse_what_has_lasted_nor_an_interrupted_run() -> Non
     assert by_strangers_alone([slow])
     assert not by_strangers_alone([slow, replace(slow, lasting=True)])
     assert not by_strangers_alone([Violation("status", 0, 0.0, 0.0, "the run is interrupted")])
+
+
+def test_steal_above_a_limit_of_ones_own_is_a_busy_host() -> None:
+    night = RunFigures([Figure("steal_share", value=0.04)])
+    assert strangers(night) == strangers(night, 0.10) == ""
+    assert strangers(night, 0.02) == "4.0 % of the CPU time was stolen"
 
 
 def beside(each: Round, cpus: float) -> Round:

@@ -32,6 +32,7 @@ from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import RunRecord
 
@@ -43,7 +44,6 @@ BESIDE = 0.02
 MIN_SESSIONS = 4
 """That shared, before a speed is reported."""
 MIN_ROUNDS = 3
-CONFIDENCE = 0.95
 FALSE_ALARM = 0.001
 
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.database_waits import wait_cause, wait_words
+from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
@@ -30,19 +31,16 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.statistics.robust import median
+from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Session
 from dbcpu.steal import may_hide_steal
 
-ACCOUNTS = 0.6
-"""A counter must cover this share of the loss."""
 PAIRED = (1.15, 2.2)
-"""How much slower a session on a shared core is: from a yield of 0.74 to worse than none at all."""
+"""As ``two_groups.SIBLING_SLOWDOWN``, from a yield of 0.74 to worse than none: how many are slow has to fit, too."""
 BUSY = 0.85
 """Of the host's CPU time: busy all the time but for the release and for sessions that end before the last."""
 _BY_CPU_TIME = (Cause.SHARED_CORE, Cause.SLOWER_CPU)
-OTHERS = 0.05
-"""Of it: more than background work."""
 
 
 class _Counted(Struct, frozen=True):
@@ -95,7 +93,7 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
 
 def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
     """Whether what the host's CPUs did is what this cause makes them do, and others are not a cause as well."""
-    alone = use.others is not None and use.others <= OTHERS
+    alone = use.others is not None and use.others <= FOREIGN_SHARE
     if cause == Cause.RUN_QUEUE:
         off_s = counted.off_s if counted is not None else None
         queued = use.queue_s is not None and off_s is not None and use.queue_s >= ACCOUNTS * off_s
@@ -115,7 +113,7 @@ def _cause(
     if vcpus is not None and level.level > vcpus:
         return Cause.RUN_QUEUE, f"there are more sessions than the {plural(vcpus, 'vCPU')}"
     if counted is not None and counted.off >= ACCOUNTS:
-        others = use is not None and use.others is not None and use.others > OTHERS and use.busy >= BUSY
+        others = use is not None and use.others is not None and use.others > FOREIGN_SHARE and use.busy >= BUSY
         why = f"by the database's counters {percent(counted.off)} of the loss was neither CPU time nor a wait"
         return Cause.COMPETITOR if others else Cause.RUN_QUEUE, why
     sharing = _shared(level, scaling, vcpus, cores)

@@ -42,6 +42,7 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.analysis.statistics import inference, run_effect
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
@@ -188,7 +189,7 @@ def _by_runs(
     floor: float | None,
 ) -> Decision:
     found = run_effect.difference(base, other, effects)
-    interval = found.ratio_interval(inference.CONFIDENCE)
+    interval = found.ratio_interval(CONFIDENCE)
     shared = effects[0] == effects[1]
     tested = replace(
         known,

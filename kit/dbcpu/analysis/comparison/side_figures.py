@@ -18,7 +18,7 @@ from dbcpu.analysis.levels.round_figures import at_level
 from dbcpu.analysis.results.comparison import OTHER_WORK, PER_SESSION, Decision, SideFigure
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.interval import CONFIDENCE, NORMAL_95, Interval
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.analysis.statistics.robust import median as middle
 
@@ -41,7 +41,6 @@ METRICS = {
 FULL_PACE = {"solo_at_full_pace": "Mrows/s", "throughput_at_full_pace": "Mrows/s"}
 """The same of those that a witness saw: at the full pace of their CPUs, without what strangers took meanwhile."""
 
-Z_95 = 1.96
 _Sample = tuple[Floats, int]
 
 
@@ -77,7 +76,7 @@ def _at_full_pace(
             yield SideFigure(metric, unit, value, 1.0, base=value)
         else:
             found = _interval(metric, others, own)
-            wider = math.exp(Z_95 * math.hypot(_pace_error(each), _pace_error(against)))
+            wider = math.exp(NORMAL_95 * math.hypot(_pace_error(each), _pace_error(against)))
             low, high = (found.low / wider, found.high * wider) if found else (None, None)
             yield SideFigure(metric, unit, value, value / base, low, high, base)
 
@@ -172,7 +171,7 @@ def _interval(metric: str, base: Sequence[_Metrics], other: Sequence[_Metrics]) 
     effect = run_effect.between_runs(logs)
     if effect is None or not all(logs):
         return None
-    return run_effect.difference(logs[0], logs[1], (effect, effect)).ratio_interval(inference.CONFIDENCE)
+    return run_effect.difference(logs[0], logs[1], (effect, effect)).ratio_interval(CONFIDENCE)
 
 
 def _of_evenness(base: Measured, other: Measured) -> Interval | None:

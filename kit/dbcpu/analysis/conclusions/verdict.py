@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
-from dbcpu.analysis.conclusions.host_findings import FOREIGN_SHARE
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
@@ -27,6 +26,7 @@ from dbcpu.analysis.levels.level_losses import (
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
 from dbcpu.analysis.placement.regimes import bounding_quota, core_by_cpu, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
@@ -34,6 +34,7 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo
+from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.steal import steal_unseen
@@ -43,8 +44,6 @@ STOLEN = 0.05
 """Steal that may explain the noise of single-session times."""
 UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
-LIKE_SIBLINGS = (1.25, 2.05)
-"""Slowdown of two sessions on both hardware threads of a core: a yield of 60 % to none, more than turbo takes."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
@@ -323,7 +322,7 @@ class _Words:
 
 def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> bool:
     """Of two vCPUs there is no curve: only that both together are as slow as siblings are."""
-    low, high = LIKE_SIBLINGS
+    low, high = SIBLING_SLOWDOWN
     both = level.level == vcpus == cores == 2 and level.even is not Answer.NO
     return both and low <= (level.slowdown_median or 1.0) <= high
 

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.calls import call_times
-from dbcpu.analysis.levels.answers import CONFIDENCE, EQUAL
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import Pool, PoolSize
@@ -24,6 +24,7 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Plan, Round, RunRecord
 

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
+from dbcpu.analysis.statistics.interval import NORMAL_95
 from dbcpu.analysis.statistics.robust import median_factor
 from dbcpu.figures import FINDING, RunFigures
 from dbcpu.formatting import plural
@@ -19,7 +20,6 @@ from dbcpu.record import Header, RunRecord
 
 ALONE, LOADED = "alone", "loaded"
 """What is compared: the speed of a single session, and the throughput at the largest level up to the vCPUs."""
-NORMAL_95 = 1.96
 BUSY = "busy"
 """Tag with the number of busy cores, which sizing reads."""
 INSTANCE_TAGS = ("instance", "instance-type", "instance_type", "type", "shape")

@@ -66,10 +66,10 @@ def against_history(
         return None
     runs = max(each.usual.runs for each in found)
     if worse := [one for value in shown for one in unusual(value, now, before, limits)]:
-        return _worse(worse, runs, strangers(figures))
+        return _worse(worse, runs, strangers(figures, limits.steal))
     if better := [each for each in found if each.is_better]:
         told = "; ".join(each.text for each in better[:MAX_TOLD])
-        others = strangers(figures)
+        others = strangers(figures, limits.steal)
         if others:  # busy hosts differ by what others leave them
             said = f"{told}; meanwhile {others}, so that it is not shown to be a faster host"
             return AgainstHistory(runs, NOT_SHOWN, f"Against the {_before(runs)}: {said}.")

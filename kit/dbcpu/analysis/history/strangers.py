@@ -7,21 +7,24 @@ from collections.abc import Iterable
 
 from dbcpu.analysis.history.limits import Violation
 from dbcpu.figures import RunFigures
+from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import percent
 
-OTHERS_SHARE = 0.05
-"""Of all vCPUs: as the finding foreign-load."""
 STOLEN_SHARE = 0.05
-"""Of the CPU time: the default limit of ``dbcpu check``."""
+"""Of the CPU time, or the limit of ``dbcpu check`` where that is lower."""
 EXPLAINED = frozenset({"solo", "throughput", "slowdown", "max_over_min", "connect_s", "steal"})
 """The metrics of a check that less CPU makes worse."""
 
 
-def strangers(figures: RunFigures) -> str:
-    """What others took of the host, median of the rounds, in words; '' for less than 5 %, or where it is not known."""
+def strangers(figures: RunFigures, steal_limit: float | None = None) -> str:
+    """What others took of the host, median of the rounds, in words; '' for little, or where it is not known.
+
+    ``steal_limit``: the share of steal that the check allows. More is a violation, and then the host was busy, too.
+    """
     used, stolen = figures.value("others_share") or 0.0, figures.value("steal_share") or 0.0
-    found = [f"other processes used {percent(used)} of all vCPUs"] if used > OTHERS_SHARE else []
-    found += [f"{percent(stolen)} of the CPU time was stolen"] if stolen > STOLEN_SHARE else []
+    found = [f"other processes used {percent(used)} of all vCPUs"] if used > FOREIGN_SHARE else []
+    much = min(STOLEN_SHARE, steal_limit or STOLEN_SHARE)
+    found += [f"{percent(stolen)} of the CPU time was stolen"] if stolen > much else []
     return " and ".join(found)
 
 

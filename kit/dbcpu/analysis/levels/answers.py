@@ -23,6 +23,7 @@ from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics import apart_bound
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_bound
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.outlying_range import outlying
 from dbcpu.analysis.statistics.range_bound import bound_from_range
 from dbcpu.analysis.statistics.robust import median
@@ -33,7 +34,6 @@ EVEN_LIMIT = 1.15
 """Where max/min is seen above this, sessions are not called even, whatever part of it is chance."""
 UNEQUAL_TURNS = 1.25
 """Above the vCPUs all wait in turn, and by chance some longer: counted waits differ where they do by more than this."""
-CONFIDENCE = 0.95
 SLOWED_ALARM = 0.001
 """Chance that one level without any loss counts as slowed."""
 POWER = 0.80

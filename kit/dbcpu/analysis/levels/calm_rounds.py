@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.answers import CONFIDENCE
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 
 MIN_ROUNDS = math.ceil(math.log2(1 / (1 - CONFIDENCE)))
 """Without a slow session: 5."""

@@ -23,10 +23,8 @@ from dbcpu.analysis.results.host import Evenness
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
 from dbcpu.analysis.statistics.robust import median_factor
-
-CONFIDENCE = 0.95
 
 
 def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | None:

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import (
-    CONFIDENCE,
     EQUAL,
     MIN_ROUNDS,
     Answers,
@@ -49,6 +48,7 @@ from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, Sessio
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record import AA, IMPORTED
 

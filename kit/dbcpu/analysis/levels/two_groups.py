@@ -16,6 +16,9 @@ from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import times_of
 from dbcpu.analysis.statistics.cumulative import Floats
 
+SIBLING_SLOWDOWN = (1.25, 2.05)
+"""Of two sessions on both hardware threads of a core: a yield of 60 % to none, more than turbo takes."""
+
 
 def widest_gap(elapsed_s: Sequence[float] | Floats, gate: float) -> tuple[float | None, float | None]:
     """Largest gap between neighbours as a ratio, and the largest value of the fast group.

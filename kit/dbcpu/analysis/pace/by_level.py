@@ -16,9 +16,9 @@ from dbcpu.analysis.pace.pieces import PaceStretch
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import quantile
 
-CONFIDENCE = 0.95
 MIN_FREEDOM = 3
 FAST = 0.10
 """This quantile of a CPU's pieces is its time at full speed, however often a stranger is beside it."""

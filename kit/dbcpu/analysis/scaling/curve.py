@@ -22,8 +22,8 @@ from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.hinge_curve import Hinge
-from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.analysis.statistics.profile_intervals import CONFIDENCE, Intervals, intervals
+from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
+from dbcpu.analysis.statistics.profile_intervals import Intervals, intervals
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.analysis.statistics.variance_model import median_errors
 

@@ -15,20 +15,22 @@ from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.host_usage.host_time import foreign_share, steal_known, typical_share, window_s
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
+from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import listed, number, percent, plural, times
 from dbcpu.record import Round, RunRecord
 
 FULL_CORE = 0.8
 """A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""
-STEAL_SHARE = 0.03
+LIMITING_STEAL_SHARE = 0.03
+"""More of it than is a finding, to bend a curve of throughput."""
 THROTTLED_SHARE = 0.01
-FOREIGN_SHARE = 0.05
 TWO_SPEEDS_NEAR = 0.12
 MIN_ROUNDS = 3
 QUEUED_SHARE = 0.1
@@ -37,8 +39,6 @@ NEARLY_ALL = 0.75
 UNKNOWN = (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
 SHARING = (*UNKNOWN, Cause.SHARED_CORE, Cause.NONE)
 """What sessions that share a core which is not shown may be said to lose time to; a database may say nothing."""
-LIKE_SIBLINGS = 1.25
-"""Two groups this far apart, or more, are as on both hardware threads of some cores."""
 MIN_WIDTH = 0.03
 """Of an interval of a knee, each way: background work rounds a real bend."""
 
@@ -124,7 +124,7 @@ def _groups_apart(context: RunContext, levels: Sequence[LevelView], views: Seque
     if len(split) < MIN_ROUNDS or 2 * len({each[0].level for each in split}) < len(within):
         return None
     apart = median([_median(each, "slow") / _median(each, "fast") for each in split])
-    return apart if apart >= LIKE_SIBLINGS else None
+    return apart if apart >= SIBLING_SLOWDOWN[0] else None
 
 
 def _slower_together(context: RunContext, levels: Sequence[LevelView]) -> LevelView | None:
@@ -272,7 +272,7 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("an exhausted CPU quota")
     steal = typical_share(beyond)
-    if steal is not None and steal > STEAL_SHARE:
+    if steal is not None and steal > LIMITING_STEAL_SHARE:
         found.append(f"{percent(steal)} CPU steal")
     watched = [each for each in beyond if window_s(each) > 0]
     foreign = median([foreign_share(each, vcpus, window_s(each)) for each in watched]) if watched else 0.0

@@ -17,10 +17,9 @@ import numpy as np
 
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
 from dbcpu.analysis.statistics.robust import median
 
-CONFIDENCE = 0.95
 FALSE_ALARMS = 0.01
 """Share of comparisons of a host with itself that may show a difference."""
 ALPHA = FALSE_ALARMS / 2

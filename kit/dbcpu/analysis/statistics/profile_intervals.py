@@ -13,9 +13,8 @@ from msgspec import Struct
 from dbcpu.analysis.statistics import piecewise_linear
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.hinge_curve import Hinge, design_matrix, edges
-from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
 
-CONFIDENCE = 0.95
 REACH = 0.5
 """Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
 STEPS, PASSES = (0, 25, 25, 13), 4

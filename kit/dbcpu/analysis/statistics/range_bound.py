@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.halving import halved
+from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import quantile
 
-CONFIDENCE = 0.95
 NOISE_ERROR = 0.01
 """Of the error of 5 %: the chance that the noise lies outside its interval, on either side."""
 DRAWS, MIN_DRAWS, WORK = 4000, 1000, 60_000
