@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.host_usage.host_counters import covers_all
-from dbcpu.analysis.sessions.work_done import other_plan
+from dbcpu.analysis.sessions.plausible_work import other_plan
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads

@@ -26,7 +26,7 @@ from dbcpu.analysis.levels.measured_rounds import scatter_of
 from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
 from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.placement.regimes import core_count, vcpu_count
+from dbcpu.analysis.placement.usable_cpus import core_count, vcpu_count
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dbcpu.analysis.sessions.work_done import other_plan, too_fast
+from dbcpu.analysis.sessions.plausible_work import other_plan, too_fast
 from dbcpu.findings import Finding, noted
 from dbcpu.record import Header
 from dbcpu.targets.base import Work

@@ -17,7 +17,7 @@ from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measu
 from dbcpu.analysis.comparison.sentences import verdict_of_side
 from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.comparison.side_figures import figures, own_summaries
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
     PER_SESSION,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView

@@ -14,7 +14,7 @@ from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
 from dbcpu.analysis.levels.round_figures import RoundFigures, at_level, figures_by_round, figures_of_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.variant_rounds import one_variant
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
 from dbcpu.analysis.single_run import explain_variant

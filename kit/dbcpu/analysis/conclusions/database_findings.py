@@ -6,8 +6,8 @@ from dbcpu.analysis.causes.database_waits import wait_cause
 from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.sessions.plausible_work import party_of
 from dbcpu.analysis.sessions.valid_sessions import Timed
-from dbcpu.analysis.sessions.work_done import party_of
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record import UNSET

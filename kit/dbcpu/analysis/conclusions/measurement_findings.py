@@ -15,8 +15,8 @@ from dbcpu.analysis.levels.noise import cpu_noise, within_rounds
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
 from dbcpu.analysis.levels.unfinished_run import is_unfinished, rounds_words
-from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.placement.residency import poll_hz
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis

@@ -19,7 +19,8 @@ from dbcpu.analysis.levels.rounds_apart import (
     rounds_differ,
 )
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
-from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
+from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView

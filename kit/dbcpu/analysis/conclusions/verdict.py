@@ -27,7 +27,7 @@ from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
-from dbcpu.analysis.placement.regimes import bounding_quota, core_by_cpu, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.experiments.pool import sessions_of_use
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import UNKNOWN, is_loss, lost_to
-from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, Pool, PoolSize

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
-from dbcpu.analysis.sessions.work_done import undone_in_round
+from dbcpu.analysis.sessions.plausible_work import undone_in_round
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
 from dbcpu.record import Execution, Header, Round, WorkloadInfo

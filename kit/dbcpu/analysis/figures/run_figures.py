@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
 from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval

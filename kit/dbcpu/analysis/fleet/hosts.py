@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from msgspec import Struct, field
 
-from dbcpu.analysis.placement.regimes import core_by_cpu
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.interval import NORMAL_95

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.levels.noise import within_rounds
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
-from dbcpu.analysis.placement.regimes import core_by_cpu, core_count, vcpu_count
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled

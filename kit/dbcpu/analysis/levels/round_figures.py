@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.measured_rounds import spans_of, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import noise_limit, widest_gap
-from dbcpu.analysis.placement.regimes import vcpu_count
+from dbcpu.analysis.placement.usable_cpus import vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
 from dbcpu.analysis.statistics import few_values

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.host_usage.stolen import stolen_s
 from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread, within_rounds
-from dbcpu.analysis.placement.regimes import core_by_cpu, core_count, vcpu_count
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, database_cpu_s, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled

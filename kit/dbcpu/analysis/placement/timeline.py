@@ -12,8 +12,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
-from dbcpu.analysis.placement.regimes import core_by_cpu
 from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.sessions.valid_sessions import session_spans, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.record import Cpu, Round, RunRecord

@@ -7,7 +7,7 @@ from dbcpu.analysis.levels.host_evenness import evenness, leaves_sharing_open
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.levels.level_losses import is_fine
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dbcpu.analysis.placement.regimes import bounding_quota, core_by_cpu
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu
 from dbcpu.analysis.results.host import LicenceNeed
 from dbcpu.config.rules import OCPU_ACCOUNTS, OCPU_SIZES, Licence, OcpuSize, Price, Rule
 from dbcpu.formatting import number, percent, plural

@@ -1,6 +1,6 @@
 """Which sessions of a run did not do their work: most runs have none, and all of it is looked at together for a hint.
 
-Measuring asks ``work_done`` about single executions, without NumPy.
+Measuring asks ``plausible_work`` about single executions, without NumPy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from operator import attrgetter
 import numpy as np
 
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
-from dbcpu.analysis.sessions.work_done import (
+from dbcpu.analysis.sessions.plausible_work import (
     MAX_ROWS_PER_S,
     MUCH_LESS,
     READS_BLOCKS,

@@ -72,7 +72,7 @@ class Span(Struct, frozen=True):
 class Timed(Struct, frozen=True):
     """A session in its round, with its span. ``why`` says why it is left out of verdicts; '' if it counts.
 
-    ``undone``: its answer is right, and its work was not done (see ``work_done``). ``remote``: it mostly ran on
+    ``undone``: its answer is right, and its work was not done (see ``plausible_work``). ``remote``: it mostly ran on
     another NUMA node than those that it may have memory on.
     """
 

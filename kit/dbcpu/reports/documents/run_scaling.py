@@ -2,7 +2,7 @@
 
 from dbcpu.analysis.conclusions.open_questions import STEADY
 from dbcpu.analysis.levels.level_losses import is_loss
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis
 from dbcpu.analysis.scaling.curve import NEAR

@@ -7,7 +7,7 @@ from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
 from dbcpu.analysis.pace.pieces import FEWEST
-from dbcpu.analysis.placement.regimes import bounding_quota, core_count, vcpu_count, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES

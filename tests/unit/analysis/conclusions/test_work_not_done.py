@@ -11,8 +11,8 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import UNKNOWN
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
+from dbcpu.analysis.sessions.plausible_work import PLANS, other_plan, too_fast
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
-from dbcpu.analysis.sessions.work_done import PLANS, other_plan, too_fast
 from dbcpu.measure import workloads
 from dbcpu.record import IMPORTED, Execution, Round, RunRecord, Session
 from dbcpu.simulator.presets import presets

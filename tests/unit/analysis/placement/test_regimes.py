@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
-from dbcpu.analysis.placement.regimes import RegimeSeconds, core_by_cpu, regime, regime_seconds
+from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.residency import ResidencyStretches
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.record import CpuSeries, HostInfo, Round, Session

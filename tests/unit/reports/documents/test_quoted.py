@@ -8,7 +8,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.figures.run_figures import run_figures
-from dbcpu.analysis.placement.regimes import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
 from dbcpu.cli import main
 from dbcpu.record import RunRecord

@@ -1,0 +1,42 @@
+"""vCPUs and cores that the sessions may use: by the plan, the topology, and the CPU quota."""
+
+from dbcpu.formatting import plural
+from dbcpu.record import RunRecord
+
+
+def vcpu_count(record: RunRecord) -> int | None:
+    """vCPUs that the sessions may use: as the plan found, else those of the host; None when unknown."""
+    if record.header.plan.vcpus is not None:
+        return record.header.plan.vcpus
+    return len(core_by_cpu(record)) or None
+
+
+def vcpu_words(record: RunRecord) -> str:
+    """``8 vCPUs``; ``CPU quota of 2.5`` where that is what bounds them."""
+    quota = bounding_quota(record)
+    return plural(vcpu_count(record) or 0, "vCPU") if quota is None else f"CPU quota of {quota:g}"
+
+
+def bounding_quota(record: RunRecord) -> float | None:
+    """The CPU quota where sessions may use less than the CPUs that there are because of it, in CPUs; else None."""
+    vcpus, host = vcpu_count(record) or 0, record.header.host
+    quota = host.limits.quota_cpus if host else None
+    return quota if quota is not None and quota <= vcpus and quota < len(core_by_cpu(record)) else None
+
+
+def core_count(record: RunRecord) -> int | None:
+    """Cores behind these vCPUs as the topology shows them, or as the plan has them; None where neither does."""
+    cores = set(core_by_cpu(record).values())
+    vcpus = vcpu_count(record)
+    if not cores or vcpus is None:
+        return record.header.plan.cores
+    return min(len(cores), vcpus)
+
+
+def core_by_cpu(record: RunRecord) -> dict[int, int]:
+    """Core of every online CPU that the database may use."""
+    host = record.header.host
+    if host is None:
+        return {}
+    online = {each.cpu: each.core for each in host.topology.cpus if each.online and each.core >= 0}
+    return {cpu: core for cpu, core in online.items() if cpu in host.limits.allowed_cpus} or online
