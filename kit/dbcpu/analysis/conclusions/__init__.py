@@ -2,10 +2,16 @@
 
 Each finding comes from one small function of ``measurement_findings`` (was the work done, is the run whole, was the
 sampling good enough), ``database_findings`` (did the database compute and nothing else), ``host_findings`` (what else
-was on the host) or ``session_findings`` (what was found of the sessions).
+was on the host), ``answer_findings`` (is the question answered) or ``session_findings`` (what was found of sessions).
 """
 
-from dbcpu.analysis.conclusions import database_findings, host_findings, measurement_findings, session_findings
+from dbcpu.analysis.conclusions import (
+    answer_findings,
+    database_findings,
+    host_findings,
+    measurement_findings,
+    session_findings,
+)
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.findings import Finding
 from dbcpu.remedies import where
@@ -17,6 +23,7 @@ def all_findings(given: FindingInput) -> tuple[Finding, ...]:
         *measurement_findings.FINDERS,
         *database_findings.FINDERS,
         *host_findings.FINDERS,
+        *answer_findings.FINDERS,
         *session_findings.FINDERS,
     )
     found = [find(given) for find in every]

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions import database_findings, host_findings, measurement_findings, session_findings
+from dbcpu.analysis.conclusions import (
+    answer_findings,
+    database_findings,
+    host_findings,
+    measurement_findings,
+    session_findings,
+)
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.measurement_findings import incomplete_finding
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
@@ -403,7 +409,9 @@ def test_a_servers_clock_that_was_set_makes_no_times(of: Sequence[tuple[float, f
     assert (why in seen["failed-session"].seen) if why else ("failed-session" not in seen)
 
 
-@pytest.mark.parametrize("module", [measurement_findings, database_findings, host_findings, session_findings])
+@pytest.mark.parametrize(
+    "module", [measurement_findings, database_findings, host_findings, answer_findings, session_findings]
+)
 def test_every_finder_that_is_written_is_run(module: ModuleType) -> None:
     """One that nobody calls finds nothing, and no other test would miss it."""
     written = {

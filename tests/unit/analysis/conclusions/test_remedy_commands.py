@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.answer_findings import ALL_LEVELS
 from dbcpu.analysis.conclusions.remedy_commands import _SCRIPTS, _TIMES, measuring_command, with_own_options
-from dbcpu.analysis.conclusions.session_findings import ALL_LEVELS
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, QUIETER
 from dbcpu.record import ANONYMOUS, Driver, Header, RunRecord
