@@ -29,10 +29,10 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
-from dbcpu.measure.preflight import best_sampler, check_counts, counted_instead, examine, seen_cores, vcpus_of
+from dbcpu.measure.preflight import check_counts, counted_instead, examine, seen_cores, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
-from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.measure.samplers.base import best_sampler, load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
