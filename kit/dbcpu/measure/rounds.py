@@ -199,8 +199,8 @@ def run_round(setting: Setting, spec: RoundSpec) -> Round:
     conditions = setting.conditions
     conditions.begin(spec)
     setting = replace(setting, target=conditions.target(spec) or setting.target)
-    max_active = conditions.max_active(spec)
-    limits = (setting.vcpus, conditions.usable_cpus(spec), max_active)
+    usable_cpus, max_active = conditions.usable_cpus(spec), conditions.max_active(spec)
+    limits = (setting.vcpus, usable_cpus, max_active)
     timeout_s = timeout_of(setting, spec.level, min((limit for limit in limits if limit), default=1))
     clock_before = setting.target.clock()
     with SessionGate(setting.target, setting.host, setting.clock_ticks) as gate:
