@@ -22,11 +22,10 @@ from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.proc import UPTIME_GRAIN_S
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import Outcome, ServerClaim, Target, Work
+from dbcpu.targets.base import ANSWER_WITHIN_S, Outcome, ServerClaim, Target, Work
 
-ANSWER_WITHIN_S = 60.0
-UPTIME_GRAIN_S = 0.01
 _CLOSE_S = 2.0
 
 
