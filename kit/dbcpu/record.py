@@ -371,7 +371,7 @@ class CpuSeries(Struct, frozen=True):
 
 
 class Foreign(Struct, frozen=True):
-    """A process that is neither a session's server process nor the kit's, and used CPU during the round.
+    """A process that is neither a session's server process nor dbcpu's, and used CPU during the round.
 
     ``pid`` is ``UNLISTED`` where only their sum was recorded.
     """

@@ -39,7 +39,7 @@ class ShellHost:
             raise
 
     def serving(self, pid: int, parent: int) -> tuple[int, ...]:
-        """A program of the kit there, and its parent if that serves the connection: it does, unless the login shell
+        """A program of dbcpu there, and its parent if that serves the connection: it does, unless the login shell
         did not make way for the program."""
         serves = "(sshd" in "".join(self.read_all([f"/proc/{parent}/stat"]).values())
         return (pid, parent) if serves else (pid,)

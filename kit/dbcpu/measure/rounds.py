@@ -392,5 +392,5 @@ def _from_release(one: Residency, released: Released) -> Residency:
 
 
 def own_pids(*others: int | None) -> tuple[int, ...]:
-    """This process and the kit's helpers: they are never counted as foreign."""
+    """This process and dbcpu's helpers: they are never counted as foreign."""
     return (os.getpid(), *(pid for pid in others if pid is not None))

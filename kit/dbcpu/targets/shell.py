@@ -1,4 +1,4 @@
-"""Shells as sessions: the scripts of shell/ under the kit's own gate and sampler, with no database at all.
+"""Shells as sessions: the scripts of shell/ under dbcpu's own gate and sampler, with no database at all.
 
 Every session is a process of ``shell/session``, which counts by itself or becomes the program that does the work
 (gzip). It loops on its own and says when an execution has ended; its stamps are those of /proc/uptime, to 10 ms,
