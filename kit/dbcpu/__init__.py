@@ -1,4 +1,4 @@
-"""dbcpu: does every database session get the same CPU, and if not, who lost and why?
+"""dbcpu: does every database session get the same CPU, and if not, which are slowed, and why?
 
 ``import dbcpu`` also gives the Python API, ``dbcpu.api`` (docs/python.md). It is loaded when one of its names is first
 used, because the command line imports this package, too (PEP 562).

@@ -231,7 +231,7 @@ def simulate(
     from the preset, such as ``{"steal": 0.1}``. The same arguments give the same record.
 
     Raises:
-        UsageError: an unknown name, a number that makes no sense, or not of the type that is asked for.
+        UsageError: an unknown name, a number that makes no sense, or not of the type that is needed.
     """
     _check("host", host, str | SimulatedHost, "the name of a preset, or a SimulatedHost")
     _check("levels", levels, str | Sequence, _LEVELS)

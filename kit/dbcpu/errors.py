@@ -49,6 +49,8 @@ class DbcpuError(Exception):
     """Base of every expected failure; ``str(error)`` is the sentence shown to the user, without any password."""
 
     exit_code = 3
+    in_campaign = ""
+    """The sentence without what to do next, where that is for a run on its own; '' where it is the same."""
 
     def __str__(self) -> str:
         return without_password(super().__str__())

@@ -99,7 +99,7 @@ METRICS = (
 
 
 class RunFigures:
-    """The figures of one run, to be asked for by name."""
+    """The figures of one run, to be read by name."""
 
     def __init__(self, figures: Iterable[Figure]) -> None:
         self.all = tuple(figures)

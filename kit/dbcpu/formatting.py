@@ -159,7 +159,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def short_ranges(numbers: Iterable[int], longest: int = LONGEST_LIST) -> str:
-    """The same, told by their ends where that has over ``longest`` letters: ``2-512 by 2``, or ``1,3,8... (100)``."""
+    """The same, by their ends where that has over ``longest`` letters: ``2-512 by 2``, or ``1,3,8... (100)``."""
     ordered = sorted(set(numbers))
     text = ranges(ordered)
     if len(text) <= longest:

@@ -60,7 +60,7 @@ class Cache(Struct, frozen=True):
 
 
 class Topology(Struct, frozen=True):
-    """The host as its kernel shows it. A virtual machine may be told less than the truth."""
+    """The host as its kernel shows it. To a virtual machine it may show less than the truth."""
 
     cpus: tuple[Cpu, ...]
     caches: tuple[Cache, ...] = ()
@@ -235,7 +235,7 @@ class Execution(Struct, frozen=True):
     ``start_s``: offset of the client stamp taken just before the send; where executions are queued
     ahead (pipeline), that of the previous answer's arrival if later. ``elapsed_s``: from there to the
     arrival of the answer. ``server_*``: from the statement itself, on the server's clock moved to the
-    driver's by the round's clock offset; ``None`` where the database cannot tell.
+    driver's by the round's clock offset; ``None`` where the database does not say.
     """
 
     start_s: Finite
@@ -371,7 +371,7 @@ class CpuSeries(Struct, frozen=True):
 
 
 class Foreign(Struct, frozen=True):
-    """A process that is neither a session's server process nor the kit's, and used CPU during the round.
+    """A process that is neither a session's server process nor dbcpu's, and used CPU during the round.
 
     ``pid`` is ``UNLISTED`` where only their sum was recorded.
     """
@@ -434,7 +434,7 @@ class Witness(Struct, frozen=True):
 
 
 class KitCost(Struct, frozen=True):
-    """CPU that dbcpu itself used between release and the last answer. ``hz``: as asked for; ``polls``: as made.
+    """CPU that dbcpu itself used between release and the last answer. ``hz``: as requested; ``polls``: as made.
 
     ``witness_cpu_s``: of the witness on all CPUs together, from shortly before the release on.
     """

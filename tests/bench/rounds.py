@@ -9,7 +9,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host, usable_vcpus
 from dbcpu.measure import workloads
 from dbcpu.measure.pace import PaceWitness
-from dbcpu.measure.rounds import Setting, own_pids, run_round
+from dbcpu.measure.rounds import RoundSetup, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampler, load_sampler
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round
@@ -47,7 +47,7 @@ def one_round(
     """One round of ``cartesian``. Raises MeasureError when it fails; a session that failed ends the bench."""
     host = target.host()
     work = workloads.load(target.kind, "cartesian").work(size)
-    setting = Setting(
+    setting = RoundSetup(
         target=target,
         host=host,
         sampler=sampler,

@@ -13,8 +13,7 @@ import pytest
 from dbcpu import registry
 from dbcpu.cli import main
 from dbcpu.errors import PlugInError, UnknownName
-from dbcpu.measure.preflight import best_sampler
-from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.measure.samplers.base import best_sampler, equal_preferences, load_sampler, reasons_against
 from dbcpu.targets.base import load_target
 from support.paths import ROOT
 
@@ -181,6 +180,26 @@ def test_names_of_installed_members_are_listed_and_known() -> None:
 def test_the_sampler_that_is_preferred_most_is_taken() -> None:
     assert load_sampler("plugin").PREFERENCE == 100
     assert best_sampler(None) == "plugin"
+    assert equal_preferences() == ()
+
+
+@pytest.mark.usefixtures("installed")
+def test_samplers_that_are_preferred_alike_are_named_by_doctor(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sampler = site / "dbcpu_plugindb" / "sampler.py"
+    sampler.write_text(sampler.read_text("utf-8").replace("PREFERENCE = 100", "PREFERENCE = 0"), "utf-8")
+    assert best_sampler(None) == "none", "dbcpu's own is taken"
+    assert main(["doctor", "sqlite"]) == 0
+    assert "equal-preference: the samplers none and plugin have the same PREFERENCE, 0" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_broken_sampler_has_no_preference(site: Path) -> None:
+    entries = next(site.glob("*.dist-info")) / "entry_points.txt"
+    entries.write_text(ENTRY_POINTS.replace("plugin = dbcpu_plugindb.sampler", "a = dbcpu_plugindb.broken"), "utf-8")
+    registry._plug_ins.cache_clear()
+    assert best_sampler(None) == "none"
+    assert equal_preferences() == ()
+    assert reasons_against(None)[-1].startswith("sampler 'a' of package dbcpu-plugindb 1.0 could not be imported")
 
 
 @pytest.mark.usefixtures("installed")

@@ -3,9 +3,12 @@
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_letters
 
 import pytest
 
+from dbcpu.hosts.cleanup_guard import start_ticks
+from dbcpu.hosts.proc import ProcessStat
 from support.paths import ROOT
 
 KIT = ROOT / "kit" / "dbcpu"
@@ -37,6 +40,14 @@ def test_who_has_a_copy_needs_it(module: str) -> None:
     assert list(cuts_at_command(tree)), f"{module} takes no stat line apart any more: strike it off"
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     assert not [node for node in imported if (node.module or "").startswith("dbcpu")], f"{module} can import {PARSER}"
+
+
+@pytest.mark.parametrize("state", ascii_letters)
+def test_the_guard_and_the_parser_know_the_same_states_of_what_has_ended(state: str, tmp_path: Path) -> None:
+    file = tmp_path / "proc" / "7" / "stat"
+    file.parent.mkdir(parents=True)
+    file.write_text(line := f"7 (x) {state} {' '.join(map(str, range(4, 53)))}\n")
+    assert start_ticks(7, str(tmp_path)) == (None if ProcessStat.parse(line).has_ended else 22)
 
 
 @pytest.mark.parametrize(

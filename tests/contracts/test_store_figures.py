@@ -92,6 +92,18 @@ def test_more_runs_than_a_statement_has_parameters(store: Store) -> None:
     assert [each.metric for each in sorted(found["one"].all, key=lambda each: each.metric)] == ["even", "verdict"]
 
 
+def test_a_run_with_a_value_that_no_analysis_makes_has_no_figures(store: Store, url: str) -> None:
+    for name in ("one", "two"):
+        store.save(runs.record(name))
+        store.figures.keep(name, 1, SOME, 2)
+    engine = create_engine(url if "://" in url else f"sqlite:///{url}")
+    infinite = "'Infinity'" if "://" in url else "9e999"
+    with engine.begin() as connection:
+        connection.execute(text(f"update figure set value = {infinite} where run_id = 'one' and metric = 'even'"))
+    engine.dispose()
+    assert (len(kept(store, "one")), len(kept(store, "two"))) == (0, 3)
+
+
 def test_what_is_missing_is_made_and_kept(store: Store) -> None:
     record = noisy_run(1, levels=(1, 2))
     store.save(record)

@@ -24,7 +24,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure import workloads
 from dbcpu.measure.pace import PaceWitness
-from dbcpu.measure.rounds import Setting, calibrate, own_pids, run_round
+from dbcpu.measure.rounds import RoundSetup, calibrate, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.plan import RoundSpec, rounds
 from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
@@ -189,7 +189,7 @@ class Lab:
     def _measure(self, work: Work, generator: Generator | None, spec: RoundSpec) -> Round:
         between: Any = _Between(self.sampler, generator)
         target: Any = self.target if generator is None else _Altered(self.target, generator)
-        setting = Setting(
+        setup = RoundSetup(
             target=target,
             host=self.target.host(),
             sampler=between,
@@ -205,7 +205,7 @@ class Lab:
         try:
             if generator is not None:
                 generator.ready()
-            return run_round(setting, spec)
+            return run_round(setup, spec)
         finally:
             if generator is not None:
                 self.helpers += [helper.pid for helper in generator.helpers]

@@ -123,6 +123,7 @@ def _report(error: BaseException) -> int:
             click.echo(without_password(shown.getvalue()), nl=False, err=True)
             return error.exit_code if error.exit_code != FINDINGS else USAGE
         case DbcpuError():
+            _say_to_station(error)
             return _say(str(error), error.exit_code)
         case KeyboardInterrupt() | click.Abort() | EOFError():
             return _say("interrupted", INTERRUPTED)
@@ -156,6 +157,16 @@ def _say(sentence: str, code: int) -> int:
     with suppress(OSError, ValueError):
         click.echo(f"dbcpu: {plain(sentence)}", err=True)  # it may quote a server, a file, or the far end of ssh
     return code
+
+
+def _say_to_station(error: DbcpuError) -> None:
+    """Only where a station started this process, for a campaign."""
+    if "DBCPU_FAILURE_LINE" not in os.environ:
+        return
+    from dbcpu.workflows.fleet.failure import failure_line
+
+    with suppress(OSError, ValueError):
+        click.echo(failure_line(error), err=True)
 
 
 def _unexpected(error: BaseException) -> str:

@@ -18,7 +18,7 @@ job_options = together(
     click.option("--block-for", "block_s", type=Duration(3600.0), metavar="TIME",
                  help="How long each of these waits.  [default: 1s]"),
     click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
-                 help="Called over N connections."),
+                 help="Send the jobs over N TCP connections."),
     click.option("--one-at-a-time", is_flag=True,
-                 help="Over each the next call comes when the last is answered.  [default: all at once]"),
+                 help="A connection sends its next call after the previous one is answered.  [default: all at once]"),
 )  # fmt: skip

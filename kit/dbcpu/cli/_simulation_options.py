@@ -51,7 +51,7 @@ _EXPERIMENT_OPTIONS = (
     click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
                  help="With --pool: the jobs come as calls over N TCP connections."),
     click.option("--one-at-a-time", is_flag=True,
-                 help="Over each the next call comes when the last is answered.  [default: all at once]"),
+                 help="A connection sends its next call after the previous one is answered.  [default: all at once]"),
     click.option("--together", metavar="N:N",
                  help="Two databases or more at once, so many sessions of each, as by dbcpu run --together."),
     click.option("--cpus", multiple=True, metavar="CPUS",

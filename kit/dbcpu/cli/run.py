@@ -19,7 +19,7 @@ from dbcpu.cli._options import confirm, fail_on_option, from_option, measuring_o
 @fail_on_option
 @click.pass_context
 def command(ctx: click.Context, /, targets: tuple[str, ...], origin: str | None, **given: Any) -> int:
-    """Measure TARGET: release N sessions together into a CPU-only SQL, for N from 1 to twice the vCPUs.
+    """Measure TARGET: run the same CPU-only SQL in N sessions that start together, for N from 1 to twice the vCPUs.
 
     TARGET is a name from dbcpu.toml, a SQLAlchemy URL, postgresql (libpq's environment, as psql), oracle (TWO_TASK),
     sqlite, shell (no database: increment, gzip_pipe), or embedded (default): a temporary PostgreSQL started by dbcpu.

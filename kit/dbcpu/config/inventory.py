@@ -112,7 +112,7 @@ def read_inventory(file: Path, url: str | None = None) -> tuple[Listed, ...]:
 def selected(targets: Sequence[Listed], select: str | None) -> tuple[Listed, ...]:
     """Those that have all tags of ``select``: ``region=eu kind=oracle``; ``*`` and ``?`` in a value as in a shell.
 
-    ``name``, ``kind`` and ``group`` are asked for like tags.
+    ``name``, ``kind`` and ``group`` are selected like tags.
 
     Raises:
         UsageError: it is not understood, or no target fits.
@@ -194,7 +194,7 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
     if "://" in named.url and "***" in safe_url(named.url):
         raise UsageError(f"{where}: the url has a parameter that may hold a secret, and a campaign is kept in a store")
     if named.prompt:
-        raise UsageError(f"{where}: no password can be asked for in a fleet; use password_env or password_file")
+        raise UsageError(f"{where}: a fleet cannot ask for a password; use password_env or password_file")
     return Listed(
         name, named.url, named.host, named.password_env, _secret_file(named), named.tags, named.group,
         named.origin, named.program, "from" in given,

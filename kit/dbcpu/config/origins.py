@@ -34,7 +34,7 @@ def check_origin(table: Mapping[str, str], where: str) -> str:
     if origin != HERE and "host" not in table:
         raise UsageError(f'{where}: from = "{origin}" needs the way there; add host = "ssh:NAME"')
     if origin != HERE and "password" in table:
-        raise UsageError(f"{where}: no password can be asked for on the far host; use password_env or password_file")
+        raise UsageError(f"{where}: the far host cannot ask for a password; use password_env or password_file")
     secret = table.get("password_file", "/")
     if origin != HERE and not secret.startswith(("/", "~")):
         raise UsageError(f"{where}: password_file {secret!r} is looked up on the far host; give its whole path there")

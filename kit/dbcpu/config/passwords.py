@@ -1,4 +1,4 @@
-"""Passwords of targets: read from a file of the user's, or asked for on a terminal. None is ever shown."""
+"""Passwords of targets: read from a file of the user's, or typed on a terminal. None is ever shown."""
 
 import getpass
 import os
@@ -41,7 +41,7 @@ def asked_for(name: str, where: str) -> str:
     """What the user enters. Raises UsageError where there is no terminal."""
     if not sys.stdin.isatty():
         raise UsageError(
-            f"{where}: the password is to be asked for, and standard input is no terminal; "
+            f"{where}: the password has to be typed, and standard input is no terminal; "
             "use password_env or password_file for runs without one"
         )
     return getpass.getpass(f"password for {name}: ")

@@ -113,7 +113,7 @@ def price(name: str, table: Mapping[str, Any], where: str) -> Price:
 
 
 def choose(rules: Sequence[Licence], wanted: Sequence[str]) -> tuple[Licence, ...]:
-    """The rules that were asked for by name; ``HOST=RULE`` holds for that host only, and there before the others.
+    """The rules that were requested by name; ``HOST=RULE`` holds for that host only, and there before the others.
 
     Without a wish all of them stay as they are. Raises UnknownName, which lists what there is.
     """

@@ -54,7 +54,7 @@ class Rule(Struct, frozen=True):
     ``editions``: only where the database's name has one of these in it, ``places``: only at one of these (see PLACES);
     where edition or place is not known, they exclude nothing.
     ``most``: not for hosts with more of what is counted. ``dated`` is the day on which ``source`` was looked up,
-    ``applies`` says in words what it is for. ``chosen``: somebody asked for it; the others only came with dbcpu.
+    ``applies`` says in words what it is for. ``chosen``: somebody requested it; the others only came with dbcpu.
     """
 
     name: str

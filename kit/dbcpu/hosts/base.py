@@ -82,7 +82,7 @@ class RemoteHost(Host, Protocol):
     """What its files come over: ssh, k8s, docker, podman, exec (a command), or sql (the database reads them)."""
     clock_ticks: int
     own_pids: tuple[int, ...]
-    """Processes there that serve this connection: the kit's own, not other load."""
+    """Processes there that serve this connection: dbcpu's own, not other load."""
 
     def read_all(self, paths: Sequence[str]) -> Mapping[str, str]:
         """The files among ``paths`` that can be read."""

@@ -35,7 +35,7 @@ def start_ticks(pid: int, root: str = "/") -> int | None:
     except OSError:
         return None
     fields = stat[stat.rindex(b")") + 2 :].split()
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    return None if fields[0] in (b"Z", b"X", b"x") else int(fields[19])
 
 
 class Guard:

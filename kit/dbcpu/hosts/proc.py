@@ -17,6 +17,8 @@ from dbcpu.hosts.base import Ahead, Host, RemoteHost
 NORMAL_POLICIES = {"other": 0, "batch": 3, "idle": 5}
 """Scheduling policies that have no priority or deadline beside the name, with their numbers. Source: sched(7)"""
 _POLICIES = {number: name for name, number in NORMAL_POLICIES.items()} | {1: "fifo", 2: "rr", 6: "deadline", 7: "ext"}
+UPTIME_GRAIN_S = 0.01
+"""/proc/uptime has two decimals."""
 START_TOLERANCE_S = 5.0
 """/proc/stat's btime has whole seconds, and the database stamps its start a moment after the fork."""
 

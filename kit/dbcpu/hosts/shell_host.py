@@ -9,11 +9,10 @@ from typing import Self
 from dbcpu.errors import HostError
 from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.base import Finished, HostPoll, Reading
+from dbcpu.hosts.proc import UPTIME_GRAIN_S
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.transport import Transport
 
-UPTIME_GRAIN_S = 0.01
-"""/proc/uptime has two decimals."""
 _QUESTION_BYTES = 16_000
 """Of paths at once: far below the longest line that any awk takes."""
 _LACKS = {"no-proc": "its /proc cannot be read", "no-awk": "it has no awk"}
@@ -40,7 +39,7 @@ class ShellHost:
             raise
 
     def serving(self, pid: int, parent: int) -> tuple[int, ...]:
-        """A program of the kit there, and its parent if that serves the connection: it does, unless the login shell
+        """A program of dbcpu there, and its parent if that serves the connection: it does, unless the login shell
         did not make way for the program."""
         serves = "(sshd" in "".join(self.read_all([f"/proc/{parent}/stat"]).values())
         return (pid, parent) if serves else (pid,)

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterable, Iterator
 
 from dbcpu import registry
-from dbcpu.errors import PlugInError, UsageError
+from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import HIDDEN_PROCESSES, allowed_cores, usable_vcpus
 from dbcpu.measure.host_counters import reading
-from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.measure.samplers.base import best_sampler, equal_preferences, reasons_against
 from dbcpu.record import AUTONOMOUS, RDS, HostInfo
 from dbcpu.remedies import without_host
 from dbcpu.steal import why_unseen
@@ -30,6 +30,7 @@ def examine(
     """
     found = [*target.findings(), *restore.findings()]
     found += [noted("plug-in-ignored", clash) for clash in registry.clashes()]
+    found += [noted("equal-preference", equal) for equal in equal_preferences()]
     if any(finding.code == "not-identified" for finding in found):
         seen = "server processes are not sampled: the database does not report them"
         found.append(without_host(noted("not-sampled", seen + counted_instead(target)), why, _service(found)))
@@ -61,7 +62,7 @@ def sampling(host: Host | None, why: str, instead: str = "", service: str = "") 
         yield noted("sampled", f"verified server processes are sampled {why} (sampler {best})")
         return
     if host is not None:
-        why = "; ".join(filter(None, (_unavailable(name, host) for name in _by_preference())))
+        why = "; ".join(reasons_against(host))
     found = noted("not-sampled", f"server processes are not sampled: {why}{instead}", level=Level.INFO)
     yield without_host(found, why, service)
 
@@ -70,11 +71,6 @@ def counted_instead(target: Target) -> str:
     """Which counters of the host the database offers where its processes are not sampled; '' for none."""
     counters = reading(target)
     return f"; host's CPU counters: by {counters.source}" if counters else ""
-
-
-def best_sampler(host: Host | None) -> str:
-    """The sampler to use when none is requested."""
-    return next(name for name in _by_preference() if not _unavailable(name, host))
 
 
 def vcpus_of(given: int | None, info: HostInfo | None, target: Target) -> tuple[int | None, str]:
@@ -127,25 +123,6 @@ def cores_of(cores: int | None, threads: int | None, vcpus: int | None) -> int |
             "--threads-per-core"
         )
     return cores
-
-
-def _by_preference() -> list[str]:
-    """Names of all samplers, installed ones too, the best first; ``none`` is available everywhere."""
-    return sorted(registry.all_names("measure.samplers"), key=lambda name: (-_preference(name), name))
-
-
-def _preference(name: str) -> int:
-    try:
-        return load_sampler(name).PREFERENCE
-    except PlugInError:
-        return 0
-
-
-def _unavailable(name: str, host: Host | None) -> str | None:
-    try:
-        return load_sampler(name).unavailable(host)
-    except PlugInError as error:
-        return str(error)
 
 
 def _counters(host: Host) -> Iterator[Finding]:

@@ -83,7 +83,7 @@ class Unchanged:
     def end(self, spec: RoundSpec) -> None: ...
 
 
-class Setting(Struct, frozen=True):
+class RoundSetup(Struct, frozen=True):
     """Everything a round needs. ``host`` is where the server processes run, None if its /proc cannot be read.
 
     ``solo_s``: seconds per execution of a single session, from the calibration, or more where a round showed more;
@@ -117,7 +117,7 @@ class Setting(Struct, frozen=True):
 
 
 def measure(
-    setting: Setting,
+    setup: RoundSetup,
     next_round: Callable[[Sequence[Round]], RoundSpec | None],
     begun: Callable[[RoundSpec], object] = lambda _: None,
 ) -> Iterator[Round]:
@@ -133,9 +133,9 @@ def measure(
     done: list[Round] = []
     while (spec := next_round(done)) is not None:
         begun(spec)
-        finished = run_round(setting, spec)
+        finished = run_round(setup, spec)
         done.append(finished)
-        setting = replace(setting, solo_s=max(setting.solo_s, fair_execution_s(finished, setting.vcpus)))
+        setup = replace(setup, solo_s=max(setup.solo_s, fair_execution_s(finished, setup.vcpus)))
         yield finished
 
 
@@ -194,55 +194,54 @@ def _limits_of(host: Host | None, server: Server) -> Limits | None:
     return limits_of(host, server.pid) if host and server.verified and server.pid else None
 
 
-def run_round(setting: Setting, spec: RoundSpec) -> Round:
+def run_round(setup: RoundSetup, spec: RoundSpec) -> Round:
     """Run one round. Raises as ``measure`` does."""
-    conditions = setting.conditions
+    conditions = setup.conditions
     conditions.begin(spec)
-    setting = replace(setting, target=conditions.target(spec) or setting.target)
-    max_active = conditions.max_active(spec)
-    limits = (setting.vcpus, conditions.usable_cpus(spec), max_active)
-    timeout_s = timeout_of(setting, spec.level, min((limit for limit in limits if limit), default=1))
-    clock_before = setting.target.clock()
-    with SessionGate(setting.target, setting.host, setting.clock_ticks) as gate:
-        gate.gather(spec.level, replace(setting.work, timeout_s=timeout_s))
+    setup = replace(setup, target=conditions.target(spec) or setup.target)
+    usable_cpus, max_active = conditions.usable_cpus(spec), conditions.max_active(spec)
+    limits = (setup.vcpus, usable_cpus, max_active)
+    timeout_s = timeout_of(setup, spec.level, min((limit for limit in limits if limit), default=1))
+    clock_before = setup.target.clock()
+    with SessionGate(setup.target, setup.host, setup.clock_ticks) as gate:
+        gate.gather(spec.level, replace(setup.work, timeout_s=timeout_s))
         conditions.apply_to(spec, [member.server for member in gate.members])
-        if setting.callers:
-            setting.callers.connect()
-        setting.gathered(gate.members)
-        quiet = settled(setting)
-        counted_before = host_counters.reading(setting.target) if setting.not_sampled else None
-        setting.sampler.start(watched_of(gate.members), setting.kit_pids)
-        if setting.callers and setting.jobs:
-            setting.callers.call(setting.jobs.pieces)
-        queue = _first_jobs(setting, gate.members)
+        if setup.callers:
+            setup.callers.connect()
+        setup.gathered(gate.members)
+        quiet = settled(setup)
+        counted_before = host_counters.reading(setup.target) if setup.not_sampled else None
+        setup.sampler.start(watched_of(gate.members), setup.kit_pids)
+        if setup.callers and setup.jobs:
+            setup.callers.call(setup.jobs.pieces)
+        queue = _first_jobs(setup, gate.members)
         again = queue.again if queue else None
-        released = gate.release(setting.executions, setting.for_s, timeout_s, max_active, again, setting.callers)
-        sampled = setting.sampler.stop()
-        counted_after = host_counters.reading(setting.target) if counted_before else None
-        paced = setting.witness.end() if setting.witness else None
-        outcomes = gate.outcomes()
+        released = gate.release(setup.executions, setup.for_s, timeout_s, max_active, again, setup.callers)
+        sampled = setup.sampler.stop()
+        counted_after = host_counters.reading(setup.target) if counted_before else None
+        paced = setup.witness.end() if setup.witness else None
+        outcomes, members = gate.outcomes(), gate.members
         took_s = [sum(each.elapsed_s for each in outcome.executions) for outcome in outcomes if outcome.executions]
-        if setting.witness and took_s:
-            setting.witness.expect(min(took_s))
-        members = gate.members
-        use = server_use(setting.host, _pids(members)) if setting.weighed and setting.host else None
+        if setup.witness and took_s:
+            setup.witness.expect(min(took_s))
+        use = server_use(setup.host, _pids(members)) if setup.weighed and setup.host else None
     conditions.end(spec)
-    clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setting.target.clock())
-    kit_cpu_s = released.driver_cpu_s if counted_before and setting.target.host() else 0.0
+    clocks = (clock_before,) if all(outcome.error for outcome in outcomes) else (clock_before, setup.target.clock())
+    kit_cpu_s = released.driver_cpu_s if counted_before and setup.target.host() else 0.0
     counted = host_counters.between(counted_before, counted_after, kit_cpu_s)
-    made = assemble(setting, spec, members, outcomes, released, sampled, quiet, clocks, use, paced, counted)
-    if not (setting.callers and queue):
+    made = assemble(setup, spec, Observed(members, outcomes, released, sampled, quiet, clocks, use, paced, counted))
+    if not (setup.callers and queue):
         return made
-    return replace(made, calls=setting.callers.collect(queue.taken, made.sessions, released.monotonic_s))
+    return replace(made, calls=setup.callers.collect(queue.taken, made.sessions, released.monotonic_s))
 
 
-def settled(setting: Setting) -> Quiet:
+def settled(setup: RoundSetup) -> Quiet:
     """Wait for a quiet host; the witness works from then on, and sees the CPUs without a session first."""
-    if setting.witness is None:
-        return setting.patience.settle(setting.host)
-    setting.witness.begin()
-    quiet = setting.patience.settle(setting.host)
-    setting.witness.lead(setting.patience.each_s)
+    if setup.witness is None:
+        return setup.patience.settle(setup.host)
+    setup.witness.begin()
+    quiet = setup.patience.settle(setup.host)
+    setup.witness.lead(setup.patience.each_s)
     return quiet
 
 
@@ -259,55 +258,62 @@ def _pids(members: Sequence[AtGate]) -> list[int]:
     return [process.pid for process in watched_of(members)]
 
 
-def _first_jobs(setting: Setting, members: Sequence[AtGate]) -> "JobQueue | None":
+def _first_jobs(setup: RoundSetup, members: Sequence[AtGate]) -> "JobQueue | None":
     """Give each session the first of the jobs that they share; what gives them the others."""
-    if setting.jobs is None:
+    if setup.jobs is None:
         return None
-    callers = setting.callers
-    queue = setting.jobs.queue(callers.answer, callers.come) if callers else setting.jobs.queue()
+    callers = setup.callers
+    queue = setup.jobs.queue(callers.answer, callers.come) if callers else setup.jobs.queue()
     queue.begin(member.session for member in members)
     return queue
 
 
-def timeout_of(setting: Setting, level: int, vcpus: int | None = None) -> float:
+def timeout_of(setup: RoundSetup, level: int, vcpus: int | None = None) -> float:
     """Twenty times the expected time of the round under fair sharing, and at least a minute."""
-    share = max(1.0, level / max(1, vcpus or setting.vcpus))
-    jobs = setting.jobs
-    executions = math.ceil(jobs.pieces / level) if jobs else setting.executions or 1
+    share = max(1.0, level / max(1, vcpus or setup.vcpus))
+    jobs = setup.jobs
+    executions = math.ceil(jobs.pieces / level) if jobs else setup.executions or 1
     waits_s = jobs.blocking * jobs.block_s if jobs else 0.0
-    expected_s = setting.for_s or setting.solo_s * executions * share + waits_s
+    expected_s = setup.for_s or setup.solo_s * executions * share + waits_s
     return max(MIN_TIMEOUT_S, TIMEOUT_TIMES * expected_s)
 
 
-def assemble(
-    setting: Setting,
-    spec: RoundSpec,
-    members: Sequence[AtGate],
-    outcomes: Sequence[Outcome],
-    released: Released,
-    sampled: Sampled,
-    quiet: Quiet,
-    clocks: tuple[Clock, ...],
-    use: ServerUse | None = None,
-    paced: Paced | None = None,
-    counted: HostCounters | None = None,
-) -> Round:
-    """The round as the record keeps it; ``clocks`` are before and, if it could be asked, after it."""
+class Observed(Struct, frozen=True):
+    """What was seen of a round. ``clocks``: before and, if it could be asked, after it.
+
+    ``use``: of the servers' memory. ``paced``: by the witness. ``counted``: the host's counters, where server processes
+    are not sampled.
+    """
+
+    members: Sequence[AtGate]
+    outcomes: Sequence[Outcome]
+    released: Released
+    sampled: Sampled
+    quiet: Quiet
+    clocks: tuple[Clock, ...]
+    use: ServerUse | None = None
+    paced: Paced | None = None
+    counted: HostCounters | None = None
+
+
+def assemble(setup: RoundSetup, spec: RoundSpec, observed: Observed) -> Round:
+    """The round as the record keeps it."""
+    members, released, sampled = observed.members, observed.released, observed.sampled
     seen = {one.ordinal: one for one in sampled.sessions}
     sessions = tuple(
-        _session(member, outcome, seen.get(member.session.ordinal), released, clocks[0])
-        for member, outcome in zip(members, outcomes, strict=True)
+        _session(member, outcome, seen.get(member.session.ordinal), released, observed.clocks[0])
+        for member, outcome in zip(members, observed.outcomes, strict=True)
     )
     errors = [session.error for session in sessions]
     verified = sum(member.server.verified for member in members)
-    not_sampled = setting.not_sampled or next((m.server.how for m in members if not m.server.verified), None)
+    not_sampled = setup.not_sampled or next((m.server.how for m in members if not m.server.verified), None)
     cost = KitCost(
         window_s=released.window_s,
         driver_cpu_s=released.driver_cpu_s,
         sampler_cpu_s=sampled.cpu_used_s,
         polls=sampled.polls,
         hz=sampled.hz or None,
-        witness_cpu_s=paced.cpu_used_s if paced else None,
+        witness_cpu_s=observed.paced.cpu_used_s if observed.paced else None,
     )
     return Round(
         level=spec.level,
@@ -317,19 +323,19 @@ def assemble(
         anchor=spec.anchor,
         released_at=released.at,
         released_monotonic_s=released.monotonic_s,
-        gate=Gate(spec.level, len(members), verified, released.skew_s, released.realtime, quiet.settled),
+        gate=Gate(spec.level, len(members), verified, released.skew_s, released.realtime, observed.quiet.settled),
         sessions=sessions,
-        clocks=(*clocks, *sampled.clocks),
+        clocks=(*observed.clocks, *sampled.clocks),
         timeline_s=tuple(moment - released.monotonic_s for moment in sampled.timeline_s),
         cpu_timeline=sampled.cpu_timeline,
-        foreign=(*sampled.foreign, *(setting.unseen.foreign(sampled, cost) if setting.unseen else ())),
+        foreign=(*sampled.foreign, *(setup.unseen.foreign(sampled, cost) if setup.unseen else ())),
         cgroups=sampled.cgroups,
         cost=cost,
-        not_sampled=not_sampled if verified < len(members) or setting.not_sampled else None,
+        not_sampled=not_sampled if verified < len(members) or setup.not_sampled else None,
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
-        server_use=use,
-        witness=paced.from_release(released.monotonic_s) if paced else None,
-        host_counters=counted,
+        server_use=observed.use,
+        witness=observed.paced.from_release(released.monotonic_s) if observed.paced else None,
+        host_counters=observed.counted,
         trace=sampled.trace,
         pressure=sampled.pressure,
     )
@@ -386,5 +392,5 @@ def _from_release(one: Residency, released: Released) -> Residency:
 
 
 def own_pids(*others: int | None) -> tuple[int, ...]:
-    """This process and the kit's helpers: they are never counted as foreign."""
+    """This process and dbcpu's helpers: they are never counted as foreign."""
     return (os.getpid(), *(pid for pid in others if pid is not None))

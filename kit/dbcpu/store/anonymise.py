@@ -84,7 +84,7 @@ class Names:
         return "/".join(self.name("group", part) for part in text.split("/"))
 
     def source(self, text: str) -> str:
-        """``cpu.max of /PATH``, or a text of the kit without one."""
+        """``cpu.max of /PATH``, or a text of dbcpu without one."""
         what, of, path = text.partition(" of /")
         return f"{what} of {self.path('/' + path)}" if of else text
 
@@ -95,7 +95,7 @@ class Names:
         return text if text in _KINDS else self.name("target", text)
 
     def variant(self, text: str) -> str:
-        """A word of the kit, but where several targets ran together: there a target's name."""
+        """A word of dbcpu, but where several targets ran together: there a target's name."""
         return self._given.get(("target", text), text)
 
     def value(self, text: str) -> str:

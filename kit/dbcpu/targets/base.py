@@ -17,6 +17,11 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.record import Clock, Database, Execution, Wait
 
+ANSWER_WITHIN_S = 60.0
+"""A session that is a process of this machine has to answer within this time what is no measured work."""
+CLOCK_PROBES = 12
+"""How often the clock of a server is read: the reading with the shortest way counts."""
+
 
 class Work(Struct, frozen=True):
     """What a session has to execute: setup statements (untimed) and the measured text.

@@ -1,4 +1,4 @@
-"""Shells as sessions: the scripts of shell/ under the kit's own gate and sampler, with no database at all.
+"""Shells as sessions: the scripts of shell/ under dbcpu's own gate and sampler, with no database at all.
 
 Every session is a process of ``shell/session``, which counts by itself or becomes the program that does the work
 (gzip). It loops on its own and says when an execution has ended; its stamps are those of /proc/uptime, to 10 ms,
@@ -22,11 +22,10 @@ from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.local import LocalHost
+from dbcpu.hosts.proc import UPTIME_GRAIN_S
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import Outcome, ServerClaim, Target, Work
+from dbcpu.targets.base import ANSWER_WITHIN_S, Outcome, ServerClaim, Target, Work
 
-ANSWER_WITHIN_S = 60.0
-UPTIME_GRAIN_S = 0.01
 _CLOSE_S = 2.0
 
 

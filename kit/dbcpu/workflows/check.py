@@ -26,7 +26,7 @@ from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words,
 from dbcpu.analysis.results.causes import CAUSE_WORDS
 from dbcpu.config.check_limits import CheckLimits, limit
 from dbcpu.config.settings import settings
-from dbcpu.errors import StoreError, UsageError
+from dbcpu.errors import BusyHost, StoreError, UsageError
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import moment, plain
 from dbcpu.record import Header
@@ -36,7 +36,7 @@ from dbcpu.store.record_file import is_file_name
 from dbcpu.workflows.kept_figures import KeptFigures, figures_of
 from dbcpu.workflows.readable_runs import ReadableRuns
 
-BUSY = 4
+BUSY = BusyHost.exit_code
 """Exit code: beyond the limits on a host that was busy with strangers."""
 
 

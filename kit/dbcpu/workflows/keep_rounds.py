@@ -73,10 +73,10 @@ def keep_rounds(
                     raise MeasureError(f"{done.error}{SLOWER_NOW if TOO_LATE in done.error else ''}")
     except KeyboardInterrupt:
         _close(store, run_id, "interrupted")
-        raise Interrupted(_stopped("interrupted", header, kept)) from None
+        raise _stopped(Interrupted, "interrupted", header, kept) from None
     except DbcpuError as error:
         _close(store, run_id, "failed", (str(error),))
-        raise type(error)(_stopped(str(error), header, kept)) from None
+        raise _stopped(type(error), str(error), header, kept) from None
     store.finish(run_id, "complete")
     return run_id
 
@@ -105,17 +105,16 @@ def _close(store: Keeper, run_id: str, status: str, notes: tuple[str, ...] = ())
         store.finish(run_id, status, notes)
 
 
-NO_ROUND = "; no round was finished"
-"""What the sentence says behind it is for a run on its own."""
-
-
-def _stopped(why: str, header: Header, kept: int) -> str:
+def _stopped(kind: type[DbcpuError], why: str, header: Header, kept: int) -> DbcpuError:
     run_id, planned = header.run_id, header.plan.rounds
     if kept == 0:
         from dbcpu.analysis.levels.rounds_needed import why_no_more  # a run that ends well needs none of the analysis
 
         goes_on = "" if why_no_more(replace(header, status="interrupted")) else f"dbcpu more {run_id} goes on with it, "
         ends = f"{goes_on}dbcpu delete {run_id} removes it"
-        return f"{why}{NO_ROUND}, and the run is kept without one: {ends}"
+        nothing = f"{why}; no round was finished"
+        error = kind(f"{nothing}, and the run is kept without one: {ends}")
+        error.in_campaign = nothing
+        return error
     rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
-    return f"{why}; {rounds} stored, see: dbcpu show {run_id}"
+    return kind(f"{why}; {rounds} stored, see: dbcpu show {run_id}")

@@ -29,10 +29,10 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment, workload_info
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.pace import open_witness
-from dbcpu.measure.preflight import best_sampler, check_counts, counted_instead, examine, seen_cores, vcpus_of
+from dbcpu.measure.preflight import check_counts, counted_instead, examine, seen_cores, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
-from dbcpu.measure.rounds import RoundConditions, Setting, Unchanged, calibrate, own_pids
-from dbcpu.measure.samplers.base import load_sampler
+from dbcpu.measure.rounds import RoundConditions, RoundSetup, Unchanged, calibrate, own_pids
+from dbcpu.measure.samplers.base import best_sampler, load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
@@ -153,7 +153,7 @@ def run(
         if earlier is not None:
             header = earlier.joined(header, None if planned.adaptive else len(planned.specs))
         say_other_plan(header, watcher.stage)
-        setting = Setting(
+        setup = RoundSetup(
             target=opened.target,
             host=opened.host,
             sampler=sampler,
@@ -171,7 +171,7 @@ def run(
             patience=Patience(planned.preview.duration_s, lambda: watcher.stage(stays_busy(opened.host, opened.ticks))),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
-        rounds = experiment.rounds(setting, planned.specs, next_round, watcher.begun)
+        rounds = experiment.rounds(setup, planned.specs, next_round, watcher.begun)
         preparing.over, stored = True, len(earlier.record.rounds) if earlier else None
         return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures, stored=stored)
 

@@ -143,7 +143,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ("x.toml", "[targets.a]\nurl = 'sqlite'\nurll = 'eu'", "unknown key 'urll'"),
         ("x.toml", "[targets.a]\nurl = 'postgresql://u:pw@h/x'", "holds a password"),
         ("x.toml", "[targets.a]\nurl = 'postgresql://u@h/x?options=pw'", "may hold a secret"),
-        ("x.toml", "[targets.a]\nurl = 'sqlite'\npassword = 'prompt'", "no password can be asked for"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\npassword = 'prompt'", "a fleet cannot ask for a password"),
         ("x.json", "[]", "no _meta"),
         ("x.json", "{", "not valid JSON"),
         ("x.csv", "host\na", "no column called name"),

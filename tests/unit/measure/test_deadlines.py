@@ -7,17 +7,19 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.measure import rounds
-from dbcpu.measure.rounds import Setting, fair_execution_s, measure, timeout_of
+from dbcpu.measure.rounds import RoundSetup, fair_execution_s, measure, timeout_of
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Round
 from support.builders.record import round_of, session
 
 
-def setting(**changed: Any) -> Setting:
+def setting(**changed: Any) -> RoundSetup:
     """500 executions of 10 ms on 2 vCPUs."""
     nothing: Any = None
-    made = Setting(nothing, None, nothing, nothing, executions=500, for_s=None, solo_s=0.01, vcpus=2, clock_ticks=100)
+    made = RoundSetup(
+        nothing, None, nothing, nothing, executions=500, for_s=None, solo_s=0.01, vcpus=2, clock_ticks=100
+    )
     return replace(made, **changed)
 
 
@@ -50,7 +52,7 @@ def test_where_no_execution_ended_nothing_is_known() -> None:
 def test_after_a_round_that_took_thirty_times_as_long_the_next_may_too(monkeypatch: pytest.MonkeyPatch) -> None:
     limits_s: list[float] = []
 
-    def run_round(now: Setting, spec: RoundSpec) -> Round:
+    def run_round(now: RoundSetup, spec: RoundSpec) -> Round:
         limits_s.append(timeout_of(now, spec.level))
         took_s = (150.0, 5.0, 5.0)[spec.order]
         return round_of([session(0, run_s=took_s, executions=500)], order=spec.order)

@@ -16,7 +16,7 @@ from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
-from dbcpu.measure.rounds import Setting
+from dbcpu.measure.rounds import RoundSetup
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.launch import Delivery, launch_pool, split_options
@@ -159,7 +159,7 @@ def test_what_goes_before_the_first_release_is_no_part_of_a_soak(
 ) -> None:
     """A host that settles late took the last of the segments that were announced."""
 
-    def late(setting: Setting) -> Quiet:
+    def late(setting: RoundSetup) -> Quiet:
         time.sleep(1.2)
         return Quiet(True, 0.0, 1.2)
 

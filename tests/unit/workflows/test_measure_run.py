@@ -241,6 +241,7 @@ def test_ctrl_c_before_the_first_round_says_that_none_was_finished(
     header = store.load("last").header
     assert header.status == "interrupted"
     assert f"dbcpu more {header.run_id} goes on with it, dbcpu delete {header.run_id} removes it" in str(stopped.value)
+    assert stopped.value.in_campaign == "interrupted; no round was finished"
 
 
 def test_ctrl_c_while_a_whole_run_is_closed_does_not_say_that_nothing_was_stored(

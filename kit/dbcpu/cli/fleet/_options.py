@@ -22,7 +22,7 @@ class Share(click.ParamType[float]):
         except ValueError:
             found = -1.0
         if not 0 <= found <= 1:
-            self.fail(f"{value!r} is not a share; give 0% to 100%", param, ctx)
+            self.fail(f"{value!r} is not a share; give `0%` to `100%`", param, ctx)
         return found
 
 
@@ -41,8 +41,10 @@ limit_options = together(
     click.option("--at-once", type=click.IntRange(1, 1000), metavar="N",
                  help="Targets measured at the same time.  [default: from CPUs and memory here, at most 20]"),
     click.option("--failures", type=Share(), metavar="SHARE", default="10%", show_default=True,
-                 help="Start no more targets above this share of failures; one failure is always accepted, but by 0%."),
-    click.option("--window", metavar="HH:MM-HH:MM", help="Start measurements only then, if they end then."),
+                 help="Start no more targets when more than this share has failed. One failure is accepted, except "
+                      "with 0 %."),
+    click.option("--window", metavar="HH:MM-HH:MM",
+                 help="Start a measurement only if it can start and end within this window."),
 )  # fmt: skip
 
 place_options = together(

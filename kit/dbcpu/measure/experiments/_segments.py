@@ -17,7 +17,7 @@ from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Order
 from dbcpu.measure.gate import Released, SessionGate
-from dbcpu.measure.rounds import Setting, assemble, settled, timeout_of, watched_of
+from dbcpu.measure.rounds import Observed, RoundSetup, assemble, settled, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, HostCounters, Round
 from dbcpu.targets.base import HostReading, Outcome, Session
@@ -75,7 +75,7 @@ class Stretch(Struct):
     ``end_s``: until when; None: for ``for_s`` from the first release, when sessions are open and the host is settled.
     """
 
-    setting: Setting
+    setup: RoundSetup
     spec: RoundSpec
     segment_s: float
     for_s: float
@@ -91,13 +91,13 @@ class Stretch(Struct):
         Raises:
             MeasureError: the sessions of a soak's first stretch could not be opened; later that is a gap.
         """
-        setting = self.setting
-        work = replace(setting.work, timeout_s=timeout_of(replace(setting, for_s=self.segment_s), self.spec.level))
+        setup = self.setup
+        work = replace(setup.work, timeout_s=timeout_of(replace(setup, for_s=self.segment_s), self.spec.level))
         try:
-            clock = setting.target.clock()
-            with SessionGate(setting.target, setting.host, setting.clock_ticks) as gate:
+            clock = setup.target.clock()
+            with SessionGate(setup.target, setup.host, setup.clock_ticks) as gate:
                 gate.gather(self.spec.level, work)
-                quiet = settled(setting)
+                quiet = settled(setup)
                 yield from self._segments(gate, clock, quiet, work.timeout_s, begun)
         except MeasureError:
             if self.spec.order <= 1 and not self._released:
@@ -110,8 +110,8 @@ class Stretch(Struct):
         now_s = time.monotonic()
         self.end_s = now_s + self.for_s if self.end_s is None else self.end_s
         deliveries = _Deliveries(gate, now_s + self.segment_s, self.segment_s, self.end_s)
-        self._counted = host_counters.reading(self.setting.target) if self.setting.not_sampled else None
-        self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
+        self._counted = host_counters.reading(self.setup.target) if self.setup.not_sampled else None
+        self.setup.sampler.start(watched_of(gate.members), self.setup.kit_pids)
         going = True
         while going:
             stopped = False
@@ -141,31 +141,22 @@ class Stretch(Struct):
         self, gate: SessionGate, deliveries: _Deliveries, released: Released, clock: Clock, quiet: Quiet, *, going: bool
     ) -> tuple[Round, Clock]:
         """The segment, and the clock as it is after it."""
-        before, self._counted = self._counted, host_counters.reading(self.setting.target) if self._counted else None
-        sampled = self.setting.sampler.stop()
-        witness = self.setting.witness
+        before, self._counted = self._counted, host_counters.reading(self.setup.target) if self._counted else None
+        sampled = self.setup.sampler.stop()
+        witness = self.setup.witness
         paced = witness.end() if witness else None
         if going and witness:
             witness.begin()
         if going:
-            self.setting.sampler.start(watched_of(gate.members), self.setting.kit_pids)
+            self.setup.sampler.start(watched_of(gate.members), self.setup.kit_pids)
         outcomes = deliveries.take([each.session for each in gate.members])
         ended = [outcome.error for outcome in outcomes if outcome.error]
-        after = self.setting.target.clock() if going else clock
-        clocks = (clock, after)
+        after = self.setup.target.clock() if going else clock
         counted = self._gained(before, outcomes, released)
-        done = assemble(
-            self.setting,
-            self.spec,
-            gate.members,
-            outcomes,
-            released,
-            sampled,
-            quiet,
-            clocks,
-            paced=paced,
-            counted=counted,
+        observed = Observed(
+            gate.members, outcomes, released, sampled, quiet, clocks=(clock, after), paced=paced, counted=counted
         )
+        done = assemble(self.setup, self.spec, observed)
         if ended:
             done = replace(done, error=f"{len(ended)} of {self.spec.level} sessions ended: {ended[0]}")
         return done, after
@@ -177,7 +168,7 @@ class Stretch(Struct):
         after = self._counted
         if before is None or after is None:
             return None
-        kit_cpu_s = released.driver_cpu_s if self.setting.target.host() else 0.0
+        kit_cpu_s = released.driver_cpu_s if self.setup.target.host() else 0.0
         return host_counters.between(before, after, kit_cpu_s, host_counters.unsettled_s(outcomes, after.at_s))
 
 

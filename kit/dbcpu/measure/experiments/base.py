@@ -14,7 +14,7 @@ from dbcpu import plan, registry
 from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.preview import Preview
-from dbcpu.measure.rounds import Setting
+from dbcpu.measure.rounds import RoundSetup
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Plan, Round, WorkloadInfo
@@ -104,7 +104,7 @@ class ExperimentShape(Protocol):
     @abstractmethod
     def rounds(
         self,
-        setting: Setting,
+        setup: RoundSetup,
         specs: tuple[RoundSpec, ...],
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],

@@ -18,7 +18,7 @@ from dbcpu.formatting import over_connections, plain, plural, seconds
 from dbcpu.measure.callers import Callers
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.preview import Preview
-from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
@@ -110,18 +110,18 @@ class PoolShape(ExperimentShape):
 
     def rounds(
         self,
-        setting: Setting,
+        setup: RoundSetup,
         specs: tuple[RoundSpec, ...],
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],
     ) -> Iterator[Round]:
         jobs = Jobs(self.pieces, self.blocking, self.block_s)
-        pool = replace(setting, executions=1, for_s=None, jobs=jobs, weighed=True)
+        pool = replace(setup, executions=1, for_s=None, jobs=jobs, weighed=True)
         alone = replace(pool, jobs=Jobs(self._alone))
         calling = Callers(self.connections, one_at_a_time=self.one_at_a_time) if self.connections else nullcontext()
         with calling as callers:
             if callers and callers.pid:
-                pids = (*setting.kit_pids, callers.pid)
+                pids = (*setup.kit_pids, callers.pid)
                 pool, alone = replace(pool, callers=callers, kit_pids=pids), replace(alone, kit_pids=pids)
             for spec in specs:
                 begun(spec)

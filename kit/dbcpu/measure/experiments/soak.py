@@ -17,7 +17,7 @@ from dbcpu.formatting import listed
 from dbcpu.measure.experiments._segments import Stretch
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, workload_info
 from dbcpu.measure.preview import Preview
-from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import SOAK, Plan, Round
@@ -84,7 +84,7 @@ class SoakShape(ExperimentShape):
 
     def rounds(
         self,
-        setting: Setting,
+        setup: RoundSetup,
         specs: tuple[RoundSpec, ...],
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],
@@ -92,14 +92,14 @@ class SoakShape(ExperimentShape):
         if self.several:
             for spec in specs:
                 begun(spec)
-                yield run_round(self._sized(setting, spec), spec)
+                yield run_round(self._sized(setup, spec), spec)
             return
         first, *loaded, last = specs
-        alone = replace(setting, executions=None, for_s=self._alone_s(setting.solo_s))
+        alone = replace(setup, executions=None, for_s=self._alone_s(setup.solo_s))
         begun(first)
         yield run_round(alone, first)
         order = first.order
-        for done in self._segments(setting, loaded, begun):
+        for done in self._segments(setup, loaded, begun):
             order = done.order
             yield done
         begun(last)
@@ -108,20 +108,20 @@ class SoakShape(ExperimentShape):
     def _alone_s(self, solo_s: float) -> float:
         return max(min(ALONE_S, self.segment_s), 3 * solo_s)
 
-    def _sized(self, setting: Setting, spec: RoundSpec) -> Setting:
+    def _sized(self, setup: RoundSetup, spec: RoundSpec) -> RoundSetup:
         work = self._works[spec.variant]
-        solo_s = setting.solo_s * work.rows / setting.work.rows
+        solo_s = setup.solo_s * work.rows / setup.work.rows
         for_s = self._alone_s(solo_s) if spec.anchor else self.segment_s
-        return replace(setting, work=work, solo_s=solo_s, executions=None, for_s=for_s)
+        return replace(setup, work=work, solo_s=solo_s, executions=None, for_s=for_s)
 
     def _segments(
-        self, setting: Setting, loaded: Sequence[RoundSpec], begun: Callable[[RoundSpec], object]
+        self, setup: RoundSetup, loaded: Sequence[RoundSpec], begun: Callable[[RoundSpec], object]
     ) -> Iterator[Round]:
         """Segments of one stretch of sessions after the other, until the time is over."""
         spec, end_s = loaded[0], None
         while True:
             begun(spec)
-            stretch = Stretch(setting, spec, self.segment_s, self.for_s, end_s)
+            stretch = Stretch(setup, spec, self.segment_s, self.for_s, end_s)
             for done in stretch.rounds(begun):
                 yield done
                 spec = replace(spec, order=done.order + 1, repeat=done.repeat + 1)
@@ -132,7 +132,7 @@ class SoakShape(ExperimentShape):
             if time.monotonic() >= end_s - 0.5 * self.segment_s:
                 return
             if stretch.broken:
-                _come_back(setting.target, end_s)
+                _come_back(setup.target, end_s)
 
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:

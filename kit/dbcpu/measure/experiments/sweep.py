@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from dbcpu import plan
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
-from dbcpu.measure.rounds import Setting, measure
+from dbcpu.measure.rounds import RoundSetup, measure
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import Round
 
@@ -19,12 +19,12 @@ class SweepShape(ExperimentShape):
 
     def rounds(
         self,
-        setting: Setting,
+        setup: RoundSetup,
         specs: tuple[RoundSpec, ...],
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],
     ) -> Iterator[Round]:
-        return measure(setting, next_round, begun)
+        return measure(setup, next_round, begun)
 
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:

@@ -21,7 +21,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, workload_info
 from dbcpu.measure.preview import Preview
-from dbcpu.measure.rounds import Setting, run_round
+from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.verification import AtGate
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
@@ -195,18 +195,18 @@ class TogetherShape(ExperimentShape):
 
     def rounds(
         self,
-        setting: Setting,
+        setup: RoundSetup,
         specs: tuple[RoundSpec, ...],
         next_round: NextRound,
         begun: Callable[[RoundSpec], object],
     ) -> Iterator[Round]:
         group = self._opened_group()
         names = [member.name for member in self.members]
-        setting = replace(setting, gathered=self._hold)
+        setup = replace(setup, gathered=self._hold)
         for spec in specs:
             begun(spec)
             group.active_index = names.index(spec.variant) if spec.variant in names else None
-            yield run_round(setting, spec)
+            yield run_round(setup, spec)
 
     def _hold(self, members: Sequence[AtGate]) -> None:
         """Each verified server process on the CPUs of its target; an unverified one is not touched."""

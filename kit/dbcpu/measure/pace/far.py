@@ -1,7 +1,7 @@
-"""The witness on a host over ssh: shell/pace-host does the pieces there, each when it is asked for from here.
+"""The witness on a host over ssh: shell/pace-host does the pieces there, each when it is requested from here.
 
 Nothing goes on there between two pieces, and nothing when this process is gone. A piece is shorter than the way to the
-host and back is on many networks, so each is asked for ahead by a short one that brings its code into the caches.
+host and back is on many networks, so each is requested ahead by a short one that brings its code into the caches.
 """
 
 import random
@@ -21,13 +21,13 @@ from dbcpu.hosts.shell_host import ShellHost
 from dbcpu.measure.pace.witness import Paced, PaceWitness, expected_hz
 
 STEPS, WARM_UP = 600, 150
-"""Of a piece, and of the one before it, which is not told."""
+"""Of a piece, and of the one before it, which is not reported."""
 ANSWER = 428
 APART_S = 0.004
 """Between both; the first one has gone to sleep by then."""
 TRIALS = 6
 LAST_S = 0.02
-"""After the last piece its CPU time is asked for."""
+"""After the last piece its CPU time is requested."""
 MIN_COUNTED, MIN_COUNTED_WARM = 0.25, 0.5
 """Of the usual. The pace of a CPU changes by less than four times, and what is counted in part is mostly nothing."""
 _PROCESS, _DONE = re.compile(r"#(\d+)"), re.compile(r"\|(\d+) (\d+) (\d+) (\d+)")
@@ -36,7 +36,7 @@ _LACKS = {"no-taskset": "it has no taskset", "no-awk": "it has no awk", "no-sche
 
 
 class _Work(Struct, frozen=True):
-    """One of the works that all CPUs were told to do: its steps, and when on CLOCK_MONOTONIC."""
+    """One of the works that all CPUs were given to do: its steps, and when on CLOCK_MONOTONIC."""
 
     steps: int
     at_s: float

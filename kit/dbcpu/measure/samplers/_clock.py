@@ -1,6 +1,6 @@
 """Another machine's clock on this machine's scale, from the answers it gives.
 
-An answer stamped h on a clock that stands still for g seconds at a time, asked for at s and received at r (both on
+An answer stamped h on a clock that stands still for g seconds at a time, requested at s and received at r (both on
 this machine's clock), was given at some moment of [s, r], while the other clock showed [h, h + g). So the offset,
 theirs less ours, lies in [h - r, h + g - s]; every further answer narrows that. Also far coarser clocks
 than the round trip become known to about the round trip, if answers come at many moments of a tick.

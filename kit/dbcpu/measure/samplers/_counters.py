@@ -24,7 +24,7 @@ Groups = dict[str, tuple[CpuGroup, float | None, list[int]]]
 
 
 def limiting_groups(host: Host, watched: Sequence[Watched]) -> Groups:
-    """Groups of the watched with a CPU quota. Processes in the same group are asked for once."""
+    """Groups of the watched with a CPU quota. Processes in the same group are read once."""
     chains: dict[str, tuple[CpuGroup, ...]] = {}
     groups: Groups = {}
     for one in watched:

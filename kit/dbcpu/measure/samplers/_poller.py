@@ -253,7 +253,7 @@ class Poller:
         }
 
     def others(self) -> dict[int, list[Any]]:
-        """Command, CPU ticks and CPU of every process that is neither watched nor the kit's own."""
+        """Command, CPU ticks and CPU of every process that is neither watched nor dbcpu's own."""
         found: dict[int, list[Any]] = {}
         own = os.getpid()
         for name in os.listdir(f"{self.root}proc"):  # noqa: PTH208 - as above

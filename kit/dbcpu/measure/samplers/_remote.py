@@ -170,7 +170,7 @@ class _Round:
         return self._host.read_all([*(group.stat_file for group, _, _ in self._groups.values()), *self._pressure])
 
     def _others(self) -> dict[str, list[Any]]:
-        """Command, CPU ticks, CPU and start of every process that is neither watched nor the kit's own."""
+        """Command, CPU ticks, CPU and start of every process that is neither watched nor dbcpu's own."""
         found: dict[str, list[Any]] = {}
         for text in self._host.process_stats():
             with suppress(ValueError):  # it ended meanwhile

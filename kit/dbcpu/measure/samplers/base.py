@@ -10,6 +10,8 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from dbcpu import registry
+from dbcpu.errors import PlugInError
+from dbcpu.formatting import listed
 from dbcpu.hosts.base import Host
 from dbcpu.record import (
     CgroupUse,
@@ -116,3 +118,39 @@ def load_sampler(name: str) -> SamplerModule:
     if not isinstance(member, SamplerModule):
         raise registry.misfit("measure.samplers", name, "PREFERENCE, host_route, unavailable and open_sampler")
     return member
+
+
+def best_sampler(host: Host | None) -> str:
+    """The sampler to use when none is requested: of those that can be used the one of the highest PREFERENCE."""
+    return next(name for name, sampler in _by_preference()[0].items() if not sampler.unavailable(host))
+
+
+def reasons_against(host: Host | None) -> tuple[str, ...]:
+    """Why each sampler cannot be used there, the most preferred first; last, why plug-ins cannot be loaded."""
+    samplers, broken = _by_preference()
+    return (*filter(None, (sampler.unavailable(host) for sampler in samplers.values())), *broken)
+
+
+def equal_preferences() -> tuple[str, ...]:
+    """A sentence for each PREFERENCE that several samplers have."""
+    alike: dict[int, list[str]] = {}
+    for name, sampler in _by_preference()[0].items():
+        alike.setdefault(sampler.PREFERENCE, []).append(name)
+    return tuple(
+        f"the samplers {listed(names)} have the same PREFERENCE, {number}"
+        for number, names in alike.items()
+        if len(names) > 1
+    )
+
+
+def _by_preference() -> tuple[dict[str, SamplerModule], tuple[str, ...]]:
+    """All samplers by name, the best first, of equal ones dbcpu's own; and why others cannot be loaded."""
+    found, broken = {}, []
+    own = registry.names("measure.samplers")
+    for name in registry.all_names("measure.samplers"):
+        try:
+            found[name] = load_sampler(name)
+        except PlugInError as error:
+            broken.append(str(error))
+    best = sorted(found, key=lambda name: (-found[name].PREFERENCE, name not in own, name))
+    return {name: found[name] for name in best}, tuple(broken)

@@ -35,7 +35,7 @@ SHOWN_CPUS = 8
 
 
 def cause_counts(level: LevelView) -> str:
-    """``run queue (10 of 15)``, the sessions with each cause; '' when none was slowed.
+    """``run-queue wait (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
     ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
     beside what all lose few lose more.

@@ -57,7 +57,7 @@ def missing(denied: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def every() -> tuple[str, ...]:
-    """Every object that the kit can use: for the documentation, and for those who want to grant all at once."""
+    """Every object that dbcpu can use: for the documentation, and for those who want to grant all at once."""
     needs = (statements.header(name).get("needs", "") for name in statements.names())
     return tuple(sorted({found for text in needs for found in _OBJECT.findall(text)}))
 

@@ -1,4 +1,4 @@
-"""Every statement the kit sends to Oracle besides the workloads, read from ``sql/oracle/catalogue/``.
+"""Every statement dbcpu sends to Oracle besides the workloads, read from ``sql/oracle/catalogue/``.
 
 A file holds one statement below a header of ``-- key: value`` lines (``what``, ``needs``, ``source``; ``binds``,
 ``gives``, ``template`` where it has them), ended by ``;`` for SQL and by ``/`` on a line of its own for PL/SQL.

@@ -15,7 +15,7 @@ from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import RDS, UNSET, Clock, Database
-from dbcpu.targets.base import HostReading, Work
+from dbcpu.targets.base import CLOCK_PROBES, HostReading, Work
 from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle.address import Address, same_host
@@ -30,7 +30,6 @@ from dbcpu.targets.oracle.session import BATCH_S, OracleSession
 from dbcpu.targets.oracle.settings import Applied
 from dbcpu.targets.oracle.standby import MAKES_NO_TABLE, NO_TABLE
 
-CLOCK_PROBES = 12
 CONNECT_TIMEOUT_S = 20.0
 _BUSY_QUERIES = 40
 _OWN_TABLE = "dbcpu_logical_io"

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the kit's own, for a run and no longer.
+"""A PostgreSQL server of dbcpu's own, for a run and no longer.
 
 It listens on a socket in a private folder only, never on TCP. Its folder is ours and holds a lock (who
 holds it is alive, whatever its pid) and server.json; ``data`` and ``socket`` in it belong to the account

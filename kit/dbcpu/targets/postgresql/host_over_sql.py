@@ -1,7 +1,7 @@
 """The server's host as a PostgreSQL session sees it: files by pg_read_binary_file, or processes by pg_proctab.
 
-The session is one of its own, so that reading never waits for what is measured. Its server process is the
-kit's own, and its CPU time is what this way of watching costs.
+The session is one of its own, so that reading never waits for what is measured. Its server process is
+dbcpu's own, and its CPU time is what this way of watching costs.
 Source: PostgreSQL documentation, "System Administration Functions", section Generic File Access Functions
 """
 

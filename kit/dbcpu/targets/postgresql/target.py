@@ -12,13 +12,11 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
 from dbcpu.remedies import not_visible
-from dbcpu.targets.base import Work
+from dbcpu.targets.base import CLOCK_PROBES, Work
 from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for
 from dbcpu.targets.postgresql.session import LibpqSession
 from dbcpu.targets.postgresql.turns import take_turn
-
-CLOCK_PROBES = 12
 
 # The settings that decide how much CPU a session gets, or how the measured SQL is run.
 _PARAMETERS = """select name, current_setting(name) from pg_settings where name = any(array[

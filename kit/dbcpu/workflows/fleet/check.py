@@ -20,7 +20,7 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plain, plural
 from dbcpu.hosts.shell_routes import is_shell_route
 from dbcpu.store.record_file import write_file
-from dbcpu.workflows.fleet.outcome import last_sentence
+from dbcpu.workflows.fleet.outcome import failure_in
 from dbcpu.workflows.fleet.simulated import is_simulated, why_none
 from dbcpu.workflows.fleet.station import command_refused
 from dbcpu.workflows.origins.far_target import toml_of
@@ -130,7 +130,7 @@ def _examined(target: Listed) -> _Checked:
         except subprocess.TimeoutExpired:
             return refused(f"it did not answer within {LIMIT_S} s")
         if done.returncode not in (0, 1):
-            return refused(last_sentence(log) or f"exit code {done.returncode}")
+            return refused(failure_in(log).said or f"exit code {done.returncode}")
     try:
         findings = json.loads(done.stdout)
         return _Checked(target, tuple((str(each["level"]), str(each["seen"])) for each in findings))

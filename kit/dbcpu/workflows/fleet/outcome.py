@@ -10,13 +10,11 @@ from dbcpu.config.folders import state_folder
 from dbcpu.errors import Interrupted, UsageError
 from dbcpu.store.campaigns import CANCELLED, DONE, PARTIAL, PLANNED, REFUSED, UNKNOWN, Item, now
 from dbcpu.store.database import Store
-from dbcpu.workflows.keep_rounds import NO_ROUND
+from dbcpu.workflows.fleet.failure import Failure, read_failure
 
 MAX_SAID_BYTES = 16_000
 MAX_WHY = 1000
 _OWN = "dbcpu: "
-_STORE_FAILED = "the store "
-"""So begins every sentence of a StoreError."""
 _OWN_CONFIGURATION = re.compile(r"\S*/(?:target-|dbcpu-check-)\w+/dbcpu\.toml, ")
 """The file that a station writes for one process."""
 
@@ -30,16 +28,15 @@ class ItemOutcome(Struct, frozen=True):
     spooled: bool = False
 
 
-def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> ItemOutcome:
+def outcome(run: tuple[str, str, int] | None, code: int | None, failure: Failure) -> ItemOutcome:
     """What follows from the run of a process that has ended.
 
     Args:
         run: run_id, status and number of rounds as stored, None where the process kept none.
         code: its exit code, below 0 the signal that ended it; None where it is not known.
-        said: its last sentence on standard error, '' where it is not known.
+        failure: what it said of its end.
     """
-    alone = f"{said.partition(NO_ROUND)[0]}{NO_ROUND}" if NO_ROUND in said else said  # a campaign is resumed
-    ended = f"its process was ended by signal {-code}" if code is not None and code < 0 else alone
+    ended = f"its process was ended by signal {-code}" if code is not None and code < 0 else failure.said
     if run is not None and run[1] == "complete":
         return ItemOutcome(DONE, run[0])
     run_id = run[0] if run else None
@@ -47,17 +44,17 @@ def outcome(run: tuple[str, str, int] | None, code: int | None, said: str) -> It
         return ItemOutcome(CANCELLED, run_id, ended)
     if run is not None:
         return ItemOutcome(PARTIAL, run_id, ended or f"its process ended after {run[2]} rounds")
-    if code is None and not said:
+    if code is None and not failure.said:
         return ItemOutcome(PLANNED)
-    if said.startswith(_STORE_FAILED):  # nothing is wrong with the target
-        return ItemOutcome(PLANNED, why=said)
+    if failure.of_store:
+        return ItemOutcome(PLANNED, why=failure.said)
     return ItemOutcome(UNKNOWN if code is not None and code < 0 else REFUSED, None, ended or f"exit code {code}")
 
 
 def settle(store: Store, campaign: str, item: Item, code: int | None = None) -> ItemOutcome:
     """Keep the outcome of an item whose process has ended. Raises StoreError."""
     log = log_of(campaign, item.target)
-    found = outcome(store.campaigns.run_of(campaign, item), code, last_sentence(log))
+    found = outcome(store.campaigns.run_of(campaign, item), code, failure_in(log))
     values: dict[str, Any] = {"state": found.state, "run_id": found.run_id, "why": found.why}
     if found.state == PLANNED:
         values |= {"pid": None, "station": None, "boot_id": None, "start_ticks": None, "started_at": None}
@@ -68,18 +65,20 @@ def settle(store: Store, campaign: str, item: Item, code: int | None = None) -> 
     return found
 
 
-def last_sentence(log: Path) -> str:
-    """The last line that dbcpu said of itself, without what else it reported; '' where there is none."""
+def failure_in(log: Path) -> Failure:
+    """What a process said of its end: in its line for the station, else its last sentence for people."""
     try:
         with log.open("rb") as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - MAX_SAID_BYTES))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
-        return ""
+        return Failure()
+    failure = read_failure(lines)
     own = [line.removeprefix(_OWN) for line in lines if line.startswith(_OWN)]
     usage = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
-    return _OWN_CONFIGURATION.sub("", (own or usage or [""])[-1])[:MAX_WHY]
+    said = failure.said if failure else (own or usage or [""])[-1]
+    return Failure(_OWN_CONFIGURATION.sub("", said)[:MAX_WHY], failure is not None and failure.of_store)
 
 
 def campaign_folder(campaign: str) -> Path:

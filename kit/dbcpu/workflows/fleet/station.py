@@ -26,6 +26,7 @@ from dbcpu.measure.sql_hash import sql_hash
 from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, label_of, now
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place
+from dbcpu.workflows.fleet.failure import FAILURE_LINE
 from dbcpu.workflows.fleet.outcome import ItemOutcome, campaign_folder, file_stem, log_of, settle
 from dbcpu.workflows.fleet.simulated import arguments, is_simulated, why_none
 from dbcpu.workflows.origins.far_target import toml_of
@@ -144,7 +145,7 @@ def _start(work: Assignment, folder: Path, url: str | None) -> "subprocess.Popen
     config = folder / "dbcpu.toml"
     config.write_text(toml_of(work.target, work.table), "utf-8")
     dbcpu = [sys.executable, "-P", "-m", "dbcpu"]
-    environment = {**os.environ, "DBCPU_CONFIG": str(config)} | ({STORE: url} if url else {})
+    environment = {**os.environ, "DBCPU_CONFIG": str(config), FAILURE_LINE: "1"} | ({STORE: url} if url else {})
     with log_of(work.campaign, work.target).open("wb") as log:
         return subprocess.Popen(  # noqa: S603 - dbcpu itself
             ["/bin/sh", "-c", _GATE, "dbcpu", *dbcpu, *_command(work)],

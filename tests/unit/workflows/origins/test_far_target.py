@@ -47,7 +47,7 @@ def test_a_url_or_a_kind_is_given_as_it_is(named: Path) -> None:
         ('from = "there"', 'needs the way there; add host = "ssh:NAME"'),
         ('from = "elsewhere"\nhost = "ssh:db"', "it is one of here, there, shell-kit"),
         ('from = "there"\nhost = "ssh:db"\npassword_file = "secret"', "give its whole path there"),
-        ('from = "there"\nhost = "ssh:db"\npassword = "prompt"', "no password can be asked for"),
+        ('from = "there"\nhost = "ssh:db"\npassword = "prompt"', "the far host cannot ask for a password"),
         ('from = "there"\nhost = "ssh:db"\nprogram = "/bin/sh"', "program is no path of a dbcpu"),
         ('from = "there"\nhost = "ssh:db"\nprogram = "/x/dbcpu; true /dbcpu"', "program is no path of a dbcpu"),
         ('from = "there"\nhost = "sql"', "needs a way to a shell there"),

@@ -1,4 +1,4 @@
-"""What strangers stumbled over: sentences of one result beside its other parts, on hosts whose truth is known."""
+"""Sentences of one result do not contradict its other parts, on hosts whose truth is known."""
 
 import re
 from collections.abc import Sequence
