@@ -62,10 +62,10 @@ def test_a_url_that_cannot_be_simulated_says_why(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("simulated://this-vm?hide-siblings=true", ["this-vm", "--hide-siblings"]),
-        ("simulated://this-vm?hide-siblings=1", ["this-vm", "--hide-siblings"]),
-        ("simulated://this-vm?hide-siblings", ["this-vm", "--hide-siblings"]),
-        ("simulated://this-vm?hide-siblings=false", ["this-vm"]),
+        ("simulated://c4.4xlarge?hide-siblings=true", ["c4.4xlarge", "--hide-siblings"]),
+        ("simulated://c4.4xlarge?hide-siblings=1", ["c4.4xlarge", "--hide-siblings"]),
+        ("simulated://c4.4xlarge?hide-siblings", ["c4.4xlarge", "--hide-siblings"]),
+        ("simulated://c4.4xlarge?hide-siblings=false", ["c4.4xlarge"]),
         ("simulated://?cores=8&bare-metal=", ["--cores", "8", "--bare-metal"]),
         ("simulated://this-vm?run-effect=0.02&workload=mixed&seed=7",
          ["this-vm", "--run-effect", "0.02", "--workload", "mixed", "--seed", "7"]),
