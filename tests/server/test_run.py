@@ -44,6 +44,13 @@ def test_embedded_server_is_measured_and_gone_afterwards(drive: Drive) -> None:
     assert list(drive.place.iterdir()) == []
 
 
+def test_levels_that_are_not_given_are_chosen_round_by_round(drive: Drive) -> None:
+    """The first command of the README, on a smaller amount of work."""
+    code, _, err = drive("run", *SMALL).finish()
+    assert code == 0, err
+    assert {1, 2} <= {each.level for each in drive.last().rounds}
+
+
 def test_two_runs_at_once_share_one_store_and_nothing_else(drive: Drive) -> None:
     both = [drive("run", "--sessions", "1", *SMALL, "--label", name) for name in ("one", "two")]
     assert [driver.finish()[0] for driver in both] == [0, 0]

@@ -75,8 +75,9 @@ def split_options(**given: Any) -> tuple[Choices, Delivery]:
 
 def adaptively(header: Header) -> NextRound:
     """The planner of ``--sessions auto``, loaded when it is asked: given levels need no analysis before the end."""
+    from dbcpu.analysis.adaptive_plan import adaptive
 
-    return adaptively(header)
+    return adaptive(header)
 
 
 def launch(

@@ -12,6 +12,7 @@ import pytest
 from dbcpu import registry
 from dbcpu.cli import main
 from dbcpu.config.request import Request
+from dbcpu.errors import UsageError
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
@@ -63,6 +64,23 @@ def test_the_options_of_run_arrive(launched: Launched) -> None:
         Choices(seconds=2.0),
         Choices(for_s=3.0),
     ]
+
+
+def test_levels_that_are_not_given_are_planned_by_the_analysis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first: list[int] = []
+
+    def run(
+        *_: object, planner: Callable[[Header], Callable[[Sequence[Round]], RoundSpec | None]], **__: object
+    ) -> str:
+        chosen = planner(runs.header("run-1"))(())
+        assert chosen is not None
+        first.append(chosen.level)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("dbcpu.workflows.launch.run", run)
+    assert main(["run", "sqlite", "--store", str(tmp_path / "runs.db")]) == 2
+    assert main(["run", "sqlite", "--store", "-"]) == 2
+    assert first == [1, 1]
 
 
 def test_the_options_of_soak_arrive(launched: Launched) -> None:
