@@ -18,6 +18,7 @@ from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.rounds import RoundSetup
+from dbcpu.plan import Planner
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.launch import Delivery, launch_pool, split_options
@@ -69,9 +70,7 @@ def test_the_options_of_run_arrive(launched: Launched) -> None:
 def test_levels_that_are_not_given_are_planned_by_the_analysis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first: list[int] = []
 
-    def run(
-        *_: object, planner: Callable[[Header], Callable[[Sequence[Round]], RoundSpec | None]], **__: object
-    ) -> str:
+    def run(*_: object, planner: Planner, **__: object) -> str:
         chosen = planner(runs.header("run-1"))(())
         assert chosen is not None
         first.append(chosen.level)
