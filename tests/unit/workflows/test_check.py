@@ -72,6 +72,13 @@ def test_steal_above_a_limit_of_ones_own_is_a_busy_host() -> None:
     assert strangers(night, 0.02) == "4.0 % of the CPU time was stolen"
 
 
+def test_a_complete_run_without_rounds_is_beyond_the_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = str(tmp_path / "nothing.json")
+    write_record(nothing, replace(noisy_run(1), rounds=()))
+    assert main(["check", nothing]) == 1
+    assert "the run is complete with 0 rounds" in capsys.readouterr().out
+
+
 def beside(each: Round, cpus: float) -> Round:
     """With another process that uses so many CPUs."""
     cost = KitCost(window_s=10.0, driver_cpu_s=0.0)

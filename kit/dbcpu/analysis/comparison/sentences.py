@@ -58,6 +58,8 @@ UNIT_WORDS = {
 def metric_words(comparison: Comparison, metric: str) -> str:
     """A metric, in the unit of the work, with the N and the pace of the CPUs that it is of."""
     words = _of_level(comparison, metric)
+    if metric == "evenness" and comparison.as_delivered:
+        return "evenness, as delivered"  # a run's own page quotes it at one pace
     return f"{words}, as delivered" if comparison.as_delivered and metric in DELIVERED else words
 
 
@@ -141,8 +143,10 @@ def decision_words(decision: Decision) -> str:
         floor = percent(decision.floor)
         return f"{what}: no claim, below the noise floor of {floor} ({numbers}; {_basis(decision)})"
     if decision.outcome == HOST_STATE:
+        within = f"95 % interval with that {interval_words(decision)}, p without it {decision.p:.2g}"
+        numbers = f"{times(decision.ratio)}, {within}"
         return f"{what}: no claim, {state_words(decision)} ({numbers}; {_basis(decision)})"
-    state = f"; the interval includes that {decision.host_state}" if decision.host_state else ""
+    state = f"; the interval, not p, includes that {decision.host_state}" if decision.host_state else ""
     return f"{what} {comparative(decision)} ({numbers}; {_basis(decision)}{state})"
 
 

@@ -270,9 +270,10 @@ def _has_a_core_each(level: int, figures: RunFigures) -> bool:
 
 
 def _status(header: Header, figures: RunFigures) -> list[Violation]:
-    if header.status == "complete":
+    rounds = figures.value("rounds") or 0
+    if header.status == "complete" and rounds:
         return []
-    there = plural(figures.value("rounds") or 0, "round")
+    there = plural(rounds, "round")
     return [Violation("status", 0, 0.0, 0.0, f"the run is {header.status} with {there}")]
 
 

@@ -25,8 +25,7 @@ FALSE_ALARMS = 0.01
 ALPHA = FALSE_ALARMS / 2
 """Two summaries decide, throughput and evenness: each gets half (Bonferroni)."""
 RESAMPLES = 2000
-EXACT_RESAMPLES = 20_000
-"""Above so many arrangements (8 against 8 have 12,870) a permutation test takes a seeded sample of them."""
+SAMPLED_ARRANGEMENTS = 20_000
 MAX_COUNTED = 60
 """Rounds of both sides up to which the arrangements of Mann and Whitney's U are counted, not approximated."""
 SEED = 20_170_105
@@ -43,21 +42,39 @@ def can_decide(base: int, other: int) -> bool:
 
 
 def mann_whitney_p(base: Sequence[float], other: Sequence[float]) -> float:
-    """Exact two-sided p; with ties every arrangement is looked at (beyond 20,000: a seeded sample of them)."""
+    """Exact two-sided p, given the ties that there are; beyond MAX_COUNTED rounds with ties of a seeded sample."""
     has_ties = len(set(base) | set(other)) < len(base) + len(other)
     if not has_ties and len(base) + len(other) <= MAX_COUNTED:
         above = int(np.greater.outer(np.asarray(base), np.asarray(other)).sum())
         counts = _arrangements(len(base), len(other))
         as_far = sum(counts[: min(above, len(base) * len(other) - above) + 1])
         return min(1.0, 2 * as_far / math.comb(len(base) + len(other), len(base)))
+    if has_ties and min(len(base), len(other)) < 2:
+        return 1.0  # a tie with a single round shows no difference
+    if has_ties and len(base) + len(other) <= MAX_COUNTED:
+        return _tied_p(base, other)
     from scipy import stats  # 50 MB and half a second; few comparisons need it
 
     if not has_ties:
         return float(stats.mannwhitneyu(base, other, method="exact").pvalue)
-    if len(base) < 2 or len(other) < 2:
-        return 1.0  # a tie with a single round shows no difference
-    method = stats.PermutationMethod(n_resamples=EXACT_RESAMPLES, rng=np.random.default_rng(SEED))
+    method = stats.PermutationMethod(n_resamples=SAMPLED_ARRANGEMENTS, rng=np.random.default_rng(SEED))
     return float(stats.mannwhitneyu(base, other, method=method).pvalue)
+
+
+def _tied_p(base: Sequence[float], other: Sequence[float]) -> float:
+    """Twice the smaller tail of the rank sum over all arrangements of values of which some are equal.
+
+    Twice the middle rank of equal values is whole, so arrangements are counted by size of a group and its sum.
+    """
+    few, many = sorted((base, other), key=len)
+    _, where, counts = np.unique([*few, *many], return_inverse=True, return_counts=True)
+    ranks = (2 * np.cumsum(counts) - counts)[where]  # above the least, which every arrangement has as often
+    ways = np.zeros((len(few) + 1, int(np.sort(ranks)[-len(few) :].sum()) + 1))
+    ways[0, 0] = 1.0
+    for rank in ranks.tolist():
+        ways[1:, rank:] += ways[:-1, : ways.shape[1] - rank]
+    found, of_size = int(ranks[: len(few)].sum()), ways[-1]
+    return min(1.0, 2.0 * float(min(of_size[: found + 1].sum(), of_size[found:].sum()) / of_size.sum()))
 
 
 def resampled(values: Sequence[float], stream: int, resamples: int = RESAMPLES) -> Floats:

@@ -101,7 +101,7 @@ def merged_findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
 
 _DELIVERED = (
     "Sides are compared by times as delivered, and findings are of these, too: what a run's own page finds at one pace "
-    "(without what the speed of the CPUs changed) may differ."
+    "(without what the speed of the CPUs changed) may differ, and so may its usable cores and evenness."
 )
 
 
@@ -165,7 +165,8 @@ def _runs(comparison: Comparison) -> Section:
         Column("usable_cores", "usable cores", kind="text", value=lambda row: cores_words(row[1].quote)),
         Column("evenness", "evenness", kind="text", value=lambda row: evenness_words(row[1].quote)),
     )  # fmt: skip
-    return titled_table("runs", "Runs", columns, _run_rows(comparison))
+    title = "Runs, by times as delivered" if comparison.as_delivered else "Runs"
+    return titled_table("runs", title, columns, _run_rows(comparison))
 
 
 def _hosts(comparison: Comparison) -> Section:

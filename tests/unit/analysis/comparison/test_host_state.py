@@ -56,6 +56,7 @@ def test_a_difference_smaller_than_what_strangers_took_is_no_claim(busy_first: b
     name = "quiet" if busy_first else "busy"
     reason = f"no claim, other processes used 26 % of all vCPUs of {name}, which may be all of the difference"
     assert f"throughput at N=4: {reason}" in found.verdict[0]
+    assert found.verdict[0].count("95 % interval with that ") == found.verdict[0].count(", p without it ") == 2
     content = document(found)
     assert content.front.headline.count(reason) == 2
     assert " less throughput" not in html.render(content) and " lower" not in table.render(content).splitlines()[-1]
@@ -68,7 +69,7 @@ def test_a_larger_one_is_claimed_with_what_they_took_in_its_interval() -> None:
     assert (quiet.outcome, busy.outcome) == (LESS, LESS)
     assert quiet.low == busy.low
     assert quiet.high is not None and busy.high == pytest.approx(quiet.high / 0.8)
-    assert "; the interval includes that other processes used 20 % of all vCPUs of busy)" in found.verdict[0]
+    assert "; the interval, not p, includes that other processes used 20 % of all vCPUs of busy)" in found.verdict[0]
 
 
 def test_strangers_on_the_slower_side_take_nothing_from_what_the_faster_one_did() -> None:

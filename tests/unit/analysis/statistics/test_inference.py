@@ -33,6 +33,16 @@ def test_ties_are_counted_over_arrangements_not_approximated() -> None:
     assert inference.mann_whitney_p([1.0], [1.0, 2.0, 2.0]) == 1.0
 
 
+@pytest.mark.parametrize(("base", "other"), [(2, 2), (2, 7), (5, 4), (7, 7)])
+def test_with_ties_it_is_that_of_all_arrangements(base: int, other: int) -> None:
+    luck = np.random.default_rng([base, other])
+    for kinds in (2, 3, 5):
+        values = luck.integers(kinds, size=base) / 3, luck.integers(kinds, size=other) / 3
+        every = stats.PermutationMethod(n_resamples=20_000)
+        expected = float(stats.mannwhitneyu(*values, method=every).pvalue)
+        assert inference.mann_whitney_p(*map(list, values)) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize(("base", "other"), [(4, 4), (6, 6), (5, 9), (10, 10), (20, 30)])
 def test_test_and_interval_agree(base: int, other: int) -> None:
     luck = np.random.default_rng([base, other])
