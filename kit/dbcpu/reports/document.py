@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dbcpu.analysis.results.assurance import Assurance
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
@@ -122,7 +123,7 @@ class Panel(Struct, frozen=True):
     """
 
     title: str
-    points: tuple[tuple[int, float, str], ...]
+    points: tuple[tuple[int, float, Cause], ...]
     medians: tuple[tuple[int, float], ...]
     cores: int | None = None
     vcpus: int | None = None

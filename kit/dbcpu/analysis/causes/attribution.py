@@ -25,11 +25,11 @@ from msgspec import Struct
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
 from dbcpu.analysis.causes.named_causes import At, Lost, NamedCauses
-from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts, RowPart
+from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPart
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.causes import CAUSES, Cause
 from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero, order_by

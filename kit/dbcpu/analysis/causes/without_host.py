@@ -93,7 +93,7 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
     return tuple(explained)
 
 
-def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
+def _agrees(cause: Cause, use: HostUse, counted: _Counted | None) -> bool:
     """Whether what the host's CPUs did is what this cause makes them do, and others are not a cause as well."""
     alone = use.others is not None and use.others <= OTHERS
     if cause == Cause.RUN_QUEUE:
@@ -107,7 +107,7 @@ def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
 
 def _cause(
     level: LevelView, counted: _Counted | None, scaling: Scaling, context: RunContext, use: HostUse | None
-) -> tuple[str, str] | None:
+) -> tuple[Cause, str] | None:
     vcpus, cores = context.vcpus, context.cores
     if counted is not None and counted.waits >= ACCOUNTS:
         part = percent(counted.waits)

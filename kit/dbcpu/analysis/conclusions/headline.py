@@ -136,9 +136,9 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
             share = f"{percent(lost)} of the time at N = {worst.level}"
         elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
             share = f"as the kernel counted, at N = {worst.level}"
-        facts.append(Fact("main cause", cause.words, share, cause.value))
+        facts.append(Fact("main cause", cause.words, share, cause))
     elif worst is not None and worst.likely_cause:
-        facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
+        facts.append(Fact("probable cause", worst.likely_cause.words, f"at N = {worst.level}"))
     elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         facts.append(Fact("time lost", percent(lost), f"as the kernel counted, at N = {worst.level}"))
@@ -157,11 +157,11 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
 def who_has_cause(level: LevelView, main: Cause) -> str:
     """How many sessions have the main cause; with the commonest one where that is another, which cost less time."""
     counts = dict(level.causes)
-    most = max((each for each in counts if Cause(each).is_known), key=lambda each: counts[each], default=main)
+    most = max((each for each in counts if each.is_known), key=lambda each: counts[each], default=main)
     share = f"{counts.get(main, 0)} of {plural(level.sessions, 'session')}"
     if counts.get(most, 0) <= counts.get(main, 0):
         return share
-    return f"{share}, the most time lost ({Cause(most).words}: {counts[most]})"
+    return f"{share}, the most time lost ({most.words}: {counts[most]})"
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:

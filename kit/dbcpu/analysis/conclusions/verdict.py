@@ -256,7 +256,7 @@ class _Words:
             if level.likely_cause is None:
                 return "cause unknown"
             how = "" if level.likely_by else ", with lower confidence"
-            return f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}"
+            return f"probably {level.likely_cause.words}{how}: {level.likely_why}"
         cause = lost_to(level)
         if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds):
             return f"{cause.words}: the more sessions, the slower each, as with {self._falling_speed()}"

@@ -149,7 +149,7 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
     if cause.is_known:
         return cause
     if worst.likely_cause:
-        return Cause(worst.likely_cause)
+        return worst.likely_cause
     codes = {each.code for each in findings}
     return next((c for c in (Cause.THROTTLED, Cause.STEAL, Cause.COMPETITOR) if codes & set(c.helped_by)), cause)
 

@@ -93,7 +93,7 @@ def _two(second: SecondValue | None, analysis: Analysis) -> str:
     elif second.segments:
         who = f"all sessions took {there} together, in {plural(len(second.segments), 'segment')}"
     causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
-    why = f", slow executions mostly by {Cause(causes[0]).words}" if causes else ""
+    why = f", slow executions mostly by {causes[0].words}" if causes else ""
     return (
         f"bimodal: most executions take {seconds(second.first_s)}, and {percent(second.share)} take {there} "
         f"({times(second.ratio)} as long); {who}{why}"

@@ -72,4 +72,4 @@ def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> st
 
 def _main(analysis: Analysis) -> str:
     causes = [each.main_cause for each in analysis.levels if each.variant == TOGETHER and each.main_cause != Cause.NONE]
-    return f" ({Cause(causes[0]).words})" if causes else ""
+    return f" ({causes[0].words})" if causes else ""

@@ -107,10 +107,10 @@ def is_known_by_count(level: LevelView) -> bool:
 
 def lost_to(level: LevelView) -> Cause:
     """What a level lost most to: of its slowdown, or of what was only counted."""
-    return Cause(level.counted_cause if is_known_by_count(level) else level.main_cause)
+    return level.counted_cause if is_known_by_count(level) else level.main_cause
 
 
-def in_order(causes: Sequence[tuple[str, int]], level: LevelView) -> tuple[tuple[str, int], ...]:
+def in_order(causes: Sequence[tuple[Cause, int]], level: LevelView) -> tuple[tuple[Cause, int], ...]:
     """The causes of the sessions of ``level``, with how many have each, as they are listed everywhere.
 
     The main one, that which is named beside it, and then the commonest.
@@ -124,17 +124,17 @@ def all_lose_more(slowdown_min: float | None, max_over_min: float | None) -> boo
     return (slowdown_min or 1.0) >= (max_over_min or 1.0)
 
 
-def second_cause(views: Sequence[SessionView], main: str, causes: Sequence[tuple[str, int]]) -> str:
+def second_cause(views: Sequence[SessionView], main: Cause, causes: Sequence[tuple[Cause, int]]) -> Cause:
     """What most of the sessions that lost most to the main cause lost to as well, else what more sessions lost most to.
 
-    ``causes``: how many sessions have which; 'none' without such a cause.
+    ``causes``: how many sessions have which; NONE without such a cause.
     """
     second = Counter(each.second_cause for each in views if each.cause == main)
     name, many = second.most_common(1)[0] if second else (Cause.NONE, 0)
     if name != Cause.NONE and 2 * many > second.total():
         return name
     counts = dict(causes)
-    more = [each for each in counts if Cause(each).is_known and counts[each] > counts.get(main, 0)]
+    more = [each for each in counts if each.is_known and counts[each] > counts.get(main, 0)]
     return max(more, key=lambda each: counts[each], default=Cause.NONE) if counts.get(main) else Cause.NONE
 
 
@@ -208,7 +208,7 @@ def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
     cause = lost_to(level)
     if not cause.is_known:
         return ()
-    second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else Cause(level.second_cause)
+    second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else level.second_cause
     named = second.is_known and second is not cause and not is_counted_only(level)
     return (cause, second) if named else (cause,)
 

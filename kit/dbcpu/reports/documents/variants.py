@@ -6,7 +6,7 @@ from typing import Any
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.levels.level_losses import GOOD, PARTLY
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.comparison import (
     LASTING_THROUGHPUT,
     LESS,
@@ -151,8 +151,8 @@ def _signed(share: float | None) -> str:
     return UNKNOWN if share is None else signed(share)
 
 
-def _cause(cause: str) -> str:
-    return "" if cause == "none" else CAUSE_WORDS.get(cause, cause)
+def _cause(cause: Cause) -> str:
+    return "" if cause is Cause.NONE else cause.words
 
 
 def _decisions(found: Variants) -> Section:

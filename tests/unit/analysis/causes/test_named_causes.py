@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.causes.named_causes import Lost
-from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts
+from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.causes import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost, simulate
 

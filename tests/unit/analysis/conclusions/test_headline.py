@@ -176,8 +176,9 @@ def test_without_an_explanation_a_sampled_host_is_not_sent_to_be_sampled() -> No
 
 
 def test_a_main_cause_of_few_sessions_is_shown_beside_that_of_most() -> None:
-    level = replace(explain(nine_on_eight()).levels[-1], causes=(("shared_core", 2), ("run_queue", 5)), sessions=9)
-    assert who_has_cause(level, Cause.SHARED_CORE) == "2 of 9 sessions, the most time lost (run-queue wait: 5)"
-    assert (
-        who_has_cause(replace(level, causes=(("shared_core", 5), ("none", 7))), Cause.SHARED_CORE) == "5 of 9 sessions"
+    level = replace(
+        explain(nine_on_eight()).levels[-1], causes=((Cause.SHARED_CORE, 2), (Cause.RUN_QUEUE, 5)), sessions=9
     )
+    assert who_has_cause(level, Cause.SHARED_CORE) == "2 of 9 sessions, the most time lost (run-queue wait: 5)"
+    most = replace(level, causes=((Cause.SHARED_CORE, 5), (Cause.NONE, 7)))
+    assert who_has_cause(most, Cause.SHARED_CORE) == "5 of 9 sessions"
