@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.assurance import Assurance
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.fact import Fact
@@ -247,7 +248,7 @@ class Section(Struct, frozen=True):
 
 
 class Front(Struct, frozen=True):
-    """What a page shows before anything else. ``tone``: good, partly, bad, or neither ('').
+    """What a page shows before anything else.
 
     ``sentences`` explain the headline, by default the verdict. ``caveats`` limit it. ``lead``, with a tone of its own,
     stands above all of it.
@@ -256,13 +257,13 @@ class Front(Struct, frozen=True):
     question: str = ""
     heading: str = ""
     headline: str = ""
-    tone: str = ""
+    tone: Outcome = Outcome.NEITHER
     sentences: tuple[str, ...] = ()
     remedy: str = ""
     tiles: tuple[Fact, ...] = ()
     caveats: tuple[str, ...] = ()
     lead: str = ""
-    lead_tone: str = ""
+    lead_tone: Outcome = Outcome.NEITHER
 
 
 class Gauge(Struct, frozen=True):

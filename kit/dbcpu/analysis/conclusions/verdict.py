@@ -5,23 +5,25 @@ from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.host_findings import FOREIGN_SHARE
+from dbcpu.analysis.conclusions.named_levels import (
+    ALIKE,
+    by_turns,
+    lost_words,
+    named_beyond,
+    named_causes,
+    named_losses,
+)
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
-    ALIKE,
     LevelLosses,
-    by_turns,
     is_counted_only,
     is_fine,
     is_loss,
     level_losses,
     lost_to,
-    lost_words,
-    named_beyond,
-    named_causes,
-    named_losses,
     over_ideal,
 )
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.level_losses import BAD, UNKNOWN
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.causes import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
@@ -15,8 +15,8 @@ def together_conclusion(both: Together) -> Conclusion:
     """The headline of targets beside each other, and its tone."""
     slowed = [plain(each.name) for each in both.parties if each.told]
     if slowed:
-        return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
-    return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
+        return Conclusion(f"Slower beside the others: {listed(slowed)}", Outcome.BAD)
+    return Conclusion("No target is shown to be slower beside the others", Outcome.UNKNOWN)
 
 
 def together_sentence(both: Together, analysis: Analysis) -> str:
