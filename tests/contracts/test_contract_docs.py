@@ -7,7 +7,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_tables import LEVEL_COLUMNS

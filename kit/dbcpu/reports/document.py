@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.assurance import Assurance
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding

@@ -23,7 +23,7 @@ from dbcpu.analysis.history.limits import (
     undecided,
 )
 from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.check_limits import CheckLimits, limit
 from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UsageError

@@ -30,7 +30,7 @@ from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPar
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero, order_by

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.analysis.statistics.robust import expected_range
 from dbcpu.formatting import seconds

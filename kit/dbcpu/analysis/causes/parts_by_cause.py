@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 
 AT = {cause: at for at, cause in enumerate(CAUSES)}

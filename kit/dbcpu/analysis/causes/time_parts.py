@@ -10,7 +10,7 @@ from msgspec import Struct
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.host_usage.stolen import stolen_from
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans, timed_round

@@ -25,7 +25,7 @@ from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s

@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.placement.regimes import bounding_quota
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, chosen_rule, facts_of
 from dbcpu.config.rules import Licence, Price, SizingRules

@@ -3,7 +3,7 @@
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, loss_ratio, lost_to
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
 
 MUCH_WORSE = 1.1

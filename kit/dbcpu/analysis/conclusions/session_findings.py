@@ -21,7 +21,7 @@ from dbcpu.analysis.levels.rounds_apart import (
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS, bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, LONGER, MORE_ROUNDS, ONE_PER_CORE, QUIETER, SMT_OFF, Finding, noted

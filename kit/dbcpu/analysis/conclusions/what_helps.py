@@ -11,7 +11,7 @@ from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losse
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
+from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.findings import Finding, noted

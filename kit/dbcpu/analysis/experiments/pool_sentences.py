@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to
 from dbcpu.analysis.placement.regimes import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, Pool, PoolSize
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dbcpu.analysis.experiments.disturbance_caveat import disturbance_words, disturbances
 from dbcpu.analysis.levels.level_losses import is_counted_only, is_loss, lost_to
 from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, SecondValue, Soak
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.answer import Outcome
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, ranges, times

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from dbcpu.analysis.placement.regimes import core_by_cpu
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.robust import median_factor

@@ -14,7 +14,7 @@ from dbcpu.analysis.comparison.sizing import size, unmeasured_words
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, FleetMember
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules

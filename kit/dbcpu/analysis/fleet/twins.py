@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, FleetHost
 from dbcpu.analysis.fleet.spread import effect_of, own_error
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval

@@ -44,7 +44,7 @@ from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, SessionView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values

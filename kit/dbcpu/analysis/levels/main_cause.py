@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.level_losses import all_lose_more
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import SessionView
 
 

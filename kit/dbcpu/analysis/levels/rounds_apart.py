@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, RoundsApart
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import times

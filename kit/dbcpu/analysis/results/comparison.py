@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.findings import Finding

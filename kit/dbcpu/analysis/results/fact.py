@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 
 
 class Fact(Struct, frozen=True):

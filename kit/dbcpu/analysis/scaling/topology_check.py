@@ -15,7 +15,7 @@ from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.host_usage.host_time import foreign_share, steal_known, typical_share, window_s
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR

@@ -12,7 +12,7 @@ from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
 from dbcpu.analysis.fleet.spread import Spread
 from dbcpu.analysis.fleet.twins import ComparedTwin, TwinKind
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
 from dbcpu.reports.document import Column

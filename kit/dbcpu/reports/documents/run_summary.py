@@ -9,7 +9,7 @@ from dbcpu.analysis.levels.level_losses import is_known_by_count
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.regimes import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.licences import facts_of, not_counted

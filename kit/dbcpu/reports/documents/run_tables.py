@@ -24,7 +24,7 @@ from dbcpu.analysis.placement.timeline import (
     timeline,
 )
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_published

@@ -14,7 +14,7 @@ from msgspec import Struct
 from dbcpu.analysis.conclusions.headline import one_word
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.record import UNLISTED, CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
 from dbcpu.simulator import SimulatedHost, simulate

@@ -8,7 +8,7 @@ import pytest
 from dbcpu.analysis.causes.cause_choice import Lost
 from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost, simulate
 

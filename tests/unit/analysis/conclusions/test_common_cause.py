@@ -5,7 +5,7 @@ import re
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.simulator import SimulatedHost, preset, simulate
 

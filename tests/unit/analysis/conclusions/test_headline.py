@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.headline import Headline, headline, one_word, who_has_cause
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Outcome
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.record import Foreign, Round, RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two

@@ -3,7 +3,7 @@
 import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, host_run
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.figures import Figure, RunFigures
 from plugins.runs import full_record
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, FleetHost
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, benjamini_hochberg, twins
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from support.builders.fleets import RATE, fleet, host
 
 SEEDS = range(40)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.placement.timeline import ABSENT
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.reports.charts.comparison.titles import COLOURS
 from dbcpu.reports.charts.run import cpu_map, lanes
 from dbcpu.reports.charts.style import FAINT, INK, PART_COLOURS

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.reports.charts.canvas import drawing
 from dbcpu.reports.charts.comparison.panels import draw
 from dbcpu.reports.document import Panel, Panels

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import number, percent, times
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts

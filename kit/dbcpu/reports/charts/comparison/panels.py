@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.formatting import bare, plural, seconds
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, shortened, wrapped
 from dbcpu.reports.charts.hover import hovering

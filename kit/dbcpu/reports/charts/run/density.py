@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.results.causes import CAUSES
+from dbcpu.analysis.results.cause import CAUSES
 from dbcpu.analysis.results.run import LevelView, SessionView
 
 

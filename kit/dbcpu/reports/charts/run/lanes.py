@@ -22,7 +22,7 @@ from dbcpu.analysis.placement.timeline import (
     Timeline,
     timeline,
 )
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import CpuPace, RunRecord

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.levels.representative_round import RepresentativeRound, representative_rounds
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord

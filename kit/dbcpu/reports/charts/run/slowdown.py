@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from dbcpu.analysis.results.causes import CAUSES, Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import plural, short_ranges, times
 from dbcpu.record import RunRecord

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from dbcpu.analysis.results.causes import CAUSES
+from dbcpu.analysis.results.cause import CAUSES
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
