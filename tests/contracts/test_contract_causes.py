@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.record import RunRecord, Session, Wait
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.presets import preset

@@ -7,8 +7,7 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_tables import LEVEL_COLUMNS
@@ -35,7 +34,7 @@ def test_every_cause_and_every_column_is_explained() -> None:
 def test_every_name_of_a_cause_stands_beside_its_words() -> None:
     """Programs read `competitor`, and people *other processes*: who has one finds the other."""
     text = (ROOT / "docs/reading-a-result.md").read_text("utf-8")
-    lacking = [name for name, words in CAUSE_WORDS.items() if f"| `{name}` | {words} |" not in text]
+    lacking = [cause.value for cause in Cause if f"| `{cause.value}` | {cause.words} |" not in text]
     assert lacking == [], "docs/reading-a-result.md has no row '| `name` | words |' of these causes"
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.record import AA, Round, RunRecord
 from dbcpu.store import record_file

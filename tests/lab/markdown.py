@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.results.cause import CAUSES
 
 
 def lines(rows: Iterable[str]) -> str:

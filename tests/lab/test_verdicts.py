@@ -1,6 +1,6 @@
 """The short form of the lab on verdicts; the long one is ``shell/lab verdicts``."""
 
-from dbcpu.analysis.levels.level_losses import PARTLY, UNKNOWN
+from dbcpu.analysis.results.answer import Outcome
 from lab import verdicts
 
 
@@ -22,5 +22,5 @@ def test_equal_is_said_of_equal_sessions_alone() -> None:
 def test_the_rounds_that_a_result_asks_for_decide_it() -> None:
     """A noise of 4.2 %."""
     found = verdicts.one_decided((9100, 32, 0.05))
-    assert (found.first[0].kind, found.after_more[0].kind) == (UNKNOWN, PARTLY)
+    assert (found.first[0].kind, found.after_more[0].kind) == (Outcome.UNKNOWN, Outcome.PARTLY)
     assert found.after_more[0].contradictions == ()

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.level_losses import UNKNOWN
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.plan import QUICK, auto_levels, fixed, rounds
 from dbcpu.record import BASELINE, Round, RunRecord
@@ -182,7 +181,7 @@ def one_decided(asked: tuple[int, int, float]) -> Decided:
     record = simulate(host, levels, DEFAULT_REPEATS, run_seed, size=SIZE)
     analysis = explain(record)
     first = after = _with_truth(host, record, analysis)
-    if first[0].kind == UNKNOWN and analysis.more_rounds is not None:
+    if first[0].kind == Outcome.UNKNOWN and analysis.more_rounds is not None:
         specs = (*rounds(levels, DEFAULT_REPEATS, run_seed, (BASELINE,)), *addition(record, Asked()).specs)
         longer = simulate(host, levels, DEFAULT_REPEATS, run_seed, size=SIZE, planner=lambda _: fixed(specs))
         after = _with_truth(host, longer, explain(longer))
@@ -260,7 +259,7 @@ def tallied(found: Iterable[tuple[Judged, tuple[LevelJudged, ...]]]) -> dict[str
     counts = dict.fromkeys(("runs", "decided", "contradicting", "levels", "yes", "false_yes", "no", "false_no"), 0)
     for judged, levels in found:
         counts["runs"] += 1
-        counts["decided"] += judged.kind != UNKNOWN
+        counts["decided"] += judged.kind != Outcome.UNKNOWN
         counts["contradicting"] += bool(judged.contradictions)
         for each in levels:
             counts["levels"] += 1

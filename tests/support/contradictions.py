@@ -12,7 +12,7 @@ from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.plan import auto_levels
@@ -105,14 +105,14 @@ def _remedies(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
 
 def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     """The first cause of a row of the table, that in the verdict and that of the figure above are one."""
-    second = {each.level: CAUSE_WORDS[each.second_cause] for each in levels}
-    named = {each.level: [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"] for each in levels}
-    counted = {each.level: CAUSE_WORDS[each.counted_cause] for each in levels if each.counted_cause != "none"}
+    second = {each.level: each.second_cause.words for each in levels}
+    named = {each.level: [cause.words for cause, _ in each.causes if cause is not Cause.NONE] for each in levels}
+    counted = {each.level: each.counted_cause.words for each in levels if each.counted_cause is not Cause.NONE}
     for at, every in re.findall(r"[Aa]t (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
         words, _, also = every.removesuffix(" as well").replace(", and unequal through ", ", and ").partition(", and ")
         if also and also != second[int(at)]:
             yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
-        if words in CAUSE_WORDS.values() and words not in (*named[int(at)][:1], counted.get(int(at))):
+        if words in {cause.words for cause in Cause} and words not in (*named[int(at)][:1], counted.get(int(at))):
             yield f"the verdict says {words} at N={at}, the table {named[int(at)]}"
     for fact in headline(analysis).facts:
         found = re.search(r"N = (\d+)$", fact.beside)
@@ -129,7 +129,7 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
 def _order(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     """Causes stand in one order: in the data, in the table and in the verdict."""
     for each in levels:
-        listed = [CAUSE_WORDS[cause] for cause, _ in each.causes if cause != "none"]
+        listed = [cause.words for cause, _ in each.causes if cause is not Cause.NONE]
         shown = [part.split(" (")[0] for part in re.split(r"(?<=\)), ", cause_counts(each)) if part]
         if [words for words in shown if words in listed] != [words for words in listed if words in shown]:
             yield f"N={each.level} has the causes {listed}, the table {shown}"

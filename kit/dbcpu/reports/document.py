@@ -10,7 +10,9 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.assurance import Assurance
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
@@ -122,7 +124,7 @@ class Panel(Struct, frozen=True):
     """
 
     title: str
-    points: tuple[tuple[int, float, str], ...]
+    points: tuple[tuple[int, float, Cause], ...]
     medians: tuple[tuple[int, float], ...]
     cores: int | None = None
     vcpus: int | None = None
@@ -246,7 +248,7 @@ class Section(Struct, frozen=True):
 
 
 class Front(Struct, frozen=True):
-    """What a page shows before anything else. ``tone``: good, partly, bad, or neither ('').
+    """What a page shows before anything else.
 
     ``sentences`` explain the headline, by default the verdict. ``caveats`` limit it. ``lead``, with a tone of its own,
     stands above all of it.
@@ -255,13 +257,13 @@ class Front(Struct, frozen=True):
     question: str = ""
     heading: str = ""
     headline: str = ""
-    tone: str = ""
+    tone: Outcome = Outcome.NEITHER
     sentences: tuple[str, ...] = ()
     remedy: str = ""
     tiles: tuple[Fact, ...] = ()
     caveats: tuple[str, ...] = ()
     lead: str = ""
-    lead_tone: str = ""
+    lead_tone: Outcome = Outcome.NEITHER
 
 
 class Gauge(Struct, frozen=True):

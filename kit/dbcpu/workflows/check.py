@@ -23,7 +23,7 @@ from dbcpu.analysis.history.limits import (
     undecided,
 )
 from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.check_limits import CheckLimits, limit
 from dbcpu.config.settings import settings
 from dbcpu.errors import BusyHost, StoreError, UsageError
@@ -118,8 +118,8 @@ def _checked(
 
 def _context(header: Header, figures: RunFigures) -> str:
     """``on db1; No: at N=2 all are slower; main cause: shared core``."""
-    cause = figures.text("lost_to")
-    causes = [f"main cause: {CAUSE_WORDS[cause]}"] if cause else []
+    cause = Cause.of(figures.text("lost_to"))
+    causes = [f"main cause: {cause.words}"] if cause else []
     return "; ".join(
         [f"on {header.host.hostname}" if header.host else "host not known", figures.text("headline"), *causes]
     )

@@ -7,7 +7,7 @@ at least 60 % of the loss and leaves no more unexplained than the tolerance allo
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
 tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
 beyond its own: noise of CPU times does not affect these. Then only this part is explained.
-Where sessions of a round are unequal, the parts are weighed over those of the fastest (``named_causes``): what all of
+Where sessions of a round are unequal, the parts are weighed over those of the fastest (``cause_choice``): what all of
 them lose alike makes none of them slower than another.
 
 All sessions of a run are gone through at once, as columns (``Sessions``); words are made of those that are shown.
@@ -21,15 +21,16 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
+from dbcpu.analysis.causes.cause_choice import At, Lost, NamedCauses
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
-from dbcpu.analysis.causes.named_causes import At, Lost, NamedCauses
-from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts, RowPart
+from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPart
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero, order_by
@@ -215,13 +216,13 @@ def _divided(of: Sessions) -> _Explained:
         of.alone.tolerance * of.elapsed_s, of.alone.spread, _shares(of, weighed, beside),
     )  # fmt: skip
     pace_only = quiet & (split.total_s > within_s)
-    named = lost.named()
+    named, shares = lost.named()
     by_clock = of.counted.slow_clock_s >= evidence_rules.ACCOUNTS * of.pace_s
     by_pace = np.where(by_clock, AT[Cause.FREQUENCY], AT[Cause.SLOWER_CPU])
     nothing = quiet | (of.valid & ~of.shares_known)
     other = np.where(pace_only, by_pace, np.where(nothing, AT[Cause.NONE], AT[Cause.UNEXPLAINED]))
     causes = NamedCauses(np.where(weighed, named.first, other), np.where(weighed, named.second, AT[Cause.NONE]))
-    return _Explained(of, split, known, quiet, pace_only, lost, causes)
+    return _Explained(of, split, known, quiet, pace_only, replace(lost, shares=shares), causes)
 
 
 def _or_none(values: Floats) -> list[float | None]:

@@ -6,7 +6,7 @@ Source: Oracle Database Reference, V$SESSION_EVENT.
 
 from collections.abc import Iterable
 
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import plain, seconds
 from dbcpu.record import Wait
 

@@ -14,7 +14,7 @@ from dbcpu.analysis.causes.database_waits import WAIT_CAUSES, wait_cause, wait_w
 from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, LossPart, Words
 from dbcpu.analysis.causes.session_columns import CountedTimes, Partners, Sessions
 from dbcpu.analysis.placement.evidence import Evidence
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
 from dbcpu.record import UNLISTED, Foreign

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 
-CAUSES = tuple(Cause)
 AT = {cause: at for at, cause in enumerate(CAUSES)}
 """The column of each cause."""
 MIN_PART_S = 1e-9

@@ -23,7 +23,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed

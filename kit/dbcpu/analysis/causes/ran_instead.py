@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.evidence_rules import NAMED_PARTNERS, of_elapsed
 from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.causes.session_columns import Sessions
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import listed, plain, ranges, seconds
 from dbcpu.record import UNLISTED, RanInstead, Session
 

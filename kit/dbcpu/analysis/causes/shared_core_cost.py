@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.session_columns import WatchedRun, cores_of
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.analysis.sessions.valid_sessions import Key

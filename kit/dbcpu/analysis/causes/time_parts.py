@@ -10,6 +10,7 @@ from msgspec import Struct
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.host_usage.stolen import stolen_from
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans, timed_round
@@ -19,9 +20,9 @@ from dbcpu.record import Round, RunRecord
 PART_WORDS = {
     "reference_s": "single-session time",
     "inflation_s": "more CPU time",
-    "queue_s": "run-queue wait",
-    "throttled_s": "CPU quota",
-    "steal_s": "CPU steal",
+    "queue_s": Cause.RUN_QUEUE.words,
+    "throttled_s": Cause.THROTTLED.words,
+    "steal_s": Cause.STEAL.words,
     "wait_s": "waiting or stopped",
     "off_s": "off-CPU",
     "unsplit_s": "not split",

@@ -26,7 +26,7 @@ from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s
@@ -91,7 +91,7 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
     return tuple(explained)
 
 
-def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
+def _agrees(cause: Cause, use: HostUse, counted: _Counted | None) -> bool:
     """Whether what the host's CPUs did is what this cause makes them do, and others are not a cause as well."""
     alone = use.others is not None and use.others <= FOREIGN_SHARE
     if cause == Cause.RUN_QUEUE:
@@ -105,7 +105,7 @@ def _agrees(cause: str, use: HostUse, counted: _Counted | None) -> bool:
 
 def _cause(
     level: LevelView, counted: _Counted | None, scaling: Scaling, context: RunContext, use: HostUse | None
-) -> tuple[str, str] | None:
+) -> tuple[Cause, str] | None:
     vcpus, cores = context.vcpus, context.cores
     if counted is not None and counted.waits >= ACCOUNTS:
         part = percent(counted.waits)

@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.licences import LicenceFacts, chosen_rule, facts_of
 from dbcpu.config.rules import Licence, Price, SizingRules
@@ -233,7 +233,7 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         shown_throughput=shown.throughput or 0.0,
         undecided=tuple(each.level for each in within if each.level > 1 and each.even is Answer.UNDECIDED),
         unfair=unfair.level if unfair else None,
-        disturbed_by=Cause(unfair.main_cause) if unfair and unfair.main_cause in DISTURBING else Cause.NONE,
+        disturbed_by=unfair.main_cause if unfair and unfair.main_cause in DISTURBING else Cause.NONE,
         peak_throughput=peak.throughput or 0.0,
         peak_level=peak.level,
         like_cores=like_cores if alone else None,
@@ -253,7 +253,7 @@ def _may_share(analysis: Analysis, levels: Sequence[LevelView], cores: int | Non
     if alone is None or full is None or cores not in (None, vcpus) or (check is not None and check.cores_told):
         return False
     unmeasured = vcpus == 2 or hidden_cores_possible([each.level for each in levels], vcpus, cores)
-    cause = Cause(full.main_cause)
+    cause = full.main_cause
     return (
         unmeasured
         and (not cause.is_known or cause is Cause.SLOWER_CPU)

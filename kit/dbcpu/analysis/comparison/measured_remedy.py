@@ -1,7 +1,7 @@
 """What a remedy costs and brings, where this very run has measured it as a variant."""
 
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LESS, SPREAD, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
 

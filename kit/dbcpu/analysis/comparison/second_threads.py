@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dbcpu.analysis.levels.answers import exceeds
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import (
     LESS,
     MORE,
@@ -102,10 +102,10 @@ def _shares_only_on(on: Side, off: Side) -> bool:
     return _main_cause(on) == Cause.SHARED_CORE and _main_cause(off) == Cause.NONE
 
 
-def _main_cause(side: Side) -> str:
-    """Of the sessions at N = vCPUs; '' if there are none."""
+def _main_cause(side: Side) -> Cause | None:
+    """Of the sessions at N = vCPUs; None if there are none."""
     causes = Counter(each.cause for each in side.points if each.level == side.vcpus)
-    return max(causes, key=lambda each: causes[each], default="")
+    return max(causes, key=lambda each: causes[each], default=None)
 
 
 def _sentence(

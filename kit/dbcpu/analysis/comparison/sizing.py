@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.host_kind import FAIR, Kind, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing_sentence import sizing_sentence
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import Decision
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.licences import LicenceFacts, licence_count, price_of, rule_words

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.comparison.host_kind import Kind
 from dbcpu.analysis.comparison.needed_host import Need
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import listed, plural, short_ranges
 
 IF_TOTAL = "if only the total counts, and not how fast each session is"

@@ -16,7 +16,7 @@ from dbcpu.analysis.levels.level_losses import is_counted_only, lost_to
 from dbcpu.analysis.levels.representative_round import level_to_show
 from dbcpu.analysis.levels.round_figures import figures_by_round
 from dbcpu.analysis.levels.variant_rounds import one_variant
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.single_run import explain_variants

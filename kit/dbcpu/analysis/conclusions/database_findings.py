@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dbcpu.analysis.causes.database_waits import wait_cause
 from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.sessions.plausible_work import party_of
 from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.findings import Finding, noted

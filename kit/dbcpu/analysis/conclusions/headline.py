@@ -6,23 +6,13 @@ what would fix it?
 
 from msgspec import Struct
 
+from dbcpu.analysis.conclusions.named_levels import lost_words
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
 from dbcpu.analysis.conclusions.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
-from dbcpu.analysis.levels.level_losses import (
-    BAD,
-    GOOD,
-    PARTLY,
-    UNKNOWN,
-    LevelLosses,
-    is_counted_only,
-    is_loss,
-    level_losses,
-    lost_to,
-    lost_words,
-)  # fmt: skip
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, level_losses, lost_to
+from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
@@ -31,9 +21,9 @@ MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessio
 
 
 class Headline(Struct, frozen=True):
-    """``kind`` is good, partly (short only beyond the vCPUs), bad or unknown. ``remedy`` is '' if there is none."""
+    """``remedy`` is '' if there is none."""
 
-    kind: str
+    kind: Outcome
     headline: str
     facts: tuple[Fact, ...]
     remedy: str
@@ -44,7 +34,7 @@ def headline(analysis: Analysis) -> Headline:
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
     if (why := refusal(analysis)) is not None:
-        return Headline(UNKNOWN, refusal_words(why), (), why.remedy)
+        return Headline(Outcome.UNKNOWN, refusal_words(why), (), why.remedy)
     if analysis.experiment is not None:
         remedy = remedy_of_experiment(analysis, levels)
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
@@ -53,12 +43,12 @@ def headline(analysis: Analysis) -> Headline:
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
         remedy = noise_remedy(analysis) or ("" if together else MORE_SESSIONS)
-        return Headline(UNKNOWN, words, _alone(analysis), remedy if levels else "")
+        return Headline(Outcome.UNKNOWN, words, _alone(analysis), remedy if levels else "")
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
         remedy = "measure again on a quieter host, with longer executions: `--size long`"
-        return Headline(UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
+        return Headline(Outcome.UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
     if not all(each.shares_known for each in levels):
-        return Headline(UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
+        return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
     remedy = remedy_of(analysis, found)
     return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
 
@@ -70,23 +60,23 @@ def one_word(analysis: Analysis) -> str:
     if analysis.experiment is not None:
         return ""
     kind = headline(analysis).kind
-    if kind == BAD:
+    if kind == Outcome.BAD:
         within = [each for each in analysis.levels if analysis.vcpus is None or each.level <= analysis.vcpus]
         return "unequal" if any(each.even is Answer.NO for each in within) else "slower"
-    return {GOOD: "equal", PARTLY: "partly"}.get(kind, "inconclusive")
+    return {Outcome.GOOD: "equal", Outcome.PARTLY: "partly"}.get(kind, "inconclusive")
 
 
 def _words(found: LevelLosses, vcpus: int | None) -> str:
     up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
-    if found.kind == GOOD:
+    if found.kind == Outcome.GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
-    if found.kind == PARTLY:
+    if found.kind == Outcome.PARTLY:
         lost = {lost_to(each) for each in found.beyond if is_loss(each)}
         turns = "they are throttled" if lost == {Cause.THROTTLED} else "they take turns"
         uneven = any(each.even is Answer.NO for each in found.beyond)
         above = f"above {vcpus} {'shares are unequal' if uneven else turns}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
-    if found.kind == BAD:
+    if found.kind == Outcome.BAD:
         return _loss_words(found, up_to)
     open_ = [*([1] if found.alone_undecided else []), *(each.level for each in found.undecided)]
     where = f"N={short_ranges(open_)}" if open_ else "all levels"
@@ -136,9 +126,9 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
             share = f"{percent(lost)} of the time at N = {worst.level}"
         elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
             share = f"as the kernel counted, at N = {worst.level}"
-        facts.append(Fact("main cause", cause.words, share, cause.value))
+        facts.append(Fact("main cause", cause.words, share, cause))
     elif worst is not None and worst.likely_cause:
-        facts.append(Fact("probable cause", Cause(worst.likely_cause).words, f"at N = {worst.level}"))
+        facts.append(Fact("probable cause", worst.likely_cause.words, f"at N = {worst.level}"))
     elif worst is not None and (worst.counted_slowdown or 1.0) > 1.0:
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         facts.append(Fact("time lost", percent(lost), f"as the kernel counted, at N = {worst.level}"))
@@ -157,11 +147,11 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
 def who_has_cause(level: LevelView, main: Cause) -> str:
     """How many sessions have the main cause; with the commonest one where that is another, which cost less time."""
     counts = dict(level.causes)
-    most = max((each for each in counts if Cause(each).is_known), key=lambda each: counts[each], default=main)
+    most = max((each for each in counts if each.is_known), key=lambda each: counts[each], default=main)
     share = f"{counts.get(main, 0)} of {plural(level.sessions, 'session')}"
     if counts.get(most, 0) <= counts.get(main, 0):
         return share
-    return f"{share}, the most time lost ({Cause(most).words}: {counts[most]})"
+    return f"{share}, the most time lost ({most.words}: {counts[most]})"
 
 
 def _alone(analysis: Analysis) -> tuple[Fact, ...]:

@@ -9,7 +9,7 @@ from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.formatting import duration, listed, plural, short_ranges

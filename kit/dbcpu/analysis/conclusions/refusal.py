@@ -2,8 +2,7 @@
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.level_losses import UNKNOWN
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.experiments import Conclusion
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
@@ -40,5 +39,5 @@ def refused(analysis: Analysis) -> Analysis:
         )
         for each in analysis.levels
     )
-    experiment = analysis.experiment and Conclusion(refusal_words(finding), UNKNOWN)
+    experiment = analysis.experiment and Conclusion(refusal_words(finding), Outcome.UNKNOWN)
     return replace(analysis, verdict=f"No answer: {finding.seen}.", levels=levels, experiment=experiment, capacity=None)

@@ -17,7 +17,7 @@ from dbcpu.analysis.levels.rounds_apart import (
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted

@@ -4,23 +4,25 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.conclusions.named_levels import (
+    ALIKE,
+    by_turns,
+    lost_words,
+    named_beyond,
+    named_causes,
+    named_losses,
+)
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
-    ALIKE,
     LevelLosses,
-    by_turns,
     is_counted_only,
     is_fine,
     is_loss,
     level_losses,
     lost_to,
-    lost_words,
-    named_beyond,
-    named_causes,
-    named_losses,
     over_ideal,
 )
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
@@ -29,7 +31,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
@@ -255,7 +257,7 @@ class _Words:
             if level.likely_cause is None:
                 return "cause unknown"
             how = "" if level.likely_by else ", with lower confidence"
-            return f"probably {Cause(level.likely_cause).words}{how}: {level.likely_why}"
+            return f"probably {level.likely_cause.words}{how}: {level.likely_why}"
         cause = lost_to(level)
         if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds):
             return f"{cause.words}: the more sessions, the slower each, as with {self._falling_speed()}"

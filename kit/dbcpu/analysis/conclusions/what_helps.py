@@ -4,22 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.named_levels import named_beyond, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.conclusions.verdict import like_one_core
-from dbcpu.analysis.levels.level_losses import (
-    UNKNOWN,
-    LevelLosses,
-    is_loss,
-    level_losses,
-    lost_to,
-    named_beyond,
-    named_causes,
-    named_losses,
-)
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losses, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import PLAN_WITH_TURBO, Cause
+from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.findings import Finding, noted
@@ -36,7 +28,7 @@ FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 
 def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
-    return _of_levels(analysis, found, noise_remedy(analysis) if found.kind == UNKNOWN else "")
+    return _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
 
 
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
@@ -149,7 +141,7 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
     if cause.is_known:
         return cause
     if worst.likely_cause:
-        return Cause(worst.likely_cause)
+        return worst.likely_cause
     codes = {each.code for each in findings}
     return next((c for c in (Cause.THROTTLED, Cause.STEAL, Cause.COMPETITOR) if codes & set(c.helped_by)), cause)
 

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.pool import sessions_of_use
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.level_losses import UNKNOWN, is_loss, lost_to
+from dbcpu.analysis.levels.level_losses import is_loss, lost_to
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, Pool, PoolSize
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
@@ -21,14 +21,14 @@ from dbcpu.record import RunRecord
 def pool_conclusion(found: Pool | None, fewer: int | None) -> Conclusion:
     """``fewer``: see ``fewer_may_do``."""
     if found is None:
-        return Conclusion("No pool finished all of its jobs", UNKNOWN)
+        return Conclusion("No pool finished all of its jobs", Outcome.UNKNOWN)
     if found.larger:
-        return Conclusion(f"Inconclusive: no pool of more than {found.sizes[-1].active} was measured", UNKNOWN)
+        return Conclusion(f"Inconclusive: no pool of more than {found.sizes[-1].active} was measured", Outcome.UNKNOWN)
     if found.enough is None:
-        return Conclusion("Inconclusive: no pool size is shown to be enough", UNKNOWN)
+        return Conclusion("Inconclusive: no pool size is shown to be enough", Outcome.UNKNOWN)
     if fewer is not None or any(each.enough is Answer.UNDECIDED for each in found.sizes if each.active < found.enough):
-        return Conclusion(f"Enough: at most {plural(found.enough, 'active session')}", "")
-    return Conclusion(f"Enough: {plural(found.enough, 'active session')}", "")
+        return Conclusion(f"Enough: at most {plural(found.enough, 'active session')}", Outcome.NEITHER)
+    return Conclusion(f"Enough: {plural(found.enough, 'active session')}", Outcome.NEITHER)
 
 
 def fewer_may_do(found: Pool | None, record: RunRecord, analysis: Analysis) -> int | None:

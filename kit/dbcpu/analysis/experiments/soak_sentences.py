@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.experiments.disturbance_caveat import disturbance_words, disturbances
-from dbcpu.analysis.levels.level_losses import BAD, PARTLY, UNKNOWN, is_counted_only, is_loss, lost_to
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.levels.level_losses import is_counted_only, is_loss, lost_to
+from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, SecondValue, Soak
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
@@ -14,19 +14,19 @@ from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, s
 def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     """The headline of a soak, and its tone."""
     if soak.median_s is None:
-        return Conclusion("Nothing was measured", UNKNOWN)
+        return Conclusion("Nothing was measured", Outcome.UNKNOWN)
     if soak.second is not None:
         slow = soak.second.share if soak.second.ratio > 1 else 1 - soak.second.share
-        return Conclusion(f"Two speeds: {percent(slow)} of the executions are slow", BAD)
+        return Conclusion(f"Two speeds: {percent(slow)} of the executions are slow", Outcome.BAD)
     if soak.trend is not None:
-        word = "slower" if soak.trend.change > 0 else "faster"
-        return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", BAD if word == "slower" else PARTLY)
+        word, tone = ("slower", Outcome.BAD) if soak.trend.change > 0 else ("faster", Outcome.PARTLY)
+        return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", tone)
     if any(each.even is Answer.NO for each in analysis.levels):
-        return Conclusion("Shares are unequal: some sessions are slower all along", BAD)
+        return Conclusion("Shares are unequal: some sessions are slower all along", Outcome.BAD)
     level = _level_of(soak, analysis)
     cause = lost_to(level) if level is not None and is_loss(level) else Cause.NONE
     slower = f"; slower by {cause.words}" if cause.is_known else ""
-    return Conclusion(f"Neither drift nor two speeds are shown{slower}", "")
+    return Conclusion(f"Neither drift nor two speeds are shown{slower}", Outcome.NEITHER)
 
 
 def soak_sentence(soak: Soak, analysis: Analysis) -> str:
@@ -93,7 +93,7 @@ def _two(second: SecondValue | None, analysis: Analysis) -> str:
     elif second.segments:
         who = f"all sessions took {there} together, in {plural(len(second.segments), 'segment')}"
     causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
-    why = f", slow executions mostly by {Cause(causes[0]).words}" if causes else ""
+    why = f", slow executions mostly by {causes[0].words}" if causes else ""
     return (
         f"bimodal: most executions take {seconds(second.first_s)}, and {percent(second.share)} take {there} "
         f"({times(second.ratio)} as long); {who}{why}"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.level_losses import BAD, UNKNOWN
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, ranges, times
@@ -15,8 +15,8 @@ def together_conclusion(both: Together) -> Conclusion:
     """The headline of targets beside each other, and its tone."""
     slowed = [plain(each.name) for each in both.parties if each.told]
     if slowed:
-        return Conclusion(f"Slower beside the others: {listed(slowed)}", BAD)
-    return Conclusion("No target is shown to be slower beside the others", UNKNOWN)
+        return Conclusion(f"Slower beside the others: {listed(slowed)}", Outcome.BAD)
+    return Conclusion("No target is shown to be slower beside the others", Outcome.UNKNOWN)
 
 
 def together_sentence(both: Together, analysis: Analysis) -> str:
@@ -72,4 +72,4 @@ def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> st
 
 def _main(analysis: Analysis) -> str:
     causes = [each.main_cause for each in analysis.levels if each.variant == TOGETHER and each.main_cause != Cause.NONE]
-    return f" ({Cause(causes[0]).words})" if causes else ""
+    return f" ({causes[0].words})" if causes else ""

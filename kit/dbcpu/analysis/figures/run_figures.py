@@ -51,7 +51,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
     yield Figure("verdict", text=one_word(analysis))
     texts = {
         "headline": answer.headline,
-        "lost_to": next((fact.code for fact in answer.facts if fact.code), ""),
+        "lost_to": next((fact.cause.value for fact in answer.facts if fact.cause), ""),
         "unit": analysis.unit,
         "variant": _short(analysis.levels[0].variant) if analysis.levels else "",
         "history_key": json.dumps(history_key(record.header)),
@@ -131,7 +131,7 @@ def _of_level(view: LevelView, rounds: Sequence[Round], elapsed_s: _BySession, s
         yield Figure("max_over_min_x", *at, view.max_over_min, high=view.even_bound)
     for metric, answer in (("even", view.even), ("full_speed", view.full_speed)):
         yield Figure(metric, *at, ANSWERED.get(answer), text=answer.value)
-    yield Figure("main_cause", *at, text=str(view.main_cause))
+    yield Figure("main_cause", *at, text=view.main_cause.value)
 
 
 def _short(variant: str) -> str:

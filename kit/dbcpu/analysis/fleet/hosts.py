@@ -5,11 +5,13 @@ A host has one run or several. Speeds are compared as logarithms: a ratio is the
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct, field
 
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.interval import NORMAL_95
@@ -59,7 +61,7 @@ class HostRun(Struct, frozen=True):
     speeds: Mapping[str, Speed]
     verdict: str = ""
     headline: str = ""
-    cause: str = ""
+    cause: Cause | Literal[""] = ""
     max_over_min: float | None = None
     disturbed: tuple[str, ...] = ()
 
@@ -177,7 +179,7 @@ def host_run(header: Header, figures: RunFigures) -> HostRun:
         speeds=speeds,
         verdict=figures.text("verdict"),
         headline=figures.text("headline"),
-        cause=figures.text("lost_to"),
+        cause=Cause.of(figures.text("lost_to")) or "",
         max_over_min=max(uneven, default=None),
         disturbed=tuple(words for code, words in DISTURBANCES.items() if figures.value(f"{FINDING}{code}")),
     )

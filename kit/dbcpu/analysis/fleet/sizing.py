@@ -14,7 +14,7 @@ from dbcpu.analysis.comparison.sizing import size, unmeasured_words
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, FleetMember
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules
@@ -176,7 +176,7 @@ def _view(figures: RunFigures, level: int, variant: str) -> LevelView:
         throughput=figures.value("throughput_mrows_per_s", level, variant),
         even=Answer(even) if even in set(Answer) else Answer.UNDECIDED,
         shares_known=uneven is not None or level == 1,
-        main_cause=figures.text("main_cause", level, variant) or Cause.NONE,
+        main_cause=Cause.of(figures.text("main_cause", level, variant)) or Cause.NONE,
         slowdown_median=None, slowdown_max=None, cv=None, slow=None, gap_ratio=None, makespan_throughput=None,
         ideal_throughput=None, mrows_per_s=None, connect_median_s=None, connect_max_s=None, skew_s=None,
         server_start_spread_s=None,

@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -24,6 +25,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, FleetHost
 from dbcpu.analysis.fleet.spread import effect_of, own_error
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import Interval
@@ -84,7 +86,7 @@ class ComparedTwin(Struct, frozen=True):
     undecided: bool = False
     causes: tuple[tuple[str, float, float], ...] = ()
     differs: tuple[str, ...] = ()
-    run_cause: str = ""
+    run_cause: Cause | Literal[""] = ""
 
     @property
     def metric(self) -> str:

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.rounds_apart import rounds_differ
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, SessionView
-
-GOOD, PARTLY, BAD, UNKNOWN = "good", "partly", "bad", "unknown"
-MUCH_WORSE = 1.1
-"""A later level is named beside the first one where it loses this many times as much."""
-ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
-"""Above the vCPUs all sessions lose to them alike."""
 
 
 def is_fine(level: LevelView) -> bool:
@@ -38,7 +31,7 @@ class LevelLosses(Struct, frozen=True):
 
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
     the levels above them. ``alone_undecided``: what was counted leaves it open whether a single session gets a whole
-    CPU. ``kind``: good, partly (losses only above the vCPUs), bad, or unknown.
+    CPU.
     """
 
     levels: tuple[LevelView, ...]
@@ -49,14 +42,14 @@ class LevelLosses(Struct, frozen=True):
     alone_undecided: bool = False
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Outcome:
         if self.losses:
-            return BAD
+            return Outcome.BAD
         if self.undecided or self.alone_undecided or not self.levels:
-            return UNKNOWN
+            return Outcome.UNKNOWN
         if not self.fine:  # only levels above the vCPUs were measured
-            return PARTLY if all(map(is_loss, self.beyond)) else UNKNOWN
-        return PARTLY if any(map(is_loss, self.beyond)) else GOOD
+            return Outcome.PARTLY if all(map(is_loss, self.beyond)) else Outcome.UNKNOWN
+        return Outcome.PARTLY if any(map(is_loss, self.beyond)) else Outcome.GOOD
 
     @property
     def first(self) -> LevelView | None:
@@ -107,10 +100,10 @@ def is_known_by_count(level: LevelView) -> bool:
 
 def lost_to(level: LevelView) -> Cause:
     """What a level lost most to: of its slowdown, or of what was only counted."""
-    return Cause(level.counted_cause if is_known_by_count(level) else level.main_cause)
+    return level.counted_cause if is_known_by_count(level) else level.main_cause
 
 
-def in_order(causes: Sequence[tuple[str, int]], level: LevelView) -> tuple[tuple[str, int], ...]:
+def in_order(causes: Sequence[tuple[Cause, int]], level: LevelView) -> tuple[tuple[Cause, int], ...]:
     """The causes of the sessions of ``level``, with how many have each, as they are listed everywhere.
 
     The main one, that which is named beside it, and then the commonest.
@@ -124,17 +117,17 @@ def all_lose_more(slowdown_min: float | None, max_over_min: float | None) -> boo
     return (slowdown_min or 1.0) >= (max_over_min or 1.0)
 
 
-def second_cause(views: Sequence[SessionView], main: str, causes: Sequence[tuple[str, int]]) -> str:
+def second_cause(views: Sequence[SessionView], main: Cause, causes: Sequence[tuple[Cause, int]]) -> Cause:
     """What most of the sessions that lost most to the main cause lost to as well, else what more sessions lost most to.
 
-    ``causes``: how many sessions have which; 'none' without such a cause.
+    ``causes``: how many sessions have which; NONE without such a cause.
     """
     second = Counter(each.second_cause for each in views if each.cause == main)
     name, many = second.most_common(1)[0] if second else (Cause.NONE, 0)
     if name != Cause.NONE and 2 * many > second.total():
         return name
     counts = dict(causes)
-    more = [each for each in counts if Cause(each).is_known and counts[each] > counts.get(main, 0)]
+    more = [each for each in counts if each.is_known and counts[each] > counts.get(main, 0)]
     return max(more, key=lambda each: counts[each], default=Cause.NONE) if counts.get(main) else Cause.NONE
 
 
@@ -152,69 +145,3 @@ def level_losses(levels: Sequence[LevelView], vcpus: int | None) -> LevelLosses:
         beyond=tuple(each for each in counted if vcpus is not None and each.level > vcpus),
         alone_undecided=any(each.level == 1 and each.full_speed is Answer.UNDECIDED for each in measured),
     )
-
-
-def lost_words(level: LevelView) -> str:
-    """Who loses at a level: some, all, or, where that is undecided, sessions."""
-    if level.even is not Answer.NO and is_counted_only(level):
-        return "sessions lose time"
-    if rounds_differ(level):
-        return "sessions are slower"
-    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
-
-
-def largest_loss(level: LevelView) -> float:
-    """What sessions lose beside each other: the larger of slowdown and max/min."""
-    return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
-
-
-def named_losses(found: LevelLosses) -> tuple[LevelView, ...]:
-    """The levels up to the vCPUs that a verdict names: the first with a loss, one that is much worse, one unequal."""
-    if not found.losses:
-        return ()
-    first, worst = found.losses[0], found.worst
-    if first.level == 1:
-        # All lose that much: what sessions lose beside each other comes on top.
-        worst = max(found.losses[1:], key=largest_loss, default=None)
-        worse = worst is not None and (largest_loss(worst) > MUCH_WORSE or worst.even is Answer.NO)
-        return (first, worst) if worst is not None and worse else (first,)
-    if worst is None or loss_ratio(worst) <= MUCH_WORSE * loss_ratio(first):
-        return (first,)
-    uneven = [each for each in found.losses if each.even is Answer.NO]
-    if not uneven or Answer.NO in (first.even, worst.even):
-        return (first, worst)
-    return (first, max(uneven, key=lambda each: each.max_over_min or 1.0), worst)
-
-
-def named_beyond(found: LevelLosses, vcpus: int | None) -> tuple[LevelView, ...]:
-    """The same of those above the vCPUs: the first unequal one, or where these lose much more the last.
-
-    The last one stands beside the first unequal one where it is much worse by another cause.
-    """
-    lost = [each for each in found.beyond if is_loss(each)]
-    if not lost or vcpus is None:
-        return ()
-    last = lost[-1]
-    uneven = next((each for each in lost if each.even is Answer.NO), None)
-    if uneven is None:
-        much = not found.losses or largest_loss(last) > MUCH_WORSE * max(map(largest_loss, found.losses))
-        return (last,) if much else ()
-    other = not set(named_causes(last, vcpus)) <= set(named_causes(uneven, vcpus))
-    return (uneven, last) if other and largest_loss(last) > MUCH_WORSE * largest_loss(uneven) else (uneven,)
-
-
-def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
-    """What a verdict names of a level, the main cause first; () where none is known."""
-    cause = lost_to(level)
-    if not cause.is_known:
-        return ()
-    second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else Cause(level.second_cause)
-    named = second.is_known and second is not cause and not is_counted_only(level)
-    return (cause, second) if named else (cause,)
-
-
-def by_turns(level: LevelView, vcpus: int | None) -> bool:
-    """Whether its sessions are unequal by how long they waited for their turn."""
-    known = level.unequal_by in (Cause.NONE, Cause.RUN_QUEUE, *ALIKE)
-    waited = level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
-    return vcpus is not None and level.level > vcpus and waited and known

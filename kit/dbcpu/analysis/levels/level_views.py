@@ -43,7 +43,7 @@ from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, SessionView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
@@ -222,7 +222,7 @@ def _with_answers(
     )
 
 
-def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[str]], vcpus: int | None) -> LevelView:
+def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Cause]], vcpus: int | None) -> LevelView:
     """What the level lost most to; ``causes``: of the sessions of each round."""
     viewed, is_lost = seen.viewed, Answer.NO in (found.even, found.full_speed)
     # Above the vCPUs nobody expects equal turns: what all lose comes first there.
@@ -369,7 +369,7 @@ def _efficiency(throughput: float | None, ended: float | None, ideal: float | No
     return min(1.0, throughput / ideal)
 
 
-def _slower(views: Sequence[SessionView], causes: Sequence[str], same: bool) -> list[float]:
+def _slower(views: Sequence[SessionView], causes: Sequence[Cause], same: bool) -> list[float]:
     """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
     none = Cause.NONE
     return [

@@ -8,18 +8,18 @@ from typing import NamedTuple
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.level_losses import all_lose_more
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import SessionView
 
 
-def causes_shown(views: Sequence[SessionView], same: bool) -> list[str]:
+def causes_shown(views: Sequence[SessionView], same: bool) -> list[Cause]:
     """``same``: at a level at one pace what the pace of its CPUs explains is no cause."""
     if not same:
         return [*map(attrgetter("cause"), views)]
     return [Cause.NONE if view.pace_only else view.cause for view in views]
 
 
-def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: Answer) -> list[tuple[str, float]]:
+def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even: Answer) -> list[tuple[Cause, float]]:
     """What the sessions of a round lost to each of their causes, part by part.
 
     Where shares are unequal, over the fastest of them: what all lose alike makes none slower than another.
@@ -27,7 +27,7 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: A
     if even is not Answer.NO:
         return _lost_by_part(views, causes)
     fastest = min(views, key=lambda view: view.slowdown or 1.0)
-    lost: list[tuple[str, float]] = []
+    lost: list[tuple[Cause, float]] = []
     shown, common = frozenset(causes), dict(_shares(fastest))
     for cause, view in zip(causes, views, strict=True):
         over = (view.slowdown or 1.0) - (fastest.slowdown or 1.0)
@@ -39,14 +39,14 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[str], even: A
 class LevelCauses(NamedTuple):
     """The main cause of a level, and where what all lose and what makes them differ are two: which is the latter."""
 
-    main: str
-    second: str = Cause.NONE
-    unequal_by: str = Cause.NONE
+    main: Cause
+    second: Cause = Cause.NONE
+    unequal_by: Cause = Cause.NONE
 
 
 def causes_of_level(
     views: Sequence[Sequence[SessionView]],
-    causes: Sequence[Sequence[str]],
+    causes: Sequence[Sequence[Cause]],
     even: Answer,
     is_lost: bool,
     least: float | None,
@@ -71,19 +71,19 @@ def causes_of_level(
     return LevelCauses(common) if differ == Cause.NONE else LevelCauses(differ, common, differ)
 
 
-def cause_of_slow_rounds(views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[str]]) -> str:
+def cause_of_slow_rounds(views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[Cause]]) -> Cause:
     """What cost most in those rounds of a level in which something was lost."""
     return main_cause([_lost_by_part(*each) for each in zip(views, causes, strict=True)])
 
 
 def _lost_by_part(
-    views: Sequence[SessionView], causes: Sequence[str], *, every: bool = False
-) -> list[tuple[str, float]]:
+    views: Sequence[SessionView], causes: Sequence[Cause], *, every: bool = False
+) -> list[tuple[Cause, float]]:
     """What the sessions of a round lost to each of their causes, part by part; ``every``: also to what is no cause.
 
     By its main cause alone a session that waited in turn would have lost nothing to the core that all share.
     """
-    shown, lost = frozenset(causes), list[tuple[str, float]]()
+    shown, lost = frozenset(causes), list[tuple[Cause, float]]()
     for cause, view in zip(causes, views, strict=True):
         if cause != Cause.NONE:
             parts = [part for part in _shares(view) if (every or part[0] in shown) and part[1] > 0]
@@ -91,15 +91,15 @@ def _lost_by_part(
     return lost
 
 
-def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = True) -> str:
+def main_cause(rounds: Sequence[Iterable[tuple[Cause, float]]], is_lost: bool = True) -> Cause:
     """What costs most time in most rounds: one bad round with all its sessions shall not speak for the others.
 
     Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
     """
-    votes: Counter[str] = Counter()
+    votes: Counter[Cause] = Counter()
     none = Cause.NONE
     for members in rounds:
-        lost: dict[str, float] = {}
+        lost: dict[Cause, float] = {}
         for cause, much in members:
             if cause != none:
                 lost[cause] = lost.get(cause, 0.0) + much
@@ -108,14 +108,14 @@ def main_cause(rounds: Sequence[Iterable[tuple[str, float]]], is_lost: bool = Tr
     return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
 
 
-def by_sessions(causes: Sequence[Sequence[str]]) -> tuple[tuple[str, int], ...]:
+def by_sessions(causes: Sequence[Sequence[Cause]]) -> tuple[tuple[Cause, int], ...]:
     """How many sessions have which cause, the commonest first."""
     return tuple(Counter(cause for members in causes for cause in members).most_common())
 
 
 def _over(
-    common: Mapping[str, float], view: SessionView, cause: str, over: float, shown: frozenset[str]
-) -> list[tuple[str, float]]:
+    common: Mapping[Cause, float], view: SessionView, cause: Cause, over: float, shown: frozenset[Cause]
+) -> list[tuple[Cause, float]]:
     """That by which a session is slower than the fastest, by its parts; all by its cause where they are not known.
 
     ``common``: the parts of the fastest. ``shown``: the causes of the round's sessions; no other is that of a level.
@@ -131,7 +131,7 @@ def _over(
     return [(name, over * part / whole) for name, part in more]
 
 
-def _shares(view: SessionView) -> list[tuple[str, float]]:
+def _shares(view: SessionView) -> list[tuple[Cause, float]]:
     """The parts of what it lost, of the time alone."""
     alone_s = view.reference_s or 1.0
     return [(name, lost_s / alone_s) for name, lost_s in view.parts]

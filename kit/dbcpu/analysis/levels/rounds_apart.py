@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, RoundsApart
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import times
@@ -60,5 +60,5 @@ def apart_words(level: LevelView, *, with_cause: bool = False) -> str:
     who = every if fewest == level.level else f"{some} {level.level}"
     has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
-    through = f" through {Cause(found.cause).words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
+    through = f" through {found.cause.words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
     return f"{slow}{through}, in the others none"

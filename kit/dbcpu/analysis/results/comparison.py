@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.findings import Finding
@@ -132,7 +133,7 @@ class Point(Struct, frozen=True):
 
     level: int
     elapsed_s: float
-    cause: str
+    cause: Cause
 
 
 class SideRun(Struct, frozen=True):
@@ -249,7 +250,7 @@ class VariantRow(Struct, frozen=True):
     slow: float | None
     throughput: float
     ratio: float | None
-    cause: str
+    cause: Cause
     moves_per_s: float | None = None
     p95_s: float | None = None
     makespan: float = 0.0

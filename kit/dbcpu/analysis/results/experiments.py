@@ -2,17 +2,17 @@
 
 from msgspec import Struct
 
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.answer import Answer, Outcome
 
 DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
 """By finding: what else takes CPU, in words."""
 
 
 class Conclusion(Struct, frozen=True):
-    """What an experiment other than a sweep found, in a headline. ``tone``: good, partly, bad or unknown."""
+    """What an experiment other than a sweep found, in a headline."""
 
     headline: str
-    tone: str
+    tone: Outcome
 
 
 class Segment(Struct, frozen=True):

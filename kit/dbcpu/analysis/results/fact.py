@@ -2,11 +2,13 @@
 
 from msgspec import Struct
 
+from dbcpu.analysis.results.cause import Cause
+
 
 class Fact(Struct, frozen=True):
-    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``code``: the main cause, as in JSON."""
+    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``cause``: the main one, if that is it."""
 
     name: str
     value: str
     beside: str = ""
-    code: str = ""
+    cause: Cause | None = None

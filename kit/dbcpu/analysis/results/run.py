@@ -6,7 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
 from dbcpu.analysis.results.host import Capacity, Scaling, SharedCore, TopologyCheck
@@ -15,8 +15,6 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.range_bound import NoiseRange
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
-
-CAUSES = tuple(cause.value for cause in Cause)
 
 SPREADS = 3.0
 """So many standard deviations of noise are tolerated."""
@@ -139,10 +137,10 @@ class SessionView(Struct, frozen=True):
     throttled_s: float | None
     gap_s: float | None
     reference_s: float | None
-    cause: str
+    cause: Cause
     words: Words = field(name="evidence")
-    second_cause: str = "none"
-    parts: tuple[tuple[str, float], ...] = ()
+    second_cause: Cause = Cause.NONE
+    parts: tuple[tuple[Cause, float], ...] = ()
     group: str = ""
     valid: bool = True
     why: str = ""
@@ -150,7 +148,7 @@ class SessionView(Struct, frozen=True):
     shared_s: float | None = None
     avoidable_s: float | None = None
     counted_s: float | None = None
-    counted_cause: str = "none"
+    counted_cause: Cause = Cause.NONE
     pace_s: float | None = None
     pace: float | None = None
     pieces: int | None = None
@@ -195,7 +193,7 @@ class RoundsApart(Struct, frozen=True):
     sessions: int
     slowdown: float
     max_sessions: int
-    cause: str = "none"
+    cause: Cause = Cause.NONE
 
 
 class LevelView(Struct, frozen=True):
@@ -261,8 +259,8 @@ class LevelView(Struct, frozen=True):
     slower: float | None = None
     slower_factor: float | None = None
     slower_min: float | None = None
-    causes: tuple[tuple[str, int], ...] = ()
-    main_cause: str = "none"
+    causes: tuple[tuple[Cause, int], ...] = ()
+    main_cause: Cause = Cause.NONE
     even: Answer = Answer.UNDECIDED
     full_speed: Answer = Answer.UNDECIDED
     even_bound: float | None = None
@@ -270,9 +268,9 @@ class LevelView(Struct, frozen=True):
     slowdown_high: float | None = None
     detectable: float | None = None
     counted_slowdown: float | None = None
-    counted_cause: str = "none"
-    second_cause: str = "none"
-    unequal_by: str = "none"
+    counted_cause: Cause = Cause.NONE
+    second_cause: Cause = Cause.NONE
+    unequal_by: Cause = Cause.NONE
     alone_s: float | None = None
     misplaced_s: float | None = None
     sharing_s: float | None = None
@@ -281,7 +279,7 @@ class LevelView(Struct, frozen=True):
     slow_expected: float | None = None
     frozen_cv: float | None = None
     stickiness: float | None = None
-    likely_cause: str | None = None
+    likely_cause: Cause | None = None
     likely_why: str = ""
     likely_by: str | None = None
     shares_known: bool = True

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.interval import Interval

@@ -16,7 +16,7 @@ from dbcpu.analysis.host_usage.host_time import foreign_share, steal_known, typi
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR

@@ -12,14 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 
 Floats = npt.NDArray[np.floating[Any]]
 Bytes = npt.NDArray[np.uint8]
-
-MARKS: Mapping[str, tuple[str, str]] = {cause.value: (cause.colour, cause.mark) for cause in Cause}
-"""Colour and mark of a cause: distinguishable by colour-blind people (tested), and by their marks without colour."""
 
 INK, FAINT, CARD_EDGE = "#1d252c", "#555f69", "#b4bcc4"
 BLUE, ORANGE = "#0072b2", "#d55e00"
@@ -28,13 +25,13 @@ GUIDE = "#7a858f"
 """Lines to compare with: linear, fair, 1.0."""
 PART_COLOURS: Mapping[str, str] = {
     "reference_s": "#c9cfd5",
-    "inflation_s": "#d55e00",
-    "queue_s": "#0072b2",
-    "throttled_s": "#a28e4e",
-    "steal_s": "#7e257e",
-    "wait_s": "#4197c8",
+    "inflation_s": Cause.SHARED_CORE.colour,
+    "queue_s": Cause.RUN_QUEUE.colour,
+    "throttled_s": Cause.THROTTLED.colour,
+    "steal_s": Cause.STEAL.colour,
+    "wait_s": Cause.WAIT.colour,
     "off_s": "#24464c",
-    "unsplit_s": "#6b6b6b",
+    "unsplit_s": Cause.UNEXPLAINED.colour,
 }
 
 LETTERS_PER_INCH = 13.5

@@ -3,7 +3,7 @@
 from functools import partial
 
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, CpuPoint
-from dbcpu.analysis.levels.level_losses import GOOD, PARTLY, UNKNOWN
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
@@ -105,11 +105,11 @@ def _open(found: ByCpus) -> tuple[str, ...]:
     return (f"On {listed(cpus)} CPUs most sessions per CPU did most: more of them may do more ({more}).",)
 
 
-def _headline(found: ByCpus) -> tuple[str, str]:
+def _headline(found: ByCpus) -> tuple[str, Outcome]:
     last = found.largest
     if found.unclaimed:
-        return "Inconclusive: too few rounds were measured", UNKNOWN
-    tone = GOOD if found.linear_to == last.cpus else PARTLY
+        return "Inconclusive: too few rounds were measured", Outcome.UNKNOWN
+    tone = Outcome.GOOD if found.linear_to == last.cpus else Outcome.PARTLY
     return f"{plural(last.cpus, 'CPU')} have {times(last.times)} the throughput of one", tone
 
 

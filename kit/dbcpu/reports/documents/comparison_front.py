@@ -15,7 +15,7 @@ from dbcpu.analysis.comparison.sentences import (
     unshown_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
-from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.comparison import (
     HOST_STATE,
     LESS,
@@ -253,12 +253,12 @@ def _unshown(each: Decision) -> str:
     return known.get(each.outcome, unshown_words(each))
 
 
-def _tone(comparison: Comparison) -> str:
+def _tone(comparison: Comparison) -> Outcome:
     shown = [each for side in comparison.sides[1:] for each in side.decisions if each.shown]
     better = [each for each in shown if _is_gain(each)]
     if not shown:
-        return ""
-    return GOOD if len(better) == len(shown) else PARTLY if better else BAD
+        return Outcome.NEITHER
+    return Outcome.GOOD if len(better) == len(shown) else Outcome.PARTLY if better else Outcome.BAD
 
 
 def _found(comparison: Comparison, findings: Sequence[Finding]) -> tuple[str, ...]:

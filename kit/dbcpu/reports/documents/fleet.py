@@ -11,8 +11,7 @@ from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.spread import LOTTERY, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, ComparedTwin, TwinKind
-from dbcpu.analysis.levels.level_losses import BAD, PARTLY
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
@@ -91,11 +90,13 @@ def _front(report: FleetReport) -> Front:
     sentences += [each for each in lotteries if each][:MAX_SAID]
     if failed:
         sentences.append(f"{plural(failed, 'target')} failed: {_states(report)}.")
+    slower = any(each.slower for each in named)
+    tone = Outcome.BAD if slower else Outcome.PARTLY if failed or names else Outcome.NEITHER
     return Front(
         question="Is a host unlike its twins, and is a type a lottery?",
         heading=f"Campaign {plain(report.campaign)}",
         headline=headline,
-        tone=BAD if any(each.slower for each in named) else PARTLY if failed or names else "",
+        tone=tone,
         sentences=tuple(sentences),
         tiles=_tiles(report, names),
         caveats=tuple(_caveats(report, len(compared))),

@@ -12,7 +12,7 @@ from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
 from dbcpu.analysis.fleet.spread import Spread
 from dbcpu.analysis.fleet.twins import ComparedTwin, TwinKind
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
 from dbcpu.reports.document import Column
@@ -55,8 +55,8 @@ def cause_words(one: ComparedTwin) -> str:
     """What the run counts more of than its twins, else what it lost most to; '' for neither."""
     parts = [f"{name} {percent(share)}{f' (twins {percent(usual)})' if usual >= 0.005 else ''}"
              for name, share, usual in one.causes]  # fmt: skip
-    if not parts and one.slower and one.metric != ALONE and one.run_cause in CAUSE_WORDS:
-        parts = [] if one.run_cause == "none" else [CAUSE_WORDS[one.run_cause]]
+    if not parts and one.slower and one.metric != ALONE and one.run_cause:
+        parts = [] if one.run_cause is Cause.NONE else [one.run_cause.words]
     return ", ".join(parts)
 
 

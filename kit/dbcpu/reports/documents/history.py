@@ -8,7 +8,7 @@ from typing import Any
 
 from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
-from dbcpu.analysis.levels.level_losses import BAD, GOOD
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
@@ -109,7 +109,7 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
         "Is the host as fast and as even as before?",
         title,
         headline,
-        BAD if worse or tonight else GOOD if changes or long_enough else "",
+        Outcome.BAD if worse or tonight else Outcome.GOOD if changes or long_enough else Outcome.NEITHER,
         sentences=tuple(map(_sentence, sorted(trends, key=lambda each: not _newest_words(each)))),
         tiles=tuple(tiles) if len(trends) == 1 else (),
         caveats=(COMPARABLE,),

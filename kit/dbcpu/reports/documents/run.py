@@ -8,7 +8,7 @@ from dbcpu.analysis.conclusions.refusal import refusal
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.conclusions.what_helps import AGAINST
 from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHistory
-from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
 from dbcpu.record import Header, RunRecord
@@ -47,7 +47,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
             variants_headline,
         )  # few runs have them
 
-        said, tone = variants_headline(analysis.variants), ""
+        said, tone = variants_headline(analysis.variants), Outcome.NEITHER
         sentences = (*variant_sentences(analysis.variants), answer)
     name = plain(header.label or header.run_id)
     simulated = header.database.kind == SIMULATED
@@ -71,7 +71,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
             sentences=sentences,
             tiles=summary.facts,
             lead=against.sentence if against else "",
-            lead_tone=_tone(against) if against else "",
+            lead_tone=_tone(against) if against else Outcome.NEITHER,
         ),
         make_page=lambda: page_sections(record, analysis),
         footer=f"dbcpu {header.tool_version}, run {header.run_id}.",
@@ -81,10 +81,10 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     )
 
 
-def _tone(against: AgainstHistory) -> str:
+def _tone(against: AgainstHistory) -> Outcome:
     if against.change == WORSE:
-        return PARTLY if against.strangers else BAD
-    return GOOD if against.change == BETTER else ""
+        return Outcome.PARTLY if against.strangers else Outcome.BAD
+    return Outcome.GOOD if against.change == BETTER else Outcome.NEITHER
 
 
 def _experiment(analysis: Analysis) -> tuple[Section, ...]:

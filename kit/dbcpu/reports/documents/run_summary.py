@@ -9,7 +9,7 @@ from dbcpu.analysis.levels.level_losses import is_known_by_count
 from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
@@ -47,7 +47,7 @@ def cause_counts(level: LevelView) -> str:
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
     lost = f"{much} lost" if (level.counted_slowdown or 1.0) > EQUAL else ""
 
-    def share(cause: str, many: int) -> str:
+    def share(cause: Cause, many: int) -> str:
         if cause != counted:
             return f"{many} of {level.sessions}"
         return ", ".join(filter(None, (lost, f"{many} of {level.sessions} slow" if taken else "")))
@@ -55,7 +55,7 @@ def cause_counts(level: LevelView) -> str:
     shown = [each for each in level.causes if each[0] != Cause.NONE]
     if by_count and counted != Cause.NONE and counted not in dict(shown):
         shown.insert(0, (counted, 0))
-    texts = [(CAUSE_WORDS[cause], share(cause, many)) for cause, many in shown]
+    texts = [(cause.words, share(cause, many)) for cause, many in shown]
     return ", ".join(f"{words} ({text})" if text else words for words, text in texts)
 
 
@@ -338,7 +338,7 @@ def lane_id(variant: str, ordinal: int) -> str:
 
 def slowed_sessions(analysis: Analysis) -> tuple[SessionView, ...]:
     """Those of the representative round that have a cause."""
-    return tuple(each for each in sessions_of_round(analysis) if each.cause != "none")
+    return tuple(each for each in sessions_of_round(analysis) if each.cause is not Cause.NONE)
 
 
 def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:

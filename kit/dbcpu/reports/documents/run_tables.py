@@ -24,7 +24,7 @@ from dbcpu.analysis.placement.timeline import (
     timeline,
 )
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_published
@@ -175,8 +175,8 @@ def slowed_table(analysis: Analysis) -> Table:
 
 def _causes(view: SessionView) -> str:
     """The cause, and the second one where it is worth naming."""
-    second = "" if view.second_cause == Cause.NONE else f", {CAUSE_WORDS[view.second_cause]}"
-    return f"{CAUSE_WORDS[view.cause]}{second}" if view.valid else EXCLUDED
+    second = "" if view.second_cause is Cause.NONE else f", {view.second_cause.words}"
+    return f"{view.cause.words}{second}" if view.valid else EXCLUDED
 
 
 def _without_slowdown(evidence: str) -> str:
@@ -254,7 +254,7 @@ def variants_table(found: Variants) -> Table:
         SLOW,
         Column("throughput", "Mrows/s", rate, unit="Mrows/s"),
         Column("ratio", f"over {found.first.name}", number),
-        Column("cause", "main cause", lambda cause: CAUSE_WORDS.get(cause, cause), kind="text"),
+        Column("cause", "main cause", attrgetter("words"), kind="text"),
     )
     rows = [
         row
@@ -278,7 +278,7 @@ def sessions_table(record: RunRecord, analysis: Analysis) -> Table:
         Column("elapsed_s", "elapsed", seconds, unit="s", value=attrgetter("view.elapsed_s")),
         Column("slowdown", "slowdown", times, value=attrgetter("view.slowdown")),
         *(Column(name, PART_WORDS[name], seconds, unit="s") for name in present),
-        Column("cause", "cause", CAUSE_WORDS.__getitem__, kind="text", value=attrgetter("view.cause")),
+        Column("cause", "cause", attrgetter("words"), kind="text", value=attrgetter("view.cause")),
     )
     return _by_variant("Where the time of each session went", columns, stacked, "view.variant")
 

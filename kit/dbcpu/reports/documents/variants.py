@@ -5,8 +5,8 @@ from typing import Any
 
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
-from dbcpu.analysis.levels.level_losses import GOOD, PARTLY
-from dbcpu.analysis.results.causes import CAUSE_WORDS
+from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import (
     LASTING_THROUGHPUT,
     LESS,
@@ -94,22 +94,22 @@ def _front(found: Variants) -> Front:
     )
 
 
-def _headline(found: Variants) -> tuple[str, str]:
+def _headline(found: Variants) -> tuple[str, Outcome]:
     """The headline with its tone: which settings make sessions more even, and whether that costs throughput."""
     first, others = found.first, found.variants[1:]
     if all(each.outcome == TOO_FEW for under in others for each in under.decisions):
-        return "Undecided: too few rounds were measured", ""
+        return "Undecided: too few rounds were measured", Outcome.NEITHER
     even = [under for under in others if _decided(under, SPREAD).outcome == LESS]
     slower = [under.name for under in even if _decided(under, THROUGHPUT).outcome == LESS]
     if not even:
-        return f"No setting was significantly more even than {first.name}", ""
+        return f"No setting was significantly more even than {first.name}", Outcome.NEITHER
     gains = f"{listed([under.name for under in even])} {'makes' if len(even) == 1 else 'make'} sessions more even"
     if slower:
-        return f"{gains}; {listed(slower)} {'costs' if len(slower) == 1 else 'cost'} throughput", PARTLY
+        return f"{gains}; {listed(slower)} {'costs' if len(slower) == 1 else 'cost'} throughput", Outcome.PARTLY
     # So few, or so noisy, rounds could have missed a loss.
     if any((_decided(under, THROUGHPUT).detectable or 1.0) > MAX_LOSS for under in even):
-        return f"{gains}; the effect on throughput is undecided", PARTLY
-    return f"{gains}; no significant loss of throughput", GOOD
+        return f"{gains}; the effect on throughput is undecided", Outcome.PARTLY
+    return f"{gains}; no significant loss of throughput", Outcome.GOOD
 
 
 def _decided(under: VariantResult, summary: str) -> Decision:
@@ -151,8 +151,8 @@ def _signed(share: float | None) -> str:
     return UNKNOWN if share is None else signed(share)
 
 
-def _cause(cause: str) -> str:
-    return "" if cause == "none" else CAUSE_WORDS.get(cause, cause)
+def _cause(cause: Cause) -> str:
+    return "" if cause is Cause.NONE else cause.words
 
 
 def _decisions(found: Variants) -> Section:

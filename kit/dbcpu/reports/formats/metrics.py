@@ -14,6 +14,7 @@ from msgspec import Struct
 from dbcpu.analysis.conclusions.headline import one_word
 from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError
@@ -102,7 +103,7 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     complete = float(header.status == "complete")
     yield Gauge("dbcpu_run_complete", "1 when all its rounds were run.", "", ((target, complete),))
     figures = run_figures(record, analysis)
-    answer = target | {"verdict": one_word(analysis), "cause": figures.text("lost_to") or "none"}
+    answer = target | {"verdict": one_word(analysis), "cause": figures.text("lost_to") or Cause.NONE.value}
     yield Gauge("dbcpu_answer", "The verdict in one word, and the main cause; always 1.", "", ((answer, 1.0),))
     yield Gauge("dbcpu_steal_ratio", "Stolen share of the CPU time, median of the rounds.", "ratio",
                  ((target, figures.value("steal_share")),))  # fmt: skip

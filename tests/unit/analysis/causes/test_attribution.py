@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import CAUSES, SessionView
+from dbcpu.analysis.results.cause import CAUSES, Cause
+from dbcpu.analysis.results.run import SessionView
 from dbcpu.record import UNLISTED, CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
@@ -161,7 +162,7 @@ def test_each_wait_has_its_own_cause() -> None:
     both = (Wait("db file sequential read", 4, 0.2), Wait("resmgr:cpu quantum", 9, 0.5))
     held, _ = views(round_of([session(0, 1.81, 0.04, 0.705, waits=both), session(1)]))
     lost_s = dict(held.parts)
-    assert lost_s["resource_manager"] / lost_s["wait"] == pytest.approx(0.5 / 0.2)
+    assert lost_s[Cause.RESOURCE_MANAGER] / lost_s[Cause.WAIT] == pytest.approx(0.5 / 0.2)
     assert "waited 500 ms for resmgr:cpu quantum" in held.evidence
     assert "waited 200 ms for db file sequential read" in held.evidence
 

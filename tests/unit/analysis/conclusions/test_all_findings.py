@@ -22,7 +22,7 @@ from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord

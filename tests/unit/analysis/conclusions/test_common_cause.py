@@ -5,6 +5,7 @@ import re
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.simulator import SimulatedHost, preset, simulate
 
@@ -35,7 +36,7 @@ def test_what_more_sessions_have_than_the_main_cause_is_told_and_helped() -> Non
     found = explain(simulate(SimulatedHost(cores=2, threads=2, irq=0.4), (1, 2, 3), 6, seed=1, size="medium"))
     three = level_of(found.levels, 3)
     assert (three.main_cause, three.second_cause) == ("irq", "shared_core")
-    assert dict(three.causes)["shared_core"] > dict(three.causes)["irq"]
+    assert dict(three.causes)[Cause.SHARED_CORE] > dict(three.causes)[Cause.IRQ]
     assert "(interrupts, and shared core as well)" in found.verdict
     assert ". Against shared core: run one session per core" in headline(found).remedy
 

@@ -11,7 +11,7 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_losses import lost_to
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.run import document
@@ -259,7 +259,7 @@ def test_where_the_median_session_is_slow_half_of_them_are() -> None:
 def test_what_a_single_session_loses_is_the_main_cause_and_both_losses_have_a_remedy() -> None:
     front = headline(made(SimulatedHost(cores=4, threads=2, steal=0.2), range(1, 9), seed=21))
     assert front.headline == "No: even a single session does not get a whole CPU"
-    assert [fact.code for fact in front.facts if fact.code] == ["steal"]
+    assert [fact.cause for fact in front.facts if fact.cause] == ["steal"]
     steal, shared = front.remedy.split(". Against shared core: ")
     assert "dedicated host" in steal and "one session per core" in shared
 

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.headline import Headline, headline, one_word, who_has_cause
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.record import Foreign, Round, RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two
@@ -27,13 +27,17 @@ def facts(run: RunRecord) -> dict[str, tuple[str, str]]:
 
 def test_equal_sessions_are_a_yes_without_a_remedy() -> None:
     found = answered(record([*solos(), *pairs()]))
-    assert (found.kind, found.headline, found.remedy) == (GOOD, "Yes: equal CPU at full speed up to 2 sessions", "")
+    assert (found.kind, found.headline, found.remedy) == (
+        Outcome.GOOD,
+        "Yes: equal CPU at full speed up to 2 sessions",
+        "",
+    )
 
 
 def test_noise_that_hides_a_shared_core_is_no_yes() -> None:
     alone = [round_of([session(0, run_s)], repeat=i, order=i) for i, run_s in enumerate((1.0, 1.8, 3.1))]
     found = answered(record([*alone, *pairs()]))
-    assert (found.kind, found.headline) == (UNKNOWN, "Inconclusive at N=2")
+    assert (found.kind, found.headline) == (Outcome.UNKNOWN, "Inconclusive at N=2")
     assert "a dedicated host" in found.remedy
 
 
@@ -78,7 +82,7 @@ def test_what_a_single_session_loses_has_one_cause_in_verdict_figures_and_remedy
 
 def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() -> None:
     found = answered(nine_on_eight())
-    assert (found.kind, found.headline) == (BAD, "Yes up to 8 sessions, at N=9 some are slower")
+    assert (found.kind, found.headline) == (Outcome.BAD, "Yes up to 8 sessions, at N=9 some are slower")
     assert found.remedy.startswith("run one session per core: fewer sessions (a pool of 8)")
     assert facts(nine_on_eight())["slowest over fastest"] == ("1.51x", "median of rounds, at 9 sessions")
     assert facts(nine_on_eight())["single session"] == ("22.8", "Mrows/s, 1.80 s")
@@ -86,7 +90,7 @@ def test_losing_though_there_are_vcpus_is_bad_and_the_remedy_fits_the_cause() ->
 
 def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
     found = answered(three_on_two())
-    assert (found.kind, found.headline) == (PARTLY, "Yes up to 2 sessions; above 2 shares are unequal")
+    assert (found.kind, found.headline) == (Outcome.PARTLY, "Yes up to 2 sessions; above 2 shares are unequal")
     assert found.remedy.startswith("run no more than 2 busy sessions")
     assert facts(three_on_two())["main cause"] == ("run-queue wait", "6 of 9 sessions at N = 3")
 
@@ -94,7 +98,7 @@ def test_losing_beyond_the_vcpus_only_is_half_a_yes() -> None:
 def test_all_slow_from_the_start_is_a_no() -> None:
     slow = [round_of([session(0, 3.6), session(1, 3.6)], repeat=i) for i in range(5)]
     found = answered(record([*solos(), *slow], host(4), vcpus=4))
-    assert (found.kind, found.headline) == (BAD, "No: at N=2 all are slower")
+    assert (found.kind, found.headline) == (Outcome.BAD, "No: at N=2 all are slower")
 
 
 def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
@@ -122,7 +126,7 @@ def test_misplaced_sessions_are_to_be_placed_better_not_to_be_fewer() -> None:
     ids=["empty", "solo only", "no solo"],
 )
 def test_without_levels_to_hold_against_each_other_there_is_no_answer(run: RunRecord, words: str) -> None:
-    assert (answered(run).kind, answered(run).headline) == (UNKNOWN, words)
+    assert (answered(run).kind, answered(run).headline) == (Outcome.UNKNOWN, words)
 
 
 def test_waiting_behind_other_processes_is_not_mended_by_fewer_sessions() -> None:
@@ -135,7 +139,7 @@ def test_waiting_behind_other_processes_is_not_mended_by_fewer_sessions() -> Non
     alone = [replace(each, foreign=others) for each in solos()]
     run = record([*alone, *slow])
     found = answered(run)
-    assert found.kind == BAD
+    assert found.kind == Outcome.BAD
     assert "fewer" not in found.remedy and "no more than" not in found.remedy
     assert found.remedy == {each.code: each.remedy for each in explain(run).findings}["foreign-load"]
 
@@ -159,7 +163,7 @@ def test_a_single_session_that_loses_half_its_time_is_a_no_with_the_remedy_of_it
         for i in range(3)
     ]
     found = answered(record(behind))
-    assert (found.kind, found.headline) == (BAD, "No: even a single session does not get a whole CPU")
+    assert (found.kind, found.headline) == (Outcome.BAD, "No: even a single session does not get a whole CPU")
     assert found.remedy == {each.code: each.remedy for each in explain(record(behind)).findings}["foreign-load"]
 
 
@@ -176,8 +180,8 @@ def test_without_an_explanation_a_sampled_host_is_not_sent_to_be_sampled() -> No
 
 
 def test_a_main_cause_of_few_sessions_is_shown_beside_that_of_most() -> None:
-    level = replace(explain(nine_on_eight()).levels[-1], causes=(("shared_core", 2), ("run_queue", 5)), sessions=9)
+    level = explain(nine_on_eight()).levels[-1]
+    level = replace(level, causes=((Cause.SHARED_CORE, 2), (Cause.RUN_QUEUE, 5)), sessions=9)
     assert who_has_cause(level, Cause.SHARED_CORE) == "2 of 9 sessions, the most time lost (run-queue wait: 5)"
-    assert (
-        who_has_cause(replace(level, causes=(("shared_core", 5), ("none", 7))), Cause.SHARED_CORE) == "5 of 9 sessions"
-    )
+    most = replace(level, causes=((Cause.SHARED_CORE, 5), (Cause.NONE, 7)))
+    assert who_has_cause(most, Cause.SHARED_CORE) == "5 of 9 sessions"

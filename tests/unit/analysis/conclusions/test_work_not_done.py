@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.level_losses import UNKNOWN
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.plausible_work import PLANS, other_plan, too_fast
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
@@ -57,7 +56,7 @@ def test_answers_without_work_are_no_all_clear() -> None:
     assert "are more than a CPU can count (1,000 Mrows/s)" in finding.seen
     assert found.verdict.startswith("No answer: 9 of 9 sessions")
     first = headline(found)
-    assert (first.kind, first.headline) == (UNKNOWN, "No answer: the work was not done")
+    assert (first.kind, first.headline) == (Outcome.UNKNOWN, "No answer: the work was not done")
     assert first.remedy == finding.remedy
 
 
@@ -179,7 +178,7 @@ def test_every_workload_that_joins_has_a_plan_to_be_held_against(kind: str) -> N
 def test_a_soak_without_work_answers_nothing() -> None:
     found = explain(build.soak(lambda segment, ordinal, chance: ROWS / 2e9, segments=3))
     assert found.experiment is not None
-    assert (found.experiment.headline, found.experiment.tone) == ("No answer: the work was not done", UNKNOWN)
+    assert (found.experiment.headline, found.experiment.tone) == ("No answer: the work was not done", Outcome.UNKNOWN)
     assert found.verdict.startswith("No answer: ")
     assert found.soak is not None
     assert found.soak.executions == 0

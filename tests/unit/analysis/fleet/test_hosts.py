@@ -3,6 +3,7 @@
 import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, host_run
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.figures import Figure, RunFigures
 from plugins.runs import full_record
 
@@ -22,3 +23,9 @@ def test_steal_is_a_share_of_the_cpus_that_compute(vcpus: float, alone: float, l
     )
     speeds = host_run(full_record().header, figures).speeds
     assert (speeds[ALONE].losses["steal"], speeds[LOADED].losses["steal"]) == pytest.approx((alone, loaded))
+
+
+@pytest.mark.parametrize("kept,cause", (("steal", Cause.STEAL), ("", ""), ("cosmic_rays", "")))
+def test_a_cause_that_only_a_newer_version_knows_is_not_named(kept: str, cause: str) -> None:
+    figures = RunFigures((Figure("variant", text="baseline"), *([Figure("lost_to", text=kept)] if kept else ())))
+    assert host_run(full_record().header, figures).cause == cause

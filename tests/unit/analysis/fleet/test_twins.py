@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.fleet.hosts import ALONE, FleetHost
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, benjamini_hochberg, twins
+from dbcpu.analysis.results.cause import Cause
 from support.builders.fleets import RATE, fleet, host
 
 SEEDS = range(40)
@@ -151,13 +152,13 @@ def test_the_cause_is_what_the_run_lost_more_to_than_its_twins() -> None:
 
 def test_what_most_twins_lose_most_to_explains_none_of_them() -> None:
     """One with less turbo, of twins that all share cores, is not slower than they are by sharing."""
-    hosts = [_lost_most_to(each, "shared-core") for each in fleet(1, 20, spread=0.01)]
+    hosts = [_lost_most_to(each, Cause.SHARED_CORE) for each in fleet(1, 20, spread=0.01)]
     slow = host("odd", [RATE / 1.15])
-    same, other = (twins([*hosts, _lost_most_to(slow, cause)]).unlike[0] for cause in ("shared-core", "irq"))
+    same, other = (twins([*hosts, _lost_most_to(slow, cause)]).unlike[0] for cause in (Cause.SHARED_CORE, Cause.IRQ))
     assert (same.run_cause, other.run_cause) == ("", "irq")
 
 
-def _lost_most_to(one: FleetHost, cause: str) -> FleetHost:
+def _lost_most_to(one: FleetHost, cause: Cause) -> FleetHost:
     return replace(one, runs=tuple(replace(each, cause=cause) for each in one.runs))
 
 

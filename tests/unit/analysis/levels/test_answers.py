@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL, CountedSlowdown, LevelSeen, answers, may_stand_apart
-from dbcpu.analysis.levels.level_losses import BAD, GOOD, PARTLY, UNKNOWN, level_losses
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.levels.level_losses import level_losses
+from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.reports.plain_data import plain_data
@@ -148,15 +148,15 @@ def level(sessions: int, even: Answer, full_speed: Answer) -> LevelView:
 @pytest.mark.parametrize(
     ("levels", "kind", "fine"),
     [
-        ([(2, YES, YES), (4, YES, YES)], GOOD, 2),
-        ([(2, YES, YES), (4, YES, YES), (6, YES, NO)], PARTLY, 2),
-        ([(2, YES, YES), (4, NO, YES)], BAD, 1),
-        ([(2, YES, YES), (4, YES, UNDECIDED)], UNKNOWN, 1),
-        ([(2, UNDECIDED, YES), (4, YES, YES)], UNKNOWN, 0),
-        ([(2, UNDECIDED, YES), (4, NO, NO)], BAD, 0),
-        ([(6, YES, NO)], PARTLY, 0),
-        ([(6, UNDECIDED, UNDECIDED)], UNKNOWN, 0),
-        ([], UNKNOWN, 0),
+        ([(2, YES, YES), (4, YES, YES)], Outcome.GOOD, 2),
+        ([(2, YES, YES), (4, YES, YES), (6, YES, NO)], Outcome.PARTLY, 2),
+        ([(2, YES, YES), (4, NO, YES)], Outcome.BAD, 1),
+        ([(2, YES, YES), (4, YES, UNDECIDED)], Outcome.UNKNOWN, 1),
+        ([(2, UNDECIDED, YES), (4, YES, YES)], Outcome.UNKNOWN, 0),
+        ([(2, UNDECIDED, YES), (4, NO, NO)], Outcome.BAD, 0),
+        ([(6, YES, NO)], Outcome.PARTLY, 0),
+        ([(6, UNDECIDED, UNDECIDED)], Outcome.UNKNOWN, 0),
+        ([], Outcome.UNKNOWN, 0),
     ],
 )
 def test_the_levels_up_to_the_vcpus_make_the_answer(

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.main_cause import lost_by_session, main_cause
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import SessionView
 from support.builders.example import three_on_two
 

@@ -19,7 +19,7 @@ from dbcpu.analysis.pace.pieces import FEWEST, PaceStretch, pieces_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.analysis.sessions.valid_sessions import timed

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.placement.timeline import ABSENT
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.reports.charts.comparison.titles import COLOURS
 from dbcpu.reports.charts.run import cpu_map, lanes
-from dbcpu.reports.charts.style import FAINT, INK, MARKS, PART_COLOURS
+from dbcpu.reports.charts.style import FAINT, INK, PART_COLOURS
 from dbcpu.reports.formats import html
 from support.colour_vision import VISIONS, apart, contrast, farthest
 
 TEXT, GRAPHICS = 4.5, 3.0
 """Least contrast of text and of marks (WCAG 2.2, success criteria 1.4.3 and 1.4.11)."""
 PALETTES = {
-    "causes": ({name: colour for name, (colour, _) in MARKS.items()}, 12.0),
+    "causes": ({cause.value: cause.colour for cause in Cause}, 12.0),
     "parts of a session's time": (dict(PART_COLOURS), 12.0),
     "what a CPU does": ({str(use): colour for use, colour in cpu_map.COLOURS.items()}, 18.0),
     "what a session shares": (
@@ -48,14 +49,14 @@ def test_any_two_colours_of_a_picture_are_apart_for_all_eyes(name: str, vision: 
 
 
 def test_the_colour_that_is_proposed_for_a_new_cause_fits() -> None:
-    colours = [colour for colour, _ in MARKS.values()]
+    colours = [cause.colour for cause in Cause]
     new = farthest(colours, GRAPHICS)
     assert contrast(new) >= GRAPHICS
     assert min(apart(new, other, vision) for other in colours for vision in VISIONS) >= PALETTES["causes"][1]
 
 
 def test_marks_and_words_of_pictures_stand_out_from_their_card() -> None:
-    faint = {cause: round(contrast(colour), 2) for cause, (colour, _) in MARKS.items() if contrast(colour) < GRAPHICS}
+    faint = {cause: round(contrast(cause.colour), 2) for cause in Cause if contrast(cause.colour) < GRAPHICS}
     assert not faint
     assert all(contrast(colour) >= TEXT for colour in (INK, FAINT, FAINT))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.results.cause import CAUSES
 from dbcpu.reports.charts.run.density import density
 from support.builders.record import record, round_of, session, solos
 

@@ -3,13 +3,14 @@
 import pytest
 from matplotlib.figure import Figure
 
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.reports.charts.canvas import drawing
 from dbcpu.reports.charts.comparison.panels import draw
 from dbcpu.reports.document import Panel, Panels
 
 
 def panels(levels: int) -> Figure:
-    points = tuple((level, 1.0, "none") for level in range(1, levels + 1))
+    points = tuple((level, 1.0, Cause.NONE) for level in range(1, levels + 1))
     small = Panel("cloud", points, (), cores=2, vcpus=4)
     big = Panel("on-prem", points, (), cores=40, vcpus=80)
     with drawing():

@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
 from dbcpu.record import Database, RunRecord
 from dbcpu.reports.documents.environment import environment
@@ -62,11 +63,16 @@ def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() 
 
 def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_well() -> None:
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1)).levels[0]
-    few = replace(found, causes=(("steal", 1), ("competitor", 2), ("none", 3)), sessions=6)
+    few = replace(found, causes=((Cause.STEAL, 1), (Cause.COMPETITOR, 2), (Cause.NONE, 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
     assert cause_counts(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
     apart = replace(
-        few, level=2, slowdown_median=1.0, max_over_min=3.0, main_cause="steal", causes=(("steal", 1), ("none", 5))
+        few,
+        level=2,
+        slowdown_median=1.0,
+        max_over_min=3.0,
+        main_cause=Cause.STEAL,
+        causes=((Cause.STEAL, 1), (Cause.NONE, 5)),
     )
     assert cause_counts(apart) == f"CPU steal ({lost} lost, 1 of 6 slow)"
 

@@ -12,13 +12,11 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import number, percent, times
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.run.sessions import LABELLED_SESSIONS
-from dbcpu.reports.charts.style import MARKS
 from dbcpu.reports.document import Document, Section
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_tables import levels_table
@@ -93,7 +91,7 @@ def test_all_forms_agree_on_every_number(name: str) -> None:
             assert cell == pytest.approx(session_view[figure], abs=1e-6), figure
         assert (row["cause"], row["evidence"]) == (session_view["cause"], session_view["evidence"])
         if session_view["order"] == data["telling_order"] and session_view["cause"] != "none":
-            shown_of = [times(session_view["slowdown"]), CAUSE_WORDS[session_view["cause"]]]
+            shown_of = [times(session_view["slowdown"]), Cause(session_view["cause"]).words]
             assert " | ".join(shown_of) in markdown
             on_page = [
                 cells
@@ -152,12 +150,7 @@ def test_pictures_are_the_same_bytes_every_time(form: str) -> None:
 
 def test_the_legend_names_only_causes_that_occur() -> None:
     texts = drawn_texts(pictures_of("three_on_two")["slowdown"].decode())
-    assert {text for text in texts if text in CAUSE_WORDS.values()} == {"within tolerance", "run-queue wait"}
-
-
-def test_every_cause_has_words_and_a_mark_of_its_own() -> None:
-    assert set(CAUSE_WORDS) == set(MARKS) == set(CAUSES)
-    assert len(set(MARKS.values())) == len(MARKS)
+    assert {cause for cause in Cause if cause.words in texts} == {Cause.NONE, Cause.RUN_QUEUE}
 
 
 def test_few_sessions_are_named_in_the_picture_and_many_are_not() -> None:

@@ -8,12 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import CAUSES
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.formatting import bare, plural, seconds
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, shortened, wrapped
 from dbcpu.reports.charts.hover import hovering
-from dbcpu.reports.charts.style import FAINT, MARKS, fitted_width, is_narrow, legend
+from dbcpu.reports.charts.style import FAINT, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
 PANEL_WIDTH = 4.1
@@ -49,8 +48,7 @@ def draw(data: Panels) -> Figure:
         axes.set_xlabel(data.x_title)
     present = [cause for cause in CAUSES if any(point[2] == cause for each in panels for point in each.points)]
     handles = [
-        Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])
-        for cause in present
+        Line2D([], [], ls="", marker=cause.mark, color=cause.colour, ms=6, label=cause.words) for cause in present
     ]
     handles.append(Line2D([], [], color="black", lw=1.3, label="median"))
     legend(figure, handles, 3 + columns)
@@ -62,22 +60,21 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
     levels = sorted({level for level, _, _ in panel.points})
     seen: dict[int, int] = dict.fromkeys(levels, 0)
     step = min((b - a for a, b in pairwise(levels)), default=1)
-    places: dict[str, list[tuple[float, float]]] = {}
+    places: dict[Cause, list[tuple[float, float]]] = {}
     for level, elapsed_s, cause in panel.points:
         # Spread sideways by the golden ratio: even, and without chance.
         shift = ((seen[level] * GOLDEN_RATIO) % 1.0 - 0.5) * 0.6 * step if seen[level] else 0.0
         seen[level] += 1
         places.setdefault(cause, []).append(((level + shift) / panel.units, elapsed_s))
     for cause in (each for each in CAUSES if each in places):
-        colour, mark = MARKS[cause]
         marks = axes.scatter(
             [x for x, _ in places[cause]],
             [y for _, y in places[cause]],
             s=14 if dense <= 1500 else 8,
-            c=colour,
-            marker=mark,
-            edgecolors=None if mark == "x" else "white",
-            linewidths=1.0 if mark == "x" else 0.3,
+            c=cause.colour,
+            marker=cause.mark,
+            edgecolors=None if cause.mark == "x" else "white",
+            linewidths=1.0 if cause.mark == "x" else 0.3,
             zorder=3,
             rasterized=dense > RASTER_POINTS,
         )

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
@@ -20,7 +21,13 @@ from dbcpu.reports.charts.style import fill_cells, legend, palette
 MAX_CPU_ROWS = 64
 MAX_CORE_ROWS = 160
 """More cores than this are shown as how many do what: single rows would be thinner than a pixel of a screen."""
-COLOURS = {SPARE: "#e9ecef", WASTED: "#f0e442", SINGLE: "#8ec8ea", DOUBLED: "#d55e00", CROWDED: "#004f8a"}
+COLOURS = {
+    SPARE: "#e9ecef",
+    WASTED: "#f0e442",
+    SINGLE: "#8ec8ea",
+    DOUBLED: Cause.SHARED_CORE.colour,
+    CROWDED: "#004f8a",
+}
 _PIXELS = 6
 """Of the image per row; a gap between cores takes some of them."""
 

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.results.run import CAUSES, LevelView, SessionView
+from dbcpu.analysis.results.cause import CAUSES
+from dbcpu.analysis.results.run import LevelView, SessionView
 
 
 class Density(Struct, frozen=True):

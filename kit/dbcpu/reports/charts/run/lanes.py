@@ -22,6 +22,7 @@ from dbcpu.analysis.placement.timeline import (
     Timeline,
     timeline,
 )
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import CpuPace, RunRecord
@@ -32,6 +33,7 @@ from dbcpu.reports.documents.run_summary import lane_id, sessions_of_round
 WIDTH = 8.2
 PACE_HEIGHT = 0.36
 """Of the trace of a CPU below the lanes, in lanes."""
+PACE_COLOUR = Cause.SLOWER_CPU.colour
 MAX_PACES = 16
 DRAWN_LANES = 48
 MAX_LANES = 256
@@ -47,7 +49,7 @@ STATE_COLOURS = {
     UNSEEN: "#dfe3e7",
     OFF: "#cc79a7",
     ALONE: "#8ec8ea",
-    SIBLING: "#d55e00",
+    SIBLING: Cause.SHARED_CORE.colour,
     QUEUED: "#004f8a",
 }
 
@@ -129,8 +131,8 @@ def _paces(axes: Axes, paces: Sequence[CpuPace], first_row: int) -> list[Patch]:
     for row, each in enumerate(paces, first_row):
         at_s, ns = np.array(each.at_us) / 1e6, np.array(each.ns, dtype=np.float64)
         speed = np.clip(full_ns / ns, 0.0, 1.0)
-        axes.plot(at_s, row + PACE_HEIGHT * (1 - 2 * speed), color="#4c3f24", lw=0.8, drawstyle="steps-pre")
-    return [Patch(facecolor="#4c3f24", label="line: pace, 0 to full speed")]
+        axes.plot(at_s, row + PACE_HEIGHT * (1 - 2 * speed), color=PACE_COLOUR, lw=0.8, drawstyle="steps-pre")
+    return [Patch(facecolor=PACE_COLOUR, label="line: pace, 0 to full speed")]
 
 
 def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[Patch]:

@@ -11,13 +11,13 @@ from matplotlib.patches import Patch
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.levels.representative_round import RepresentativeRound, representative_rounds
-from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import CAUSES, Analysis, SessionView
+from dbcpu.analysis.results.cause import CAUSES, Cause
+from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import MARKS, PART_COLOURS, fitted_width, legend
+from dbcpu.reports.charts.style import PART_COLOURS, fitted_width, legend
 
 WIDTH = 8.2
 LABELLED_SESSIONS = 32
@@ -61,8 +61,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     if not labelled:
         present = [cause for cause in CAUSES if any(each.cause == cause for each in views)]
         handles += [
-            Line2D([], [], ls="", marker="s", color=MARKS[cause][0], label=f"cause: {CAUSE_WORDS[cause]}")
-            for cause in present
+            Line2D([], [], ls="", marker="s", color=cause.colour, label=f"cause: {cause.words}") for cause in present
         ]
     legend(frame.figure, handles, 5)
     return frame.figure
@@ -91,7 +90,7 @@ def _words(axes: Axes, stacked: Sequence[TimeParts]) -> None:
     axes.tick_params(axis="y", length=0)
     for row, each in enumerate(stacked):
         view = each.view
-        text = f" {times(view.slowdown)} {CAUSE_WORDS[view.cause] if view.cause != 'none' else ''}"
+        text = f" {times(view.slowdown)} {'' if view.cause is Cause.NONE else view.cause.words}"
         end_s = max(_end_s(each), view.elapsed_s or 0.0, view.reference_s or 0.0)
         axes.text(end_s, row, text, va="center", fontsize=8, color="#30383f")
 
@@ -107,7 +106,7 @@ def _longest_s(rounds: Sequence[tuple[RepresentativeRound, Sequence[TimeParts]]]
     longest_s = max(*map(_end_s, parts), *(each.view.elapsed_s or 0.0 for each in parts))
     if not labelled:
         return longest_s * 1.03
-    letters = max(len(CAUSE_WORDS[each.view.cause]) for each in parts)
+    letters = max(len(each.view.cause.words) for each in parts)
     return longest_s * (1 + (0.6 + 0.075 * letters) / (fitted_width(WIDTH) - 2.4))
 
 
@@ -130,7 +129,7 @@ def _cause_strip(axes: Axes, views: Sequence[SessionView]) -> None:
             height=len(rows),
             align="edge",
             lw=0,
-            color=MARKS[cause][0],
+            color=cause.colour,
             transform=axes.get_yaxis_transform(),
             clip_on=False,
         )

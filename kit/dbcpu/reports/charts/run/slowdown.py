@@ -7,13 +7,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from dbcpu.analysis.results.causes import CAUSE_WORDS, Cause
-from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
+from dbcpu.analysis.results.cause import CAUSES, Cause
+from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import plural, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import GUIDE, MARKS, core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.style import GUIDE, core_and_vcpu_limits, fitted_width, legend, top_label
 
 MAX_POINTS = 4000
 """More points than this run together: they are counted on a grid instead."""
@@ -64,8 +64,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     frame.label("concurrent sessions (N)", f"slowdown{where}")
     present = [cause for cause in CAUSES if any(view.cause == cause for view in views)]
     handles = [
-        Line2D([], [], ls="", marker=MARKS[cause][1], color=MARKS[cause][0], ms=6, label=CAUSE_WORDS[cause])
-        for cause in present
+        Line2D([], [], ls="", marker=cause.mark, color=cause.colour, ms=6, label=cause.words) for cause in present
     ]
     handles += [
         Line2D([], [], color="black", lw=1.8, label="median"),
@@ -80,22 +79,21 @@ def _marks(axes: Axes, points: Mapping[int, Sequence[SessionView]], place: Mappi
     for cause in CAUSES:
         places = [(x, view) for x, view in spread if view.cause == cause]
         if places:
-            colour, mark = MARKS[cause]
             marks = axes.scatter(
                 [x for x, _ in places],
                 [view.slowdown or 1.0 for _, view in places],
                 s=size,
-                c=colour,
-                marker=mark,
-                edgecolors=None if mark == "x" else "white",
-                linewidths=1.0 if mark == "x" else 0.4,
+                c=cause.colour,
+                marker=cause.mark,
+                edgecolors=None if cause.mark == "x" else "white",
+                linewidths=1.0 if cause.mark == "x" else 0.4,
                 zorder=3,
             )
             hovering(marks, [_hover(view) for _, view in places])
 
 
 def _hover(view: SessionView) -> str:
-    why = "" if view.cause == Cause.NONE else f", {CAUSE_WORDS[view.cause]}"
+    why = "" if view.cause == Cause.NONE else f", {view.cause.words}"
     return f"N={view.level}, round {view.repeat + 1}, session {view.ordinal}: {times(view.slowdown)}{why}"
 
 

@@ -11,13 +11,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from dbcpu.analysis.results.causes import CAUSE_WORDS
-from dbcpu.analysis.results.run import CAUSES, Analysis, LevelView, SessionView
+from dbcpu.analysis.results.cause import CAUSES
+from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.density import Density, density
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import MARKS, core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.style import core_and_vcpu_limits, fitted_width, legend, top_label
 
 WIDTH = 9.6
 COLUMNS, ROWS = 64, 56
@@ -55,7 +55,7 @@ def draw(
     sessions = "concurrent sessions (N)" + (", neighbouring levels together" if together else "")
     frame.label(sessions, "slowdown")
     present = [cause for at, cause in enumerate(CAUSES) if any((grid.cause == at).any() for grid in grids)]
-    handles: list[Patch | Line2D] = [Patch(color=MARKS[cause][0], label=CAUSE_WORDS[cause]) for cause in present]
+    handles: list[Patch | Line2D] = [Patch(color=cause.colour, label=cause.words) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
     handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair share: N / vCPUs"))
     legend(frame.figure, handles, 6)
@@ -78,7 +78,7 @@ def _panel(axes: Axes, grid: Density, analysis: Analysis) -> None:
 
 def _image(grid: Density) -> np.ndarray:
     """(rows, columns, 3): white where there is no session; the square root, so that a few sessions stay visible."""
-    colours = np.array([to_rgb(MARKS[cause][0]) for cause in CAUSES] + [(1.0, 1.0, 1.0)])[grid.cause]
+    colours = np.array([to_rgb(cause.colour) for cause in CAUSES] + [(1.0, 1.0, 1.0)])[grid.cause]
     share = grid.share / max(1e-9, float(grid.share.max()))
     weight = np.where(grid.cause >= 0, FAINTEST + (1 - FAINTEST) * np.sqrt(share), 0.0)[..., np.newaxis]
     return np.asarray(1.0 - weight * (1.0 - colours))

@@ -9,10 +9,10 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import seconds
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import BLUE, CARD_EDGE, FAINT, INK, MARKS, PART_COLOURS, fitted_width
+from dbcpu.reports.charts.style import BLUE, CARD_EDGE, FAINT, INK, ORANGE, PART_COLOURS, fitted_width
 
 WIDTH, NARROW_BELOW = 8.6, 6.0
-BAND, SECOND, CUT = BLUE, MARKS["shared_core"][0], "#882255"
+BAND, SECOND, CUT = BLUE, ORANGE, "#882255"
 MAX_ROWS = 40
 MINUTE_S, HOUR_S = 60.0, 3600.0
 

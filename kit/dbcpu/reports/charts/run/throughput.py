@@ -10,7 +10,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import core_and_vcpu_limits, legend, top_label
+from dbcpu.reports.charts.style import BLUE, ORANGE, core_and_vcpu_limits, legend, top_label
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -50,9 +50,9 @@ def _curves(axes: Axes, shown: Sequence[LevelView]) -> None:
             label="ideal: single-session rate x min(N, vCPUs)",
         )
     rates = [each.throughput or 0.0 for each in shown]
-    axes.plot(counts, rates, color="#0072b2", marker="o", ms=4.5, label="while all sessions run", zorder=3)
+    axes.plot(counts, rates, color=BLUE, marker="o", ms=4.5, label="while all sessions run", zorder=3)
     makespan, words = [each.makespan_throughput or 0.0 for each in shown], "until the last session has ended (makespan)"
-    axes.plot(counts, makespan, color="#d55e00", marker="s", ms=4, lw=1.2, label=words, zorder=3)
+    axes.plot(counts, makespan, color=ORANGE, marker="s", ms=4, lw=1.2, label=words, zorder=3)
 
 
 def _fit(axes: Axes, analysis: Analysis) -> None:

@@ -48,6 +48,11 @@ class Cause(StrEnum):
     # An Enum's own hash is a function of Python, and every count by cause asks for it.
     __hash__ = str.__hash__
 
+    @classmethod
+    def of(cls, name: str) -> "Cause | None":
+        """The one that a kept figure names; None for '', and for one that only a newer version has."""
+        return next((cause for cause in cls if cause == name), None)
+
     @property
     def is_known(self) -> bool:
         """Whether something was lost, and to what is known."""
@@ -114,5 +119,5 @@ class Cause(StrEnum):
     )  # fmt: skip
 
 
-CAUSE_WORDS = {cause.value: cause.words for cause in Cause}
-"""A cause as people read it."""
+CAUSES = tuple(Cause)
+"""In the order in which columns, legends and charts have them."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
 from dbcpu.analysis.statistics.robust import expected_range
 from dbcpu.formatting import seconds
@@ -57,18 +57,20 @@ class Lost(Struct):
     spread: Floats
     shares: LossParts
 
-    def named(self) -> NamedCauses:
-        """By row, where it has parts. Too little evidence makes a loss unexplained.
+    def named(self) -> tuple[NamedCauses, LossParts]:
+        """By row, where it has parts, and the parts that this rests on. Too little evidence makes a loss unexplained.
 
-        What is put down to sharing by the fastest session beside it is taken out of the shares first.
+        In these parts what the fastest session lost without sharing is not put down to sharing.
         """
         parts_s, there = self.shares.by_cause()
         beside = self.beside_s / self.alone_s
         fastest = self._fastest(beside)
+        # Without a fastest one (-1) these are of the last row, which says nothing: ``compared`` leaves such rows out.
         common, is_common = parts_s[:, fastest] / self.alone_s[fastest], there[:, fastest]
         compared = self.weighed & (fastest >= 0) & (fastest != np.arange(fastest.size))
-        if self._without_common(compared, parts_s, there, common, is_common):
-            parts_s, there = self.shares.by_cause()
+        shares = self._without_common(compared, parts_s, there, common, is_common)
+        if shares is not self.shares:
+            parts_s, there = shares.by_cause()
         there[_UNEXPLAINED] = False
         parts = np.where(there, parts_s / self.alone_s, 0.0)
         accounted = parts.sum(axis=0)
@@ -86,7 +88,8 @@ class Lost(Struct):
         clear = is_over & is_alone & (over.first != of_alone.first) & (largest >= CLEAR * accounted)
         first = np.where(is_over & ~clear, over.first, np.where(is_alone, of_alone.first, _UNEXPLAINED))
         second = np.where(clear, over.first, np.where(is_over, over.second, of_alone.second))
-        return NamedCauses(np.where(explained, first, _UNEXPLAINED), np.where(explained, second, _NONE))
+        named = NamedCauses(np.where(explained, first, _UNEXPLAINED), np.where(explained, second, _NONE))
+        return named, shares
 
     def _fastest(self, beside: Floats) -> At:
         """By row: that of the fastest session of its round, -1 where fewer than two are known."""
@@ -103,17 +106,19 @@ class Lost(Struct):
         ranges = np.array([expected_range(many) for many in counts.tolist()])
         return np.asarray(np.exp(self.spread * ranges[self.round_at]))
 
-    def _without_common(self, compared: Mask, parts_s: Floats, there: Mask, common: Floats, is_common: Mask) -> bool:
+    def _without_common(
+        self, compared: Mask, parts_s: Floats, there: Mask, common: Floats, is_common: Mask
+    ) -> LossParts:
         """Of sessions that shared their core: what one that did not share needed, too, is no cost of sharing.
 
-        ``common``: the parts of the fastest, of the time alone. Whether there is any such session.
+        ``common``: the parts of the fastest, of the time alone. The parts as they are where there is no such session.
         """
         sharing, slower = AT[Cause.SHARED_CORE], AT[Cause.SLOWER_CPU]
         shared_s = parts_s[sharing]
         beside = compared & (shared_s > 0) & is_common[slower] & (common[slower] > 0)
         beside &= ~is_common[sharing] & ~there[slower]
         if not beside.any():
-            return False
+            return self.shares
         of_both = np.log1p(shared_s / self.alone_s)
         part = np.divide(np.log1p(common[slower]), of_both, out=np.zeros_like(of_both), where=beside)
         part = np.minimum(1.0, part)
@@ -123,11 +128,9 @@ class Lost(Struct):
             only = "a session beside it that shared no core was slower, too"
             return f"{seconds(common_s[row])} of it by something else: {only}"
 
-        self.shares.of_all = [
-            share.scaled(1 - part) if share.cause is Cause.SHARED_CORE else share for share in self.shares.of_all
-        ]
-        self.shares.add([LossPart.where(beside, Cause.SLOWER_CPU, common_s, words)])
-        return True
+        less = [share.scaled(1 - part) if share.cause is Cause.SHARED_CORE else share for share in self.shares.of_all]
+        common_part = LossPart.where(beside, Cause.SLOWER_CPU, common_s, words)
+        return LossParts(self.shares.count, [*less, common_part], self.shares.of_row)
 
 
 def _leading(parts: Floats, there: Mask, whole: Floats) -> NamedCauses:

@@ -5,10 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dbcpu.analysis.causes.named_causes import Lost
-from dbcpu.analysis.causes.parts_by_cause import AT, CAUSES, LossPart, LossParts
+from dbcpu.analysis.causes.cause_choice import Lost
+from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.causes import Cause
+from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost, simulate
 
@@ -31,7 +31,7 @@ def lost(*sessions: dict[str, float] | None, noise: float = 0.01) -> Lost:
 
 
 def named(*sessions: dict[str, float] | None) -> list[tuple[Cause, Cause]]:
-    found = lost(*sessions).named()
+    found, _ = lost(*sessions).named()
     return [(CAUSES[first], CAUSES[second]) for first, second in zip(*found, strict=True)]
 
 
@@ -65,8 +65,8 @@ def test_what_noise_makes_slower_than_the_fastest_is_not_weighed_over_it() -> No
     """All take turns, and one of them happened to need more CPU time: 1.17 times as long as the fastest."""
     sessions = {"run_queue": 0.8, "slower_cpu": 0.7}, {"run_queue": 0.75, "slower_cpu": 0.4}
     for noise, cause in ((0.01, SLOWER), (0.2, QUEUE)):
-        first, _ = lost(*sessions, noise=noise).named()
-        assert CAUSES[first[0]] is cause
+        found, _ = lost(*sessions, noise=noise).named()
+        assert CAUSES[found.first[0]] is cause
 
 
 def test_a_session_that_failed_is_not_the_fastest() -> None:
@@ -76,17 +76,21 @@ def test_a_session_that_failed_is_not_the_fastest() -> None:
 def test_sessions_are_compared_with_the_fastest_of_their_own_round() -> None:
     every = lost({"slower_cpu": 0.4, "run_queue": 0.3}, {"slower_cpu": 0.4}, {"slower_cpu": 0.4, "run_queue": 0.3})
     every.round_at = np.array([0, 0, 1])
-    assert [CAUSES[first] for first in every.named().first] == [QUEUE, SLOWER, SLOWER]
+    found, _ = every.named()
+    assert [CAUSES[first] for first in found.first] == [QUEUE, SLOWER, SLOWER]
 
 
 def test_what_one_that_shared_nothing_needed_too_is_no_cost_of_sharing() -> None:
     """A guest sees no frequency: 1.4 times by turbo, and 1.5 times on top by sharing."""
     every = lost({"shared_core": 1.1}, {"slower_cpu": 0.4})
-    assert CAUSES[every.named().first[0]] is SHARED
-    parts_s, _ = every.shares.by_cause()
+    before_s, _ = every.shares.by_cause()
+    found, shares = every.named()
+    assert CAUSES[found.first[0]] is SHARED
+    parts_s, _ = shares.by_cause()
     assert parts_s[AT[SHARED], 0] + parts_s[AT[SLOWER], 0] == pytest.approx(1.1)
     assert parts_s[AT[SHARED], 0] == pytest.approx(0.6, abs=0.02)
     assert parts_s[:, 1].sum() == pytest.approx(0.4)
+    assert (every.shares.by_cause()[0] == before_s).all(), "the parts it was given stay as they were"
 
 
 @cache

@@ -1,0 +1,78 @@
+"""Which levels a verdict names, and what it names of each: who loses, and to what."""
+
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, loss_ratio, lost_to
+from dbcpu.analysis.levels.rounds_apart import rounds_differ
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.run import LevelView
+
+MUCH_WORSE = 1.1
+"""A later level is named beside the first one where it loses this many times as much."""
+ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
+"""Above the vCPUs all sessions lose to them alike."""
+
+
+def lost_words(level: LevelView) -> str:
+    """Who loses at a level: some, all, or, where that is undecided, sessions."""
+    if level.even is not Answer.NO and is_counted_only(level):
+        return "sessions lose time"
+    if rounds_differ(level):
+        return "sessions are slower"
+    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
+
+
+def largest_loss(level: LevelView) -> float:
+    """What sessions lose beside each other: the larger of slowdown and max/min."""
+    return max(level.slowdown_median or 1.0, level.max_over_min or 1.0)
+
+
+def named_losses(found: LevelLosses) -> tuple[LevelView, ...]:
+    """The levels up to the vCPUs that a verdict names: the first with a loss, one that is much worse, one unequal."""
+    if not found.losses:
+        return ()
+    first, worst = found.losses[0], found.worst
+    if first.level == 1:
+        # All lose that much: what sessions lose beside each other comes on top.
+        worst = max(found.losses[1:], key=largest_loss, default=None)
+        worse = worst is not None and (largest_loss(worst) > MUCH_WORSE or worst.even is Answer.NO)
+        return (first, worst) if worst is not None and worse else (first,)
+    if worst is None or loss_ratio(worst) <= MUCH_WORSE * loss_ratio(first):
+        return (first,)
+    uneven = [each for each in found.losses if each.even is Answer.NO]
+    if not uneven or Answer.NO in (first.even, worst.even):
+        return (first, worst)
+    return (first, max(uneven, key=lambda each: each.max_over_min or 1.0), worst)
+
+
+def named_beyond(found: LevelLosses, vcpus: int | None) -> tuple[LevelView, ...]:
+    """The same of those above the vCPUs: the first unequal one, or where these lose much more the last.
+
+    The last one stands beside the first unequal one where it is much worse by another cause.
+    """
+    lost = [each for each in found.beyond if is_loss(each)]
+    if not lost or vcpus is None:
+        return ()
+    last = lost[-1]
+    uneven = next((each for each in lost if each.even is Answer.NO), None)
+    if uneven is None:
+        much = not found.losses or largest_loss(last) > MUCH_WORSE * max(map(largest_loss, found.losses))
+        return (last,) if much else ()
+    other = not set(named_causes(last, vcpus)) <= set(named_causes(uneven, vcpus))
+    return (uneven, last) if other and largest_loss(last) > MUCH_WORSE * largest_loss(uneven) else (uneven,)
+
+
+def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
+    """What a verdict names of a level, the main cause first; () where none is known."""
+    cause = lost_to(level)
+    if not cause.is_known:
+        return ()
+    second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else level.second_cause
+    named = second.is_known and second is not cause and not is_counted_only(level)
+    return (cause, second) if named else (cause,)
+
+
+def by_turns(level: LevelView, vcpus: int | None) -> bool:
+    """Whether its sessions are unequal by how long they waited for their turn."""
+    known = level.unequal_by in (Cause.NONE, Cause.RUN_QUEUE, *ALIKE)
+    waited = level.even is Answer.NO and level.counted_cause == Cause.RUN_QUEUE
+    return vcpus is not None and level.level > vcpus and waited and known
