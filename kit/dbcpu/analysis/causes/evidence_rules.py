@@ -33,7 +33,7 @@ MAX_REMOTE = 0.55
 """Share of speed that remote memory takes at most: 2.15 times slower was published for a memory-bound load."""
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
-IDLE = ", idle meanwhile as far as was seen: a CPU quota may be why"
+IDLE = ", idle meanwhile as far as was seen"
 UNSEEN = "; what other processes used was not recorded"
 WORTH_SAYING = 0.05
 """Of a wait: less of it is not said to be a single session's too."""
@@ -74,13 +74,16 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
     def behind(row: int) -> str:
         return f"{seconds(behind_s[row])} of it behind other sessions{with_whom(row)}"
 
+    def may_be(row: int) -> str:
+        return "steal" if of.counted.steal_s[row] > 0 else "a CPU quota"
+
     return [
         LossPart.where(unwatched & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + UNSEEN),
         LossPart.where(unwatched & ~of.lone, Cause.RUN_QUEUE, queue_s, waited),
         LossPart.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
         LossPart.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
         LossPart.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
-        LossPart.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}"),
+        LossPart.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}: {may_be(row)} may be why"),
         LossPart.where(nobody, Cause.RUN_QUEUE, queue_s, where),
         *_divided(divided, queue_s, of, where, with_whom),
     ]
@@ -277,7 +280,8 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
 
     asleep_s = met.asleep_s
     by_waits = on & (waited_s > 0) & (waited_s >= ACCOUNTS * np.minimum(gap_s, np.where(asleep_s > 0, asleep_s, gap_s)))
-    asleep = on & ~by_waits & (asleep_s > 0)
+    # A poll that stands for longer than the process was off its CPU met it by chance.
+    asleep = on & ~by_waits & (asleep_s > 0) & (SAMPLED_ACCOUNTS * asleep_s <= of.elapsed_s - of.cpu_s)
     found = [
         LossPart.where(on & (steal_s > 0), Cause.STEAL, steal_s,
                        lambda row: f"{off(row)}: {seconds(steal_s[row])} of steal on its CPUs"),

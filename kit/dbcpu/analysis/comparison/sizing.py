@@ -120,8 +120,8 @@ def unmeasured_words(kinds: Sequence[Kind]) -> dict[str, str]:
 def _unmeasured(kind: Kind) -> str:
     if not kind.loaded:
         return (
-            f"{kind.name} was measured up to N={kind.measured} only, and all were equal there: what its "
-            f"{plural(kind.vcpus, 'vCPU')} can do is not known; measure it with --sessions auto"
+            f"{kind.name} has no level between N={kind.measured}, where all were equal, and its "
+            f"{plural(kind.vcpus, 'vCPU')}: what these can do is not known; measure it with --sessions auto"
         )
     if kind.leaves_cores_open:
         return (
@@ -133,8 +133,8 @@ def _unmeasured(kind: Kind) -> str:
 
 def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
     found = [
-        f"{each.name} was measured up to N={each.measured} only, and all were equal there: more may be, and its place "
-        "in the ranking is too low then."
+        f"{each.name} has no level between N={each.measured}, where all were equal, and its "
+        f"{plural(each.vcpus, 'vCPU')}: more may be equal, and its place in the ranking is too low then."
         for each in kinds
         if not each.loaded
     ]

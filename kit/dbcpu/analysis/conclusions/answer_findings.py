@@ -23,7 +23,7 @@ from dbcpu.record import ANONYMOUS, SWEEP
 HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
 """What more rounds are for where rounds differ."""
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
-ALL_LEVELS = "all levels (`--sessions auto`) show whether CPUs share cores that this host does not show"
+ALL_LEVELS = "measure all levels (`--sessions auto`): they show whether CPUs share cores that this host does not show"
 
 
 def inconclusive(given: FindingInput) -> Finding | None:
@@ -66,7 +66,7 @@ def inconclusive(given: FindingInput) -> Finding | None:
     remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
     hidden = hidden_cores_possible([each.level for each in first], given.vcpus, given.cores)
     if not alone and hidden and not is_explained(undecided):
-        remedy = f"{ALL_LEVELS}. Else {remedy}"
+        remedy = f"{ALL_LEVELS}. Or take {remedy}"
     return replace(found, remedy=remedy)
 
 

@@ -143,6 +143,7 @@ def noisy_reference(given: FindingInput) -> Finding | None:
     seen = f"times of sessions that share nothing vary by {percent(ref.spread)} (robust SD)"
     if ref.noise_range is None:
         seen = f"a single session was measured only once: its spread is not known, {percent(ref.spread)} is assumed"
+        return replace(noted("noisy-reference", seen, tolerance=times(ref.limit)), remedy="more rounds (`--repeats 3`)")
     return noted(
         "noisy-reference",
         seen,

@@ -12,13 +12,13 @@ ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
 
 
-def lost_words(level: LevelView) -> str:
-    """Who loses at a level: some, all, or, where that is undecided, sessions."""
+def lost_words(level: LevelView, they: str = "sessions") -> str:
+    """Who loses at a level: some, all, or, where that is undecided, ``they``."""
     if level.even is not Answer.NO and is_counted_only(level):
-        return "sessions lose time"
+        return f"{they} lose time"
     if rounds_differ(level):
-        return "sessions are slower"
-    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
+        return f"{they} are slower"
+    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, f"{they} are slower")
 
 
 def largest_loss(level: LevelView) -> float:

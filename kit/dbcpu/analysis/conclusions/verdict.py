@@ -146,7 +146,7 @@ class _Words:
         first = named[0]
         at_each = tuple(map(self._at, named))
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
-            return (f"from {first.level} sessions on {lost_words(first)}", f"{COLON}{at_each[0]}", *at_each[1:])
+            return (f"from {first.level} sessions on {lost_words(first, 'they')}", f"{COLON}{at_each[0]}", *at_each[1:])
         return at_each
 
     def _beyond(self, found: LevelLosses) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ class _Words:
         why = f" ({why})" if why else ""
         here = f"at {level.level} sessions"
         if rounds_differ(level) and not is_counted_only(level):
-            return f"{here}, {apart_words(level)}{why}"
+            return f"{here}, {apart_words(level, why=why)}"
         if level.even is Answer.NO:
             return f"{here} {unequal_words(level)}{why}"
         if is_counted_only(level):
@@ -239,12 +239,14 @@ class _Words:
             return f"{here} a session lost {percent(lost)} of its time, as the kernel counted{why}"
         if level.even is Answer.YES:
             return f"{here} all are equally slow, with a slowdown of {times(level.slowdown_median)}{why}"
+        if not (level.slowdown_median or 1.0) > EQUAL:
+            why = ""  # the usual session lost nothing
         middle = "median" if level.shares_known else "mean"
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
         if rounds_differ(level) and not is_counted_only(level):
-            return f"even a single session is not always fast: {apart_words(level)} ({lost_to(level).words})"
+            return f"even a single session is not always fast: {apart_words(level, why=f' ({lost_to(level).words})')}"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)
             return f"even a single session has a median slowdown of {slow} ({lost_to(level).words})"
@@ -286,7 +288,9 @@ class _Words:
             every = "both" if self.threads == 2 else f"all {self.threads}"
             return f"sessions ran on {every} hardware threads of each core"
         if cause is Cause.SHARED_CORE and self.threads > 2:
-            return f"sessions ran on several of the {self.threads} hardware threads of one core"
+            return f"sessions ran on several of the {self.threads} hardware threads of {self._whose_core(level)}"
+        if cause is Cause.SHARED_CORE:
+            return f"sessions ran on both hardware threads of {self._whose_core(level)}"
         if cause is not Cause.RUN_QUEUE:
             return cause.sentence
         if self.vcpus is None:
@@ -295,6 +299,10 @@ class _Words:
         if level.level > self.vcpus:
             return f"more sessions than the {vcpu_words(self.record)}{others}"
         return f"sessions waited for a CPU{others}" if others else cause.sentence
+
+    def _whose_core(self, level: LevelView) -> str:
+        """More sessions than one core has threads shared several."""
+        return "one core" if (level.slower or 0) <= max(2, self.threads) else "some cores"
 
     def _beside_others(self, level: LevelView) -> str:
         """What other processes took of the CPUs in the rounds of a level; '' where that was little."""

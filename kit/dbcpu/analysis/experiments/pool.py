@@ -52,9 +52,9 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
     noise = pooled([np.log(each) for each in totals.values()])
     enough = {level: _enough(level, totals, noise) for level in totals}
     plan, most = record.header.plan, max(totals)
-    larger = [level for level in enough if enough[level] is Answer.YES] == [most] and most < sessions_of_use(
-        plan, vcpus, busy
-    )
+    # The sooner all jobs that only wait have begun, the sooner all are done: more sessions may help than have work.
+    may_help = _under_way(plan) if plan.blocking else sessions_of_use(plan, vcpus, busy)
+    larger = [level for level in enough if enough[level] is Answer.YES] == [most] and most < may_help
     if larger:
         enough[most] = Answer.UNDECIDED
     sizes = tuple(_size(level, rounds[level], totals[level], pieces, alone_s, enough[level]) for level in totals)
@@ -77,10 +77,14 @@ def sessions_of_use(plan: Plan, vcpus: int | None, busy: float) -> float:
 
     0 where the vCPUs are not known, and no job only waits.
     """
-    under_way = plan.connections if plan.one_at_a_time and plan.connections else plan.pieces or 0
     if vcpus is None:
-        return under_way if plan.blocking else 0
-    return min(under_way, (plan.blocking or 0) + vcpus / (busy or 1.0))
+        return _under_way(plan) if plan.blocking else 0
+    return min(_under_way(plan), (plan.blocking or 0) + vcpus / (busy or 1.0))
+
+
+def _under_way(plan: Plan) -> int:
+    """Jobs that there are at once at most."""
+    return plan.connections if plan.one_at_a_time and plan.connections else plan.pieces or 0
 
 
 def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Timed]) -> Analysis:

@@ -171,7 +171,8 @@ def _beyond(less: PoolSize, more: PoolSize) -> str:
             break
     if less.switches and more.switches:
         cost.append(f"context switches are {_times(more.switches / less.switches)} as many")
-    return f"{times(more.total_s / less.total_s)} of that time, and {listed(cost)}"
+    took = times(more.total_s / less.total_s)
+    return f"{'as long' if took == times(1.0) else f'{took} of that time'}, and {listed(cost)}"
 
 
 def _times(ratio: float) -> str:

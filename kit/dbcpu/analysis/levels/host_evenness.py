@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import is_fine
 from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
@@ -37,7 +38,11 @@ def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | Non
     ratio = worst.max_over_min or 1.0
     if uneven:
         chance = _chance(context, worst, within)
-        return Evenness(1 / ratio, _shown(ratio, chance), worst.level, Answer.NO)
+        shown = _shown(ratio, chance)
+        # That shares are unequal was shown by a sharper test than this interval of few rounds.
+        if shown is not None:
+            shown = Interval(shown.low, min(shown.high, max(1 / ratio, 1 / EQUAL)))
+        return Evenness(1 / ratio, shown, worst.level, Answer.NO)
     open_ = leaves_sharing_open(tuple(within.values()), context.vcpus, context.cores)
     even = not open_ and all(each.even is Answer.YES for each in within.values())
     bounds = [each.even_bound for each in within.values()]

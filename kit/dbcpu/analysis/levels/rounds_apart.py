@@ -49,8 +49,8 @@ def is_explained(levels: Sequence[LevelView]) -> bool:
     return bool(apart) and all(each.cause not in HIDDEN_CORES_POSSIBLE for each in apart)
 
 
-def apart_words(level: LevelView, *, with_cause: bool = False) -> str:
-    """The two kinds, as a part of a sentence; '' where rounds are alike."""
+def apart_words(level: LevelView, *, with_cause: bool = False, why: str = "") -> str:
+    """The two kinds, as a part of a sentence; '' where rounds are alike. ``why``: said of those with a slowdown."""
     found = level.rounds_apart
     if found is None:
         return ""
@@ -61,4 +61,5 @@ def apart_words(level: LevelView, *, with_cause: bool = False) -> str:
     has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
     through = f" through {found.cause.words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
-    return f"{slow}{through}, in the others none"
+    others = "other" if level.rounds - found.rounds == 1 else "others"
+    return f"{slow}{through}{why}, in the {others} none"

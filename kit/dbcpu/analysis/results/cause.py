@@ -6,8 +6,8 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 from enum import StrEnum
 
 PLAN_WITH_TURBO = (
-    "plan with the times of as many sessions as you run, not with those of one alone: a turbo frequency that falls "
-    "with the number of busy cores is normal"
+    "plan with the times of as many sessions as you run: a turbo frequency that falls with the number of busy cores is "
+    "normal"
 )
 
 

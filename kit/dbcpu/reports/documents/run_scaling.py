@@ -34,7 +34,8 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
         where = "on the way" if until is None else f"over the first {number(until, 0)}"
         parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} {where}")
     if scaling.smt_yield is not None:
-        parts.append(_yield(analysis, scaling.smt_yield))
+        seen = bounding_quota(record) is not None  # of sessions on one core: no curve shows it then
+        parts.append(_yield(analysis, scaling.smt_yield, seen=seen))
     if scaling.effective_cores is not None:
         parts.append(f"{number(scaling.effective_cores, 1)} effective cores")
     if scaling.left_out is not None:
@@ -100,11 +101,11 @@ def _knees(scaling: Scaling, linear: bool, most: float) -> list[str]:
     return [f"{first} {words[0]}", *(f"{slope} {each}" for each in words[1:])]
 
 
-def _yield(analysis: Analysis, gain: float) -> str:
-    """What the sessions beyond the cores add; of SMT only where siblings are shown, or two speeds show them."""
+def _yield(analysis: Analysis, gain: float, *, seen: bool) -> str:
+    """What the sessions beyond the cores add; of SMT where siblings are shown or ``seen``, or two speeds show it."""
     interval = analysis.scaling.smt_yield_interval
     threads = analysis.vcpus / analysis.cores if analysis.vcpus and analysis.cores else 1.0
-    shown = threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
+    shown = seen or threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
     if gain < 0 and (interval is None or interval.high < 0):
         within = f" (95 % CI {percent(-interval.high)} to {percent(-interval.low)})" if interval else ""
         if not shown:

@@ -94,7 +94,7 @@ def test_where_all_levels_were_measured_no_other_ones_are_asked_for() -> None:
 def test_levels_come_before_a_quieter_host_where_siblings_may_be_hidden() -> None:
     _, found = result("hidden")
     assert "ll levels (`--sessions auto`) show whether CPUs share cores" in found.verdict
-    assert headline(found).remedy.startswith("all levels (`--sessions auto`)")
+    assert headline(found).remedy.startswith("measure all levels (`--sessions auto`)")
 
 
 def test_a_single_session_far_from_its_memory_is_slowed_and_does_not_lose_nothing() -> None:

@@ -110,12 +110,12 @@ def test_the_largest_pool_is_not_enough_where_more_sessions_have_something_to_do
 
 @pytest.mark.parametrize(
     ("cores", "blocking", "sizes"),
-    [(4, 20, (2, 8, 24)), (4, 20, (8, 16, 40)), (16, 0, (2, 8, 16)), (16, 0, (2, 40)), (64, 0, (2, 40))],
+    [(4, 20, (2, 8, 40)), (4, 20, (8, 16, 40)), (16, 0, (2, 8, 16)), (16, 0, (2, 40)), (64, 0, (2, 40))],
 )
 def test_the_largest_pool_is_enough_where_more_sessions_would_have_nothing_to_do(
     cores: int, blocking: int, sizes: tuple[int, ...]
 ) -> None:
-    """No job is left to wait for, each vCPU has its session, or each job has one."""
+    """Each vCPU has its session where no job waits, or each job has one: the waits of all then begin at once."""
     host = SimulatedHost("h", cores=cores, threads=1)
     found = explain(simulate_pool(host, 40, sizes, RunOptions(size="short", seed=1), blocking)).pool
     assert found is not None
