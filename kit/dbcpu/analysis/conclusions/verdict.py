@@ -302,7 +302,7 @@ class _Words:
 
     def _whose_core(self, level: LevelView) -> str:
         """More sessions than one core has threads shared several."""
-        return "one core" if (level.slower or 0) <= max(2, self.threads) else "some cores"
+        return "one core" if (level.slow or level.slower or 0) <= max(2, self.threads) else "some cores"
 
     def _beside_others(self, level: LevelView) -> str:
         """What other processes took of the CPUs in the rounds of a level; '' where that was little."""
