@@ -39,13 +39,8 @@ def cpus() -> tuple[int, int]:
 
 
 def complaints(analysis: Analysis, record: RunRecord, cpus: tuple[int, int]) -> list[str]:
-    """What in the analysis is not as the sessions were really placed."""
+    """What in the analysis is not as the sessions were really placed: by causes, for times are those of the machine."""
     found = []
-    (level,) = [each for each in analysis.levels if each.level == 3]
-    if level.slow != 2:
-        found.append(f"{level.slow} slow sessions, not 2")
-    if not 1.5 < (level.max_over_min or 0) < 2.8:
-        found.append(f"slowest over fastest is {level.max_over_min}, not about 2")
     by_order = {each.order: each for each in record.rounds if each.level == 3}
     causes: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for view in analysis.sessions:

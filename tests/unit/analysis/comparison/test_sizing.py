@@ -358,10 +358,15 @@ def test_the_curve_gives_the_cores_of_a_managed_host(levels: tuple[int, ...]) ->
 
 def test_a_host_that_was_never_loaded_sizes_nothing_and_is_ranked_with_a_note() -> None:
     part = noisy_run(4, levels=(1, 2), cores=8, threads=1, noise=0.001)
-    with pytest.raises(UsageError, match=r"part has no level between N=2, where all were equal, and its 8 vCPUs: what these can do is not known"):
+    with pytest.raises(
+        UsageError,
+        match=r"part has no level between N=2, where all were equal, and its 8 vCPUs: what these can do is not known",
+    ):
         sized(("old", old_box()), ("part", part))
     ranked = sized(("old", old_box()), ("part", part), busy=None)
-    assert [each for each in ranked.unknown if each.startswith("part has no level between N=2, where all were equal,")] != []
+    assert [
+        each for each in ranked.unknown if each.startswith("part has no level between N=2, where all were equal,")
+    ] != []
 
 
 def test_the_ranking_names_the_levels_whose_shares_the_run_leaves_undecided() -> None:

@@ -120,11 +120,10 @@ def test_an_unsteady_cpu_is_put_down_to_what_ran_beside(host: SimulatedHost, mea
     assert all(meaning in each.meaning and remedy in each.remedy for each in found)
 
 
-def test_no_cause_is_helped_twice_under_one_name() -> None:
-    for seed in range(40):
-        helps = headline(explain(simulate(random_host(seed), levels_of(seed), 3, seed, size="short"))).remedy
-        names = [part.partition(":")[0] for part in helps.split(". Against ")[1:]]
-        assert len(names) == len(set(names)), helps
+def helped_twice(found: Analysis) -> bool:
+    """Whether what helps names one cause several times."""
+    names = [part.partition(":")[0] for part in headline(found).remedy.split(". Against ")[1:]]
+    return len(names) > len(set(names))
 
 
 def random_host(seed: int) -> SimulatedHost:
@@ -173,12 +172,13 @@ def test_presets_have_short_sentences(name: str) -> None:
     assert too_long(of(host, tuple(levels[:: max(1, len(levels) // 6)]), repeats=3, size="short")) == []
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_hosts_have_short_sentences_and_no_contradictions(seed: int) -> None:
     run = simulate(random_host(seed), levels_of(seed), 2 + seed % 5, seed, size="short")
     found = explain(run)
     assert too_long(found) == []
     assert contradictions(run, found) == []
+    assert not helped_twice(found)
 
 
 def test_clauses_become_sentences_where_they_are_too_long_together() -> None:
