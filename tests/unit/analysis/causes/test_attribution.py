@@ -153,6 +153,14 @@ def test_a_sleep_seen_only_by_the_polls_is_a_wait_too() -> None:
     assert causes(round_of([session(0, 1.81, 0.05, 0.6, gap_state="D"), session(1)])) == ["wait", "none"]
 
 
+def test_a_sleep_that_is_longer_than_the_time_off_the_cpu_is_no_wait() -> None:
+    """One poll, before the work, stands for all of it."""
+    one = session(0, 1.81, 0.04, 0.705, gap_state="S")
+    all_asleep = replace(one, residency=tuple(replace(each, state="S") for each in one.residency))
+    assert causes(round_of([one, session(1)])) == ["wait", "none"]
+    assert causes(round_of([all_asleep, session(1)])) == ["unexplained", "none"]
+
+
 def test_the_resource_manager_is_told_from_other_waits() -> None:
     held = session(0, 1.81, 0.04, 0.705, waits=(Wait("resmgr:cpu quantum", 9, 0.7),))
     assert causes(round_of([held, session(1)])) == ["resource_manager", "none"]

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.rounds_apart import apart_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.results.run import Analysis, RoundsApart
 from dbcpu.record import ANONYMOUS, HostInfo, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight, three_on_two
@@ -266,3 +267,17 @@ def test_without_a_whole_cpu_for_one_session_others_are_as_fast_as_it_and_not_at
 def test_above_a_quota_of_one_cpu_sessions_are_throttled_and_take_no_turns() -> None:
     run = simulate(SimulatedHost(name="limited", cores=4, quota_cpus=1.0), (1, 2, 3, 4), 3, 1, size="short")
     assert headline(explain(run)).headline == "No: above 1 they are throttled"
+
+
+@pytest.mark.parametrize(("level", "whose"), [(5, "one core"), (6, "some cores")])
+def test_more_sessions_than_a_core_has_threads_share_some_cores(level: int, whose: str) -> None:
+    found = explain(simulate(SimulatedHost(cores=4, threads=2), (1, 4, level), 3, 1, size="medium"))
+    assert f"sessions ran on both hardware threads of {whose})" in found.verdict
+
+
+def test_a_cause_stands_with_the_rounds_that_have_the_slowdown() -> None:
+    apart = RoundsApart(rounds=2, sessions=1, max_sessions=1, slowdown=1.67)
+    (level,) = [each for each in explain(three_on_two()).levels if each.level == 3]
+    level = replace(level, rounds=3, rounds_apart=apart)
+    assert apart_words(level, why=" (remote memory)").endswith("a slowdown of 1.67x (remote memory), in the other none")
+    assert apart_words(replace(level, rounds=6)).endswith("a slowdown of 1.67x, in the others none")

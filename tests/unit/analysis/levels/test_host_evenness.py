@@ -84,3 +84,11 @@ def test_the_interval_holds_what_many_rounds_give(seed: int) -> None:
     few = found(simulate(host, (1, 4, 6, 8), repeats=5, seed=seed))[2]
     assert few.interval is not None
     assert few.interval.low - 0.01 <= truth.value <= few.interval.high + 0.01
+
+
+def test_the_interval_of_one_that_is_not_even_ends_below_even() -> None:
+    """By two rounds alone it would reach 1, beside the answer that shares are unequal."""
+    run = simulate(SimulatedHost(cores=4, threads=1, steal=0.05), (1, 2, 3, 4, 5, 8), 2, 1, size="medium")
+    capacity = explain(run).capacity
+    assert capacity is not None and capacity.evenness is not None and capacity.evenness.interval is not None
+    assert (capacity.evenness.even, capacity.evenness.interval.high) == (Answer.NO, pytest.approx(1 / 1.10))
