@@ -287,10 +287,10 @@ class _Words:
         if cause is Cause.SHARED_CORE and self.vcpus is not None and self.threads > 1 and level.level >= self.vcpus:
             every = "both" if self.threads == 2 else f"all {self.threads}"
             return f"sessions ran on {every} hardware threads of each core"
-        if cause is Cause.SHARED_CORE and self.threads > 2:
-            return f"sessions ran on several of the {self.threads} hardware threads of {self._whose_core(level)}"
-        if cause is Cause.SHARED_CORE:
-            return f"sessions ran on both hardware threads of {self._whose_core(level)}"
+        if cause is Cause.SHARED_CORE and (self.threads > 2 or self._fill_several_cores(level)):
+            threads = "both" if self.threads <= 2 else f"several of the {self.threads}"
+            whose = "some cores" if self._fill_several_cores(level) else "one core"
+            return f"sessions ran on {threads} hardware threads of {whose}"
         if cause is not Cause.RUN_QUEUE:
             return cause.sentence
         if self.vcpus is None:
@@ -300,9 +300,9 @@ class _Words:
             return f"more sessions than the {vcpu_words(self.record)}{others}"
         return f"sessions waited for a CPU{others}" if others else cause.sentence
 
-    def _whose_core(self, level: LevelView) -> str:
-        """More sessions than one core has threads shared several."""
-        return "one core" if (level.slow or level.slower or 0) <= max(2, self.threads) else "some cores"
+    def _fill_several_cores(self, level: LevelView) -> bool:
+        """Whether more sessions were slow than one core has threads."""
+        return (level.slow or level.slower or 0) > max(2, self.threads)
 
     def _beside_others(self, level: LevelView) -> str:
         """What other processes took of the CPUs in the rounds of a level; '' where that was little."""
