@@ -6,6 +6,7 @@ lock that another process holds for a moment is waited for; one that stays is sa
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -37,6 +38,8 @@ from dbcpu.variants._settings import Parameters, SettingAccess, named
 
 HELD = ".held"
 """Of shell/smt: the user wants it changed until ``smt restore`` or ``dbcpu restore``; no other command undoes it."""
+BEGINNING_S = 60.0
+"""Younger than this, a journal without its lasting name may be one that another process begins just now."""
 
 
 class RestoreResult(Struct):
@@ -266,8 +269,10 @@ def _paths(suffixes: tuple[str, ...] = (SUFFIX,)) -> Iterator[Path]:
 
 
 def _remove_unfinished(path: Path) -> None:
-    """A journal whose driver died before its first change."""
+    """A journal whose driver died before its first change. One that begins now has no lock yet for a moment."""
     with suppress(OSError, UntrustedFile):
+        if time.time() - path.stat().st_mtime < BEGINNING_S:
+            return
         lock = _journal_lock.open_file(path)
         try:
             if _journal_lock.is_taken(lock):

@@ -244,8 +244,17 @@ def test_locks_without_a_journal_are_removed(journals: Path) -> None:
     journals.mkdir()
     for name in ("a.lock", "b.lock", "b.new"):
         (journals / name).touch(0o600)
+    os.utime(journals / "b.new", (0, 0))
     assert restore().lines == ()
     assert list(journals.iterdir()) == []
+
+
+def test_another_command_that_looks_leaves_a_journal_that_begins(journals: Path) -> None:
+    """Its lock comes after the file: what took it meanwhile would end the run."""
+    journals.mkdir()
+    (journals / "a.new").touch(0o600)
+    assert leftovers() == ()
+    assert [path.name for path in journals.iterdir()] == ["a.new"]
 
 
 def test_a_journal_of_a_newer_version_is_not_touched(journals: Path) -> None:

@@ -82,7 +82,7 @@ class _Collector(Struct, frozen=True, eq=False):
             if known:
                 gauge = GaugeMetricFamily(each.name, each.meaning, labels=tuple(known[0][0]), unit=each.unit)
                 for labels, value in known:
-                    gauge.add_metric([_printable(text) for text in labels.values()], value)
+                    gauge.add_metric([_printable(text) for text in labels.values()], _rounded(value))
                 yield gauge
 
 
@@ -145,6 +145,11 @@ def _quoted(target: Mapping[str, str], told: Quote) -> Iterator[Gauge]:
         ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", even),
     ):
         yield Gauge(name, meaning, unit, ((target, value),))
+
+
+def _rounded(value: float) -> float:
+    """The digits after the twelfth differ between processors for one record."""
+    return float(f"{value:.12g}")
 
 
 def _printable(text: str) -> str:
