@@ -328,11 +328,10 @@ def test_rounds_that_stand_apart_by_less_than_a_ratio_of_1_15_are_not_equal(seed
     assert "Yes" not in headline(found).headline
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_sharing_that_nearly_accounts_for_it_is_not_put_down_to_others(seed: int) -> None:
+def test_sharing_that_nearly_accounts_for_it_is_not_put_down_to_others() -> None:
     """Work that waits 10 ms at a time is seen by few polls: what is not seen of sessions looks like others' time."""
     host = SimulatedHost(cores=4, threads=2, waits=0.7)
-    found = explain(simulate(host, (1, 4, 8, 16), 6, seed=seed, size="medium"))
+    found = explain(simulate(host, (1, 4, 8, 16), 6, seed=1, size="medium"))
     assert "competitor" not in {cause for level in found.levels for cause, _ in level.causes}
 
 
