@@ -68,7 +68,8 @@ class RunContext(Struct, frozen=True, dict=True):
         """The rounds of the sessions as delivered."""
         if self.split is not None:
             return self.split.watched
-        return WatchedRound.each([members for _, members in by_round(self.delivered)])
+        rounds = self.rounds if self.sessions is self.delivered else by_round(self.delivered)
+        return WatchedRound.each([members for _, members in rounds])
 
     @property
     def rows(self) -> int:
