@@ -61,6 +61,8 @@ def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun |
 
 def _paced_slowdowns(context: RunContext, alone_s: Sequence[float | None]) -> list[float | None]:
     """Of sessions at levels whose figures are at one pace."""
+    if context.sessions is context.delivered:
+        return [None] * len(alone_s)
     together = zip(context.delivered, context.sessions, alone_s, strict=True)
     return [
         shown.span.elapsed_s / own_s if shown.span and shown.span is not each.span and own_s else None

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.loss import AloneTimes
 from dbcpu.analysis.host_usage.host_time import throttled_shares
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.placement.evidence import Cores, Evidence, Placement
 from dbcpu.analysis.placement.joined_rounds import batches
 from dbcpu.analysis.placement.neighbours import Neighbours
@@ -131,7 +130,7 @@ class Sessions:
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
         self.alone = self._alone()
-        self._single = _Single.of(solo_sessions(context.record, context.delivered), seen)
+        self._single = _Single.of(context.single, seen)
         self._unseen = steal_unseen(context.record)
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ report steal: what it took then counts as busy, and as CPU time.
 Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT, V$OSSTAT.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -33,7 +33,7 @@ from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
-from dbcpu.record import Session
+from dbcpu.record import Round, Session
 from dbcpu.steal import may_hide_steal
 
 PAIRED = (1.15, 2.2)
@@ -65,21 +65,17 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
     reference = context.reference
     if reference is None:
         return tuple(levels)
-    solo_cpu = _cpu_alone(context.sessions)
-    by_level: dict[tuple[int, str], list[Timed]] = {}
-    for each in context.sessions:
-        if each.span:
-            by_level.setdefault((each.round.level, each.round.variant), []).append(each)
+    rounds: dict[tuple[int, str], list[list[Timed]]] = {}
+    for each, of_round in context.rounds:
+        rounds.setdefault((each.level, each.variant), []).append(of_round)
+    limit, solo_cpu = noise_limit(reference), _cpu_alone(context.rounds)
     explained = []
     for level in levels:
-        members = by_level.get((level.level, level.variant), [])
-        blind = bool(members) and all(each.session.cpu_s is None for each in members)
-        if not blind or level.level == 1 or (level.slowdown_max or 1.0) <= noise_limit(reference):
-            explained.append(level)
-            continue
+        slowed = level.level > 1 and (level.slowdown_max or 1.0) > limit
+        members = _unseen(rounds.get((level.level, level.variant), [])) if slowed else []
         counted = _counted(members, reference, solo_cpu)
         use = host_use(list({each.round.order: each.round for each in members}.values()))
-        found = _cause(level, counted, scaling, context, use)
+        found = _cause(level, counted, scaling, context, use) if members else None
         if found is not None:
             cause, why = found
             hidden = may_hide_steal(context.record.header) if cause in _BY_CPU_TIME else ""
@@ -89,6 +85,13 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
             level = replace(level, likely_cause=cause, likely_why=why, likely_by=by)
         explained.append(level)
     return tuple(explained)
+
+
+def _unseen(rounds: Sequence[Sequence[Timed]]) -> list[Timed]:
+    """The sessions of a level that ran, where the host counted the CPU time of none of them; else none."""
+    if any(each.span and each.session.cpu_s is not None for members in rounds for each in members):
+        return []
+    return [each for members in rounds for each in members if each.span]
 
 
 def _agrees(cause: Cause, use: HostUse, counted: _Counted | None) -> bool:
@@ -179,12 +182,14 @@ def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | N
     return _Counted(median(cpu) if cpu else None, median(waits), longest, lost_s)
 
 
-def _cpu_alone(sessions: Sequence[Timed]) -> float | None:
+def _cpu_alone(rounds: Iterable[tuple[Round, Sequence[Timed]]]) -> float | None:
     """CPU seconds of one execution alone, by the database's counter."""
     used = [
         spent / len(each.span.executions)
-        for each in sessions
-        if each.round.level == 1 and not each.why and each.span and (spent := database_cpu_s(each.session)) is not None
+        for round_, members in rounds
+        if round_.level == 1
+        for each in members
+        if not each.why and each.span and (spent := database_cpu_s(each.session)) is not None
     ]
     return median(used) if used else None
 

@@ -153,8 +153,11 @@ def noisy_reference(given: FindingInput) -> Finding | None:
 
 def unsteady_cpu(given: FindingInput) -> Finding | None:
     """The CPU time for the same work differed between sessions that do not share a core."""
-    ref, alone = given.reference, solo_sessions(given.record, given.sessions)
-    if ref is None or ref.tolerance <= MIN_TOLERANCE or len(alone) < FEWEST_SOLOS:
+    ref = given.reference
+    if ref is None or ref.tolerance <= MIN_TOLERANCE:
+        return None
+    alone = solo_sessions(given.record, given.sessions)
+    if len(alone) < FEWEST_SOLOS:
         return None
     # Where threads share cores unseen, sessions side by side differ for another reason than a CPU's own.
     hidden = given.topology is not None and given.topology.verdict == "fewer_cores"

@@ -308,9 +308,9 @@ def _by_degrees(seen: LevelSeen, usual: Sequence[int], least: float) -> float:
 
     ``least``: at least this is possible.
     """
-    times, cpus = np.array([seen.logs[at] for at in usual]), [seen.cpus[at] if seen.cpus else () for at in usual]
-    if len(times) < MIN_ROUNDS:
+    if len(usual) < MIN_ROUNDS:
         return least
+    times, cpus = np.array([seen.logs[at] for at in usual]), [seen.cpus[at] if seen.cpus else () for at in usual]
     if not seen.sorted:
         least = max(least, lasting_bound(times))
     if all(cpus) and len({frozenset(each) for each in cpus}) == 1:

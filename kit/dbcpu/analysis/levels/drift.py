@@ -12,6 +12,7 @@ sessions are slow by chance. Each pair of thirds is a t-test, with a chance of F
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 from msgspec import Struct
@@ -44,6 +45,11 @@ class Drift(Struct, frozen=True):
     def change(self) -> float:
         return self.later_s / self.earlier_s - 1
 
+    @property
+    def log(self) -> float:
+        """How far apart both are, as a logarithm."""
+        return abs(float(np.log(self.later_s / self.earlier_s)))
+
 
 def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | None) -> Drift | None:
     """How the anchor moved, or None when it did not by more than chance and the least tolerance."""
@@ -52,24 +58,27 @@ def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | N
         return None
     thirds = np.array_split(alone, 3) if alone.size > 2 else [alone[:1], alone[1:]]
     when = WHEN if len(thirds) == 3 else (WHEN[0], WHEN[2])
+    pairs = [
+        Drift(median(thirds[first]), median(thirds[second]), when[first], when[second])
+        for first, second in combinations(range(len(thirds)), 2)
+    ]
+    far = [each for each in pairs if each.log > np.log1p(MIN_TOLERANCE)]
+    # Mostly none is: what chance allows need not be found then.
+    if not far:
+        return None
     equal = within_rounds(sessions, core_count(record) or vcpu_count(record), core_by_cpu(record))
-    apart = [np.log(third) for third in thirds]
-    moved = []
-    for first in range(len(thirds)):
-        for second in range(first + 1, len(thirds)):
-            parts = thirds[first], thirds[second]
-            found = Drift(median(parts[0]), median(parts[1]), when[first], when[second])
-            ratio = abs(float(np.log(found.later_s / found.earlier_s)))
-            own = pooled([apart[first], apart[second]])
-            usual = pooled([*equal, apart[first], apart[second]], EXPECTED)
-            noise = own if own.freedom and own.spread > usual.spread else usual
-            if ratio > max(float(np.log1p(MIN_TOLERANCE)), _allowed(noise, parts, len(thirds))):
-                moved.append((round(ratio, 9), found))
-    return max(moved, key=lambda pair: pair[0])[1] if moved else None
+    third_at = dict(zip(when, thirds, strict=True))
+    moved = [
+        each for each in far if each.log > _allowed((third_at[each.earlier], third_at[each.later]), equal, len(thirds))
+    ]
+    return max(moved, key=lambda each: round(each.log, 9), default=None)
 
 
-def _allowed(noise: Chance, parts: Sequence[Floats], thirds: int) -> float:
-    """Distance of the logarithms of two medians that equal sessions pass by chance only."""
+def _allowed(parts: Sequence[Floats], equal: Sequence[Floats], thirds: int) -> float:
+    """Distance of the logarithms of two medians that equal sessions pass by chance only; ``equal``: see ``noise``."""
+    apart = [np.log(part) for part in parts]
+    own, usual = pooled(apart), pooled([*equal, *apart], EXPECTED)
+    noise = own if own.freedom and own.spread > usual.spread else usual
     pairs = thirds * (thirds - 1) / 2
     error = np.sqrt(sum((MEDIAN**2 if part.size > 2 else 1.0) / part.size for part in parts))
     return noise.times(float(error)).passed_by(FALSE_ALARM / (2 * pairs))

@@ -16,7 +16,9 @@ def ratio_of_fair_turns(work_s: Sequence[float] | Floats, cpus: int) -> float:
 
     ``work_s``: CPU time that each needs, above 0.
     """
-    ordered = np.sort(np.asarray(work_s, dtype=np.float64))
-    left = np.arange(ordered.size, 0.0, -1.0)
-    slowdowns = np.cumsum(np.diff(ordered, prepend=0.0) * np.maximum(1.0, left / cpus)) / ordered
+    ordered = np.array(work_s, dtype=np.float64)
+    ordered.sort()
+    more_s, left = ordered.copy(), np.arange(ordered.size, 0.0, -1.0)
+    more_s[1:] -= ordered[:-1]
+    slowdowns = (more_s * np.maximum(1.0, left / cpus)).cumsum() / ordered
     return float(slowdowns.max() / slowdowns.min())

@@ -5,6 +5,7 @@ from operator import add, attrgetter
 
 import numpy as np
 
+from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.results.run import LevelDetails
 from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.analysis.statistics import few_values
@@ -20,18 +21,17 @@ MIN_PART = 0.5
 """Of a round that slices of the timeline must cover, each from its beginning to its end."""
 
 
-def level_details(rounds: Sequence[Sequence[Timed]]) -> LevelDetails | None:
-    """Of the usable rounds of a level; None without an execution."""
+def level_details(rounds: Sequence[Sequence[Timed]], works: Sequence[RoundWork]) -> LevelDetails | None:
+    """Of the usable rounds of a level, and what was done in each; None without an execution."""
     members = [each for one in rounds for each in one if each.span]
-    spans = [*map(attrgetter("span"), members)]
-    taken_s = np.array([end_s - start_s for each in spans for start_s, end_s in each.executions])
+    taken_s = np.concatenate([each.to_s - each.from_s for each in works]) if works else np.zeros(0)
     if not taken_s.size:
         return None
     known = all(one[0].round.shares_known for one in rounds if one)
     p50_s, p95_s, p99_s = percentiles(taken_s) if known else (None, None, None)
     used = [share for one in rounds if one and (share := utilisation(one[0].round)) is not None]
     moves = [*map(attrgetter("session.migrations"), members)]
-    lasted_s = sum(map(attrgetter("elapsed_s"), spans))
+    lasted_s = sum(map(attrgetter("span.elapsed_s"), members))
     counted = [each for each in moves if each is not None]
     return LevelDetails(
         executions=taken_s.size,

@@ -1,7 +1,7 @@
 """What all levels of a variant say together: up to where it is fine, where something is lost, what is undecided."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -117,7 +117,7 @@ def all_lose_more(slowdown_min: float | None, max_over_min: float | None) -> boo
     return (slowdown_min or 1.0) >= (max_over_min or 1.0)
 
 
-def second_cause(views: Sequence[SessionView], main: Cause, causes: Sequence[tuple[Cause, int]]) -> Cause:
+def second_cause(views: Iterable[SessionView], main: Cause, causes: Sequence[tuple[Cause, int]]) -> Cause:
     """What most of the sessions that lost most to the main cause lost to as well, else what more sessions lost most to.
 
     ``causes``: how many sessions have which; NONE without such a cause.

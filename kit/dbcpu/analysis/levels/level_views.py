@@ -33,6 +33,7 @@ from dbcpu.analysis.levels.main_cause import (
     cause_of_slow_rounds,
     causes_of_level,
     causes_shown,
+    counted_by_cause,
     main_cause,
 )
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
@@ -63,10 +64,13 @@ def levels(context: RunContext, views: Mapping[tuple[int, int], SessionView]) ->
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     variants = list(dict.fromkeys(variant for variant, _ in rounds))
     scatter = {variant: scatter_of_rounds(context, variant) for variant in variants}
-    used = [members for every in rounds.values() for members in usable(every)]
-    seconds = dict(zip((each[0].round.order for each in used), regime_seconds(used, context.core_by_cpu), strict=True))
+    used = {key: usable(every) for key, every in rounds.items()}
+    every = [members for some in used.values() for members in some]
+    seconds = dict(
+        zip((each[0].round.order for each in every), regime_seconds(every, context.core_by_cpu), strict=True)
+    )
     found = tuple(
-        _level(level, variant, rounds[variant, level], views, context, scatter[variant], seconds)
+        _level(level, variant, rounds[variant, level], used[variant, level], views, context, scatter[variant], seconds)
         for variant, level in sorted(rounds, key=lambda key: (variants.index(key[0]), key[1]))
     )
     # Where even one session alone loses time, or sessions do more than so many alone could, the time of one alone is
@@ -117,13 +121,15 @@ def _level(
     level: int,
     variant: str,
     rounds: list[list[Timed]],
+    used: list[list[Timed]],
     views: Mapping[tuple[int, int], SessionView],
     context: RunContext,
     scatter: Chance | None,
     seconds: Mapping[int, RegimeSeconds | None],
 ) -> LevelView:
-    """``rounds``: all of the level. ``scatter``: of the medians of rounds. ``seconds``: by the order of a round."""
-    reference, used = context.reference_at(level), usable(rounds)
+    """``rounds``: all of the level; ``used``: the usable ones. ``scatter``: of the medians of rounds. ``seconds``: by
+    the order of a round."""
+    reference = context.reference_at(level)
     seen = _Rounds(
         level=level,
         used=used,
@@ -184,7 +190,7 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
         efficiency=_efficiency(throughput, makespan if vcpus is not None and level > vcpus else throughput, ideal),
         ideal_slowdown=max(1.0, level / room) if room else None,
         shares_known=seen.all_shares,
-        details=level_details(seen.used),
+        details=level_details(seen.used, [context.works[members[0].round.order] for members in seen.used]),
     )
 
 
@@ -235,7 +241,7 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Caus
         main_cause=lost.main,
         second_cause=lost.second
         if lost.second != Cause.NONE
-        else second_cause([view for members in viewed for view in members], lost.main, shown),
+        else second_cause(chain.from_iterable(viewed), lost.main, shown),
         unequal_by=lost.unequal_by,
         rounds_apart=found.rounds_apart and replace(found.rounds_apart, cause=cause_of_slow_rounds(viewed, causes)),
     )
@@ -243,7 +249,7 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Caus
 
 def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | None) -> LevelView:
     """What the kernel alone counted that sessions lost, and to what most of it in most rounds."""
-    lost = [[(view.counted_cause, view.counted_s or 0.0) for view in members] for members in seen.viewed]
+    lost = [counted_by_cause(members) for members in seen.viewed]
     is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
     return replace(
         found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost, is_lost)

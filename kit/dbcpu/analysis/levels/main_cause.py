@@ -1,7 +1,8 @@
 """What a level lost most to: the causes of its sessions, and the one that cost them most time in most rounds."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ def causes_shown(views: Sequence[SessionView], same: bool) -> list[Cause]:
     return [Cause.NONE if view.pace_only else view.cause for view in views]
 
 
-def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even: Answer) -> list[tuple[Cause, float]]:
+def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even: Answer) -> dict[Cause, float]:
     """What the sessions of a round lost to each of their causes, part by part.
 
     Where shares are unequal, over the fastest of them: what all lose alike makes none slower than another.
@@ -27,12 +28,14 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even:
     if even is not Answer.NO:
         return _lost_by_part(views, causes)
     fastest = min(views, key=lambda view: view.slowdown or 1.0)
-    lost: list[tuple[Cause, float]] = []
-    shown, common = frozenset(causes), dict(_shares(fastest))
+    fastest_slowdown, alone_s = fastest.slowdown or 1.0, fastest.reference_s or 1.0
+    lost, shown = dict[Cause, float](), frozenset(causes)
+    common = {name: lost_s / alone_s for name, lost_s in fastest.parts}
     for cause, view in zip(causes, views, strict=True):
-        over = (view.slowdown or 1.0) - (fastest.slowdown or 1.0)
+        over = (view.slowdown or 1.0) - fastest_slowdown
         if over > 0 and cause != Cause.NONE:
-            lost += _over(common, view, cause, over, shown)
+            for name, part in _over(common, view, cause, over, shown):
+                lost[name] = lost.get(name, 0.0) + part
     return lost
 
 
@@ -76,41 +79,47 @@ def cause_of_slow_rounds(views: Sequence[Sequence[SessionView]], causes: Sequenc
     return main_cause([_lost_by_part(*each) for each in zip(views, causes, strict=True)])
 
 
-def _lost_by_part(
-    views: Sequence[SessionView], causes: Sequence[Cause], *, every: bool = False
-) -> list[tuple[Cause, float]]:
+def _lost_by_part(views: Sequence[SessionView], causes: Sequence[Cause], *, every: bool = False) -> dict[Cause, float]:
     """What the sessions of a round lost to each of their causes, part by part; ``every``: also to what is no cause.
 
     By its main cause alone a session that waited in turn would have lost nothing to the core that all share.
     """
-    shown, lost = frozenset(causes), list[tuple[Cause, float]]()
+    lost, shown, none = dict[Cause, float](), frozenset(causes), Cause.NONE
     for cause, view in zip(causes, views, strict=True):
-        if cause != Cause.NONE:
-            parts = [part for part in _shares(view) if (every or part[0] in shown) and part[1] > 0]
-            lost += parts or [(cause, (view.slowdown or 1.0) - 1.0)]
+        if cause == none:
+            continue
+        alone_s, whole = view.reference_s or 1.0, True
+        for name, lost_s in view.parts:
+            if lost_s > 0 and (every or name in shown):
+                lost[name] = lost.get(name, 0.0) + lost_s / alone_s
+                whole = False
+        if whole:
+            lost[cause] = lost.get(cause, 0.0) + ((view.slowdown or 1.0) - 1.0)
     return lost
 
 
-def main_cause(rounds: Sequence[Iterable[tuple[Cause, float]]], is_lost: bool = True) -> Cause:
+def counted_by_cause(views: Sequence[SessionView]) -> dict[Cause, float]:
+    """Seconds that the kernel counted as lost in a round, by what most of each session's was lost to."""
+    lost, none = dict[Cause, float](), Cause.NONE
+    for view in views:
+        if view.counted_cause != none:
+            lost[view.counted_cause] = lost.get(view.counted_cause, 0.0) + (view.counted_s or 0.0)
+    return lost
+
+
+def main_cause(rounds: Sequence[Mapping[Cause, float]], is_lost: bool = True) -> Cause:
     """What costs most time in most rounds: one bad round with all its sessions shall not speak for the others.
 
-    Not ``is_lost``: the level has no loss that is shown, and few rounds make none of it.
+    ``rounds``: what was lost in each, by cause. Not ``is_lost``: the level has no loss that is shown, and few rounds
+    make none of it.
     """
-    votes: Counter[Cause] = Counter()
-    none = Cause.NONE
-    for members in rounds:
-        lost: dict[Cause, float] = {}
-        for cause, much in members:
-            if cause != none:
-                lost[cause] = lost.get(cause, 0.0) + much
-        if lost:
-            votes[max(lost, key=lambda name: lost[name])] += 1
+    votes = Counter(max(lost, key=lambda name: lost[name]) for lost in rounds if lost)
     return votes.most_common(1)[0][0] if votes and (is_lost or 2 * votes.total() > len(rounds)) else Cause.NONE
 
 
 def by_sessions(causes: Sequence[Sequence[Cause]]) -> tuple[tuple[Cause, int], ...]:
     """How many sessions have which cause, the commonest first."""
-    return tuple(Counter(cause for members in causes for cause in members).most_common())
+    return tuple(Counter(chain.from_iterable(causes)).most_common())
 
 
 def _over(
@@ -129,9 +138,3 @@ def _over(
     if cause == Cause.UNEXPLAINED or not more:
         return [(cause, over)]
     return [(name, over * part / whole) for name, part in more]
-
-
-def _shares(view: SessionView) -> list[tuple[Cause, float]]:
-    """The parts of what it lost, of the time alone."""
-    alone_s = view.reference_s or 1.0
-    return [(name, lost_s / alone_s) for name, lost_s in view.parts]

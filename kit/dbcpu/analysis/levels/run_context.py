@@ -29,7 +29,8 @@ class RunContext(Struct, frozen=True, dict=True):
 
     ``sessions`` are at one pace where the witness allows it (see ``levels_at_one_pace``), else as ``delivered``;
     ``delivered_reference`` is what the reference is without the witness. ``paces``: at those levels and at all others.
-    ``at_one_pace``: all sessions so, as far as their pace is known. ``alone`` and ``delivered_alone``: scatter of the
+    ``at_one_pace``: all sessions so, as far as their pace is known. ``single``: those ``delivered`` that are the
+    reference. ``alone`` and ``delivered_alone``: scatter of the
     logarithms of the times of single sessions, None with fewer than two.
     """
 
@@ -45,6 +46,7 @@ class RunContext(Struct, frozen=True, dict=True):
     paces: Mapping[int, PaceRatio] = field(default_factory=dict)
     levels_at_one_pace: frozenset[int] = frozenset()
     at_one_pace: tuple[Timed, ...] = ()
+    single: tuple[Timed, ...] = ()
     alone: Chance | None = None
     delivered_alone: Chance | None = None
 
@@ -68,7 +70,8 @@ class RunContext(Struct, frozen=True, dict=True):
         """The rounds of the sessions as delivered."""
         if self.split is not None:
             return self.split.watched
-        return WatchedRound.each([members for _, members in by_round(self.delivered)])
+        rounds = self.rounds if self.sessions is self.delivered else by_round(self.delivered)
+        return WatchedRound.each([members for _, members in rounds])
 
     @property
     def rows(self) -> int:
@@ -118,15 +121,15 @@ class RunContext(Struct, frozen=True, dict=True):
 def run_context(record: RunRecord, known: Reference | None = None) -> RunContext:
     """``known`` is the reference of another variant, if that is what counts."""
     sessions, cores, vcpus = timed(record), core_count(record), vcpu_count(record)
-    delivered = reference(record, sessions)
+    single = solo_sessions(record, sessions)
+    delivered = reference(record, sessions, alone=single)
     scale = _scale(known.pace) if known and known.pace else None
     usual = known is None or scale is not None
-    single = solo_sessions(record, sessions)
     found = split(record, sessions, single, cores or vcpus, scale) if usual else None
     alone = solo_scatter(single)
     plain = RunContext(
         record, sessions, known or delivered, vcpus, cores, core_by_cpu(record), sessions, delivered,
-        alone=alone, delivered_alone=alone,
+        single=single, alone=alone, delivered_alone=alone,
     )  # fmt: skip
     return plain if found is None else _with_witness(plain, found, known)
 
@@ -148,7 +151,8 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
     # A single session with too few pieces is no reference for times at one pace; the split needs two that are.
     paced = [each for each in evened if each.round.level > 1 or each.key in found.sessions]
     delivered, scale = plain.delivered_reference, found.scale
-    own = known or reference(record, paced, stolen_alone(plain.delivered))
+    single = solo_sessions(record, paced)
+    own = known or reference(record, paced, stolen_alone(plain.delivered), single)
     if own is not None and known is None and delivered is not None:
         b = scale.exponent
         pace = Pace(b.value, b.error, scale.full_ns, scale.alone, delivered.spread, delivered.tolerance)
@@ -163,7 +167,7 @@ def _with_witness(plain: RunContext, found: Split, known: Reference | None) -> R
         paces={level: ratio for level in levels if level > 1 and (ratio := found.ratio(level)) is not None},
         levels_at_one_pace=frozenset(same),
         at_one_pace=evened,
-        alone=solo_scatter(solo_sessions(record, paced)),
+        alone=solo_scatter(single),
     )
 
 

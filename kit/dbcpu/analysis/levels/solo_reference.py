@@ -52,14 +52,18 @@ def solo_scatter(alone: Sequence[Timed]) -> Chance | None:
 
 
 def reference(
-    record: RunRecord, sessions: Sequence[Timed], stolen: Mapping[Key, float] | None = None
+    record: RunRecord,
+    sessions: Sequence[Timed],
+    stolen: Mapping[Key, float] | None = None,
+    alone: tuple[Timed, ...] | None = None,
 ) -> Reference | None:
     """Medians per execution over the valid solo sessions, or None when there is none.
 
+    ``alone``: these ``solo_sessions``, where they are known already.
     ``stolen``: given where these are at one pace, the steal that each single session met, in seconds. It is a part of
     its own then: what is left of a session without both is compared with what single sessions differ by without both.
     """
-    alone = solo_sessions(record, sessions)
+    alone = solo_sessions(record, sessions) if alone is None else alone
     calm = alone if stolen is None else _at_usual_steal(alone, stolen)
     least = MIN_TOLERANCE if stolen is None else MIN_COUNTED
     elapsed = np.array(times_of(calm))

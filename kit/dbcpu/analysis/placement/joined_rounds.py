@@ -239,7 +239,8 @@ class JoinedRounds:
         some = gained.any(axis=1)
         many = int(some.sum())
         starts, totals = np.arange(many) * self._times.size, np.cumsum(gained[some], axis=1)
-        return CumulativeCurves(self._cpus[some], starts, np.tile(self._times, many), totals.ravel())
+        times = self._times[None].repeat(many, axis=0)
+        return CumulativeCurves(self._cpus[some], starts, times.ravel(), totals.ravel())
 
 
 class Slices(NamedTuple):

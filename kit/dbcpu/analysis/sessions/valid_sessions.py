@@ -61,12 +61,14 @@ class Span(Struct, frozen=True):
     def shortened(self, by_s: float) -> "Span":
         """As if so many seconds less had been lost, evenly over its time; a twentieth of it is left at least."""
         factor = max(MIN_LEFT, 1 - by_s / self.elapsed_s)
-
-        def moved(at_s: float) -> float:
-            return self.start_s + (at_s - self.start_s) * factor
-
-        executions = tuple((moved(begin), moved(end)) for begin, end in self.executions)
-        return Span.of(executions, self.start_s, moved(self.end_s), self.idle_s * factor)
+        start_s, end_s = self.start_s, self.start_s + (self.end_s - self.start_s) * factor
+        executions = tuple(
+            [
+                (start_s + (begin_s - start_s) * factor, start_s + (one_end_s - start_s) * factor)
+                for begin_s, one_end_s in self.executions
+            ]
+        )
+        return Span.of(executions, start_s, end_s, self.idle_s * factor)
 
 
 class Timed(Struct, frozen=True):

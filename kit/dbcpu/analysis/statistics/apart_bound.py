@@ -164,10 +164,13 @@ def _shares_apart(centred: Floats, noise: Floats) -> Floats:
     # The logarithm of the ratio: a constant, and what grows with how late the session is.
     constant = np.log(share) - np.log1p(-share) + (fast**2 - slow**2) / variance
     late = 2 * (APARTS[:, None] / variance[..., 0])[..., None, None] * centred
-    found = np.empty(constant.shape)
+    found, near = np.empty(constant.shape), np.empty(late.shape)
     for at in range(share.size):
         ratio = late + constant[..., at, None, None]
-        left = np.log((1 + np.exp(-np.abs(ratio))).prod(axis=-1)).sum(axis=-1)
+        # Into one array: of many sessions a new one for each step would take as long as the step.
+        np.exp(np.negative(np.abs(ratio, out=near), out=near), out=near)
+        near += 1
+        left = np.log(near.prod(axis=-1)).sum(axis=-1)
         found[..., at] = left + np.maximum(ratio, 0.0, out=ratio).sum(axis=(-2, -1))
     # The sum of the sessions' distances of a round from its mean is 0.
     return np.asarray(found + centred.size * (np.log1p(-share) - fast**2 / variance))

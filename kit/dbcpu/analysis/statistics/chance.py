@@ -94,7 +94,8 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
 def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float, bent: float, steps: int) -> Floats:
     """The variance of which these weighted squares, bent at ``bend`` deviations, have the mean ``bent``; by column."""
     square = column_medians(apart) * NORMAL_CONSISTENT**2
-    square = np.where(square > 0, square, apart.mean(axis=0))
+    if not (square > 0).all():
+        square = np.where(square > 0, square, apart.mean(axis=0))
     far, whole, is_one = bend**2, bent * freedom, apart.ndim == 1
     added: Callable[[Floats], Any] = few_values.sum_of if is_one else np.add.reduce
     for _ in range(steps):

@@ -30,7 +30,7 @@ def total(values: Sequence[float]) -> float:
 
 def sum_of(values: Floats) -> float:
     """The sum of an array's values."""
-    return total(values.tolist()) if values.size < FEW else float(values.sum())
+    return total(values.tolist()) if values.size < FEW else float(np.add.reduce(values))
 
 
 def mean(values: Sequence[float]) -> float:

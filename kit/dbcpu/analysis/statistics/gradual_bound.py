@@ -41,9 +41,10 @@ def lasting_bound(logs: Floats) -> float:
 
     ``logs``: logarithms of times, (rounds, sessions), at least 2 by 2; a column is a session, or a CPU.
     """
-    rounds = len(logs)
-    centred = logs - logs.mean(axis=1, keepdims=True)
-    means = centred.mean(axis=0)
+    rounds, sessions = logs.shape
+    # NumPy's own mean takes three times as long for so few values.
+    centred = logs - logs.sum(axis=1, keepdims=True) / sessions
+    means = centred.sum(axis=0) / rounds
     noise = _within(centred)
     return float(means.max() - means.min() + noise.times((2 / rounds) ** 0.5).passed_by(ERROR))
 

@@ -51,13 +51,13 @@ def intervals(
     n, y, sigma = (np.asarray(each, dtype=np.float64) for each in (levels, rates, errors))
     rise = float(stdtrit(freedom, 1 - (1 - CONFIDENCE) / 2)) ** 2
     axes = [_axis(place * (1 - REACH), place * (1 + REACH), n, best.form.places) for place in best.places]
-    for _ in range(PASSES if best.places else 1):
+    for left in reversed(range(PASSES if best.places else 1)):
         grid, solved = _solved(n, y, sigma, best, axes)
         most = float(solved.chi2.min()) + rise
         good = solved.chi2 <= most
-        reached = axes
-        axes = [_around(axis, grid[good, i], n) for i, axis in enumerate(axes)]
-    places = [_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(reached)]
+        if left:
+            axes = [_around(axis, grid[good, i], n) for i, axis in enumerate(axes)]
+    places = [_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(axes)]
     knees = tuple(
         _with(knee, found) for knee, found in zip(best.knees, places[len(places) - best.form.knees :], strict=True)
     )

@@ -48,7 +48,7 @@ def median(values: Sequence[float] | Floats) -> float:
     """The middle one, or the mean of the middle two; NaN where one is."""
     ordered: Sequence[float] | Floats
     if len(values) < MANY:
-        ordered = sorted(values.ravel().tolist() if isinstance(values, np.ndarray) else map(float, values))
+        ordered = sorted(values.ravel().tolist() if isinstance(values, np.ndarray) else values)
         # The sum is NaN where a value is, and costs less than to look at each of them.
         unknown = math.isnan(sum(ordered)) and any(map(math.isnan, ordered))
     else:

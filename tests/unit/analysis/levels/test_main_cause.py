@@ -30,24 +30,24 @@ def test_one_session_that_lost_much_outweighs_two_that_lost_little() -> None:
 
 @pytest.mark.parametrize("even", [Answer.YES, Answer.UNDECIDED])
 def test_where_shares_are_equal_all_of_a_loss_counts(even: Answer) -> None:
-    found = dict(lost_by_session(views(2.0, 1.25), [QUEUE, SHARED], even))
+    found = lost_by_session(views(2.0, 1.25), [QUEUE, SHARED], even)
     assert found == {QUEUE: pytest.approx(1.0), SHARED: pytest.approx(0.25)}
 
 
 def test_where_shares_are_unequal_what_all_lost_alike_does_not_count() -> None:
     """All lost half of their time to steal; the queue made one slower than the others."""
-    assert dict(lost_by_session(views(1.5, 1.5, 1.9), [STEAL, STEAL, QUEUE], Answer.NO)) == {QUEUE: pytest.approx(0.4)}
+    assert lost_by_session(views(1.5, 1.5, 1.9), [STEAL, STEAL, QUEUE], Answer.NO) == {QUEUE: pytest.approx(0.4)}
     assert main([STEAL, STEAL, QUEUE], 1.5, 1.5, 1.9, even=Answer.NO) is QUEUE
     assert main([STEAL, STEAL, QUEUE], 1.5, 1.5, 1.9) is STEAL
 
 
 def test_one_bad_round_does_not_speak_for_the_others() -> None:
-    rounds = [[(STEAL, 9.0), (STEAL, 9.0)], [(QUEUE, 0.2)], [(QUEUE, 0.3), (STEAL, 0.2)]]
+    rounds = [{STEAL: 18.0}, {QUEUE: 0.2}, {QUEUE: 0.3, STEAL: 0.2}]
     assert main_cause(rounds) is QUEUE
 
 
 def test_without_a_loss_that_is_shown_more_than_half_of_the_rounds_have_to_agree_that_there_is_one() -> None:
-    lost, quiet = [(QUEUE, 0.2)], [(NONE, 0.05)]
+    lost, quiet = {QUEUE: 0.2}, dict[Cause, float]()
     assert main_cause([lost, quiet]) is QUEUE
     assert main_cause([lost, quiet], is_lost=False) is NONE
     assert main_cause([lost, lost, quiet], is_lost=False) is QUEUE
