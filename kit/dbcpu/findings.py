@@ -16,6 +16,8 @@ FOREIGN_SHARE = 0.05
 """Of all vCPUs: what other processes use is a finding above it, and may be why something is slow."""
 STEAL_SHARE = 0.01
 """Of the vCPUs' time: steal is a finding above it."""
+THROTTLED_SHARE = 0.01
+"""Of the time of a round: below it an exhausted quota is no finding, and bends no curve."""
 
 
 class Level(IntEnum):

@@ -57,7 +57,7 @@ def document(found: ByCpus) -> Document:
         verdict=said,
         sections=(section, *tried),
         lines=[
-            Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, each.times)
+            Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, ratio=each.times)
             for each in found.points
         ],
         notes=notes,

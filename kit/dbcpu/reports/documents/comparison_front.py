@@ -43,7 +43,7 @@ MAX_NAMED = 3
 MAX_TILES = 6
 READINGS = {
     "bars": (
-        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher Mrows/s is "
+        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher {unit} is "
         "better. Lower max/min is more even."
     ),
     "panels": (

@@ -108,7 +108,6 @@ def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
     "marked",
     [
         labelled(night(9), label="maintenance window"),
-        labelled(night(9), notes=("maintenance-window: MONDAY_WINDOW is open",)),
         RunRecord(
             replace(
                 night(9).header,
@@ -117,7 +116,7 @@ def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
             night(9).rounds,
         ),
     ],
-    ids=["label", "note", "parameter"],
+    ids=["label", "parameter"],
 )
 def test_runs_inside_a_maintenance_window_are_kept_apart(marked: RunRecord) -> None:
     assert in_maintenance(marked.header)
