@@ -4,8 +4,15 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._newest_option import newest_option
-from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
+from dbcpu.cli._options import (
+    brief_option,
+    format_option,
+    licence_option,
+    newest_option,
+    out_option,
+    run_argument,
+    store_option,
+)
 
 
 @click.command

@@ -17,7 +17,7 @@ from dbcpu.analysis.host_usage.host_time import (
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.level_losses import is_loss
-from dbcpu.analysis.placement.irq_ticks import irq_s
+from dbcpu.analysis.placement.joined_rounds import irq_s
 from dbcpu.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED, Round

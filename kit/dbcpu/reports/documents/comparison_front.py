@@ -15,7 +15,7 @@ from dbcpu.analysis.comparison.sentences import (
     unshown_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
-from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.comparison import (
     HOST_STATE,
     LESS,
@@ -30,7 +30,6 @@ from dbcpu.analysis.results.comparison import (
     Decision,
     Side,
 )
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.record import ROWS_UNIT

@@ -5,7 +5,7 @@ from typing import Any
 
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
-from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import (
     LASTING_THROUGHPUT,
@@ -18,7 +18,6 @@ from dbcpu.analysis.results.comparison import (
     VariantRow,
     Variants,
 )
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
 from dbcpu.record import ROWS_UNIT

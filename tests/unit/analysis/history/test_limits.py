@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import (
     HistoryPoint,
     Value,
@@ -19,6 +18,7 @@ from dbcpu.analysis.history.limits import (
     point,
     sustained_changes,
 )
+from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.record import RunRecord
