@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu import figures as analysed
 from dbcpu.analysis import explain as explaining
-from dbcpu.analysis import figures as analysed
 from dbcpu.cli import main
 from dbcpu.figures import VERSION, RunFigures
 from dbcpu.record import Header, Round, RunRecord

@@ -96,12 +96,11 @@ def titled_table(name: str, caption: str, columns: Sequence[Column], rows: Seque
     return Section(name, caption, tables=(Table(caption, tuple(columns), rows, notes),))
 
 
-def pictured(
-    chart: Chart, reading: str, tables: Sequence[Table] = (), title: str = "", *, is_open: bool = True
-) -> Section:
+def pictured(chart: Chart, reading: str, tables: Sequence[Table] = (), title: str = "") -> Section:
     """A section of a page with a picture and its numbers; those of curves are made here."""
+    is_open = bool(tables) or not isinstance(chart.data, Curves)
     if isinstance(chart.data, Curves) and not tables:
-        tables, is_open = (_points(chart.data),), False
+        tables = (_points(chart.data),)
     shown = Chart(chart.name, chart.title, chart.data, reading)
     return Section(chart.name, title or chart.title, charts=(shown,), tables=tuple(tables), open_tables=is_open)
 
