@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+VERSION = 18
+"""Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
+record change (a test sees it).
+"""
 RUN, LEVEL = "run", "level"
 LONGEST_VARIANT = 128
 FINDING = "finding:"

@@ -16,6 +16,8 @@ FOREIGN_SHARE = 0.05
 """Of all vCPUs: what other processes use is a finding above it, and may be why something is slow."""
 STEAL_SHARE = 0.01
 """Of the vCPUs' time: steal is a finding above it."""
+THROTTLED_SHARE = 0.01
+"""Of the time of a round: below it an exhausted quota is no finding, and bends no curve."""
 
 
 class Level(IntEnum):
@@ -90,6 +92,14 @@ def noted(code: str, seen: str, level: Level | None = None, **values: object) ->
     return Finding(code, level or entry.level, seen, entry.meaning.format(**values), entry.remedy.format(**values))
 
 
+MEASURE_AGAIN = "measure again: `dbcpu run`"
+WITH_A_SINGLE_SESSION = "measure again with level 1 included: `--sessions 1,...`"
+LONGER_EXECUTIONS = "a longer `--size`, or more `--executions`"
+LONGER_ROUNDS = "more `--executions`, or a longer `--size`"
+SHORTER_ROUNDS = "shorter rounds (`--executions`, `--size`)"
+ENOUGH_REPEATS = "`--repeats 6`, or `--repeats 10` to compare hosts"
+"""What other commands than ``dbcpu run`` do by options of their own (``analysis.conclusions.remedy_commands``)."""
+ALL_LEVELS = "measure all levels (`--sessions auto`)"
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
 MORE_ROUNDS = "more rounds (on its host: `dbcpu more RUN`, {repeats} of each level in all)"
@@ -118,7 +128,7 @@ WORK = Topic("Was the work done?", {
         "`dbcpu doctor TARGET` checks what can prevent a run"),
     "incomplete-run": Entry(WARNING, "a run that was interrupted (or, as a problem, failed)",
         "some levels have fewer rounds than planned, or none",
-        "measure again: `dbcpu run`"),
+        MEASURE_AGAIN),
     "parallel-plan": Entry(PROBLEM, "an execution plan with parallel workers",
         "one session then uses several processes, and its times and CPU times are not those of one process",
         "switch parallel query off for this user: `alter role NAME set max_parallel_workers_per_gather = 0` "
@@ -133,7 +143,7 @@ WORK = Topic("Was the work done?", {
 TRUST = Topic("How far can the figures be trusted?", {
     "no-solo-round": Entry(WARNING, "no valid single-session round",
         "the slowdown cannot be computed without a baseline: if all sessions are equally slow, it does not show",
-        "measure again with level 1 included: `--sessions 1,...`"),
+        WITH_A_SINGLE_SESSION),
     "noisy-reference": Entry(WARNING, "times of sessions that share nothing which vary by more than 10 % (three robust "
         "standard deviations), or a single session that was measured only once",
         "a slowdown of less than {tolerance} cannot be distinguished from noise",
@@ -171,19 +181,19 @@ TRUST = Topic("How far can the figures be trusted?", {
         "raise the sampling rate: `--hz 50`"),
     "trace-incomplete": Entry(INFO, "rounds whose trace by the kernel was not whole",
         "the placement of these rounds is that of polls, and who ran instead is not known by name",
-        "shorter rounds (`--executions`, `--size`), or `--sampler procfs`"),
+        f"{SHORTER_ROUNDS}, or `--sampler procfs`"),
     "few-polls": Entry(INFO, "rounds with fewer than ten samples",
         "the placement of sessions is approximate; run delay, CPU time and migration counts are exact",
-        "make rounds longer: more `--executions`, or a longer `--size`"),
+        f"make rounds longer: {LONGER_ROUNDS}"),
     "gate-skew": Entry(WARNING, "a release that took more than 1 % of an execution",
         "the earliest sessions ran without contention for that time",
-        "make executions longer: a longer `--size`, or more `--executions`"),
+        f"make executions longer: {LONGER_EXECUTIONS}"),
     "not-settled": Entry(WARNING, "other processes that were active before a round",
         "other processes probably ran during the round as well, and took CPU from the sessions",
         "find the other processes with `top -d 1`, and measure when they have ended"),
     "quick-run": Entry(INFO, "fewer than six repeats of a level",
         "exploratory only: too few repeats for a statistical test against another run",
-        "`--repeats 6`, or `--repeats 10` to compare hosts"),
+        ENOUGH_REPEATS),
     "coarse-clock": Entry(WARNING, "server times that are multiples of a millisecond or more, for short executions",
         "the clock of these times has this step, as that of Windows or of plain sh: times of executions are rounded to "
         "it, and differences between short ones may be steps",

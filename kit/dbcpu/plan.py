@@ -22,6 +22,8 @@ SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""
 NOT_VARIED = "variant {} is left out: "
 """Begins the note of a run about a variant that changes nothing there."""
+OVERHEAD_S = 0.6
+"""Of a round, beside its work."""
 QUICK, NORMAL, COMPARE = 3, 6, 10
 """Repeats: 3 against 3 cannot be significant (minimum two-sided p of Mann-Whitney's U: 0.10); 6 and 10 can."""
 
@@ -165,9 +167,9 @@ def executions_for(seconds: float, solo_s: float) -> int:
     return max(1, round(seconds / max(solo_s, 1e-6)))
 
 
-def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int, overhead_s: float = 0.6) -> float:
+def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int) -> float:
     """Expected wall seconds of the rounds if a single session takes ``solo_work_s`` for its work."""
-    return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + overhead_s for spec in specs)
+    return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + OVERHEAD_S for spec in specs)
 
 
 def fixed(specs: Sequence[RoundSpec]) -> NextRound:

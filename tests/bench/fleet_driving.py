@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 from dbcpu import __version__
-from dbcpu.measure.sql_hash import sql_hash
+from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import DONE, Campaign, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet import station

@@ -14,8 +14,8 @@ from sqlalchemy import insert
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.processes import DBCPU, finish
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures import VERSION
-from dbcpu.analysis.figures.run_figures import run_figures
+from dbcpu.analysis.run_figures import run_figures
+from dbcpu.figures import VERSION
 from dbcpu.record import Header, RunRecord
 from dbcpu.simulator import preset, simulate
 from dbcpu.store.database import open_store

@@ -10,7 +10,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.reports.documents.run import document
-from dbcpu.reports.documents.run_tables import LEVEL_COLUMNS
+from dbcpu.reports.documents.run_tables import level_columns
 from dbcpu.reports.formats import table
 from dbcpu.store import record_file
 from support.paths import ROOT
@@ -27,7 +27,7 @@ def first_cells(document: str) -> set[str]:
 def test_every_cause_and_every_column_is_explained() -> None:
     explained = first_cells("docs/reading-a-result.md")
     assert set(CAUSES) - explained == set(), "docs/reading-a-result.md explains no cause of these names"
-    columns = {column.heading for column in LEVEL_COLUMNS}
+    columns = {column.heading for column in level_columns()}
     assert explained - set(CAUSES) == columns
 
 

@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import create_engine, text
 
-from dbcpu.analysis.figures import VERSION
-from dbcpu.figures import METRICS, Figure
+from dbcpu.figures import METRICS, VERSION, Figure
 from dbcpu.hosts import driver_process
 from dbcpu.store.database import Store, open_store, upgrade_store
 from dbcpu.workflows.kept_figures import KeptFigures, figures_of, keep_run

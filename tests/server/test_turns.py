@@ -12,8 +12,7 @@ from sqlalchemy.engine import make_url
 from dbcpu.targets.base import TakesTurns
 from dbcpu.targets.oracle.leftovers import own_tag
 from dbcpu.targets.postgresql.connection import dial
-from dbcpu.targets.postgresql.target import LibpqTarget
-from dbcpu.targets.postgresql.turns import take_turn
+from dbcpu.targets.postgresql.target import LibpqTarget, take_turn
 from support.doubles.oracle.double import OracleDouble
 from support.driving import Drive
 from support.servers.postgresql import DebianServer

@@ -37,7 +37,7 @@ LOADED = (
     "alembic.command",
     "alembic.config",
     "dbcpu.analysis.explain",
-    "dbcpu.analysis.figures.run_figures",
+    "dbcpu.analysis.run_figures",
     "dbcpu.cli.doctor",
     "dbcpu.cli.fleet",
     "dbcpu.cli.list",

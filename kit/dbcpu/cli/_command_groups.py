@@ -1,4 +1,4 @@
-"""The commands of ``dbcpu``, in the groups that its help shows, and what a mistyped one may have meant."""
+"""The commands of ``dbcpu`` in the groups of its help, what a mistyped one may have meant, and variants in help."""
 
 import click
 
@@ -83,3 +83,14 @@ class Commands(click.Group):
         """Of a command that is in no group."""
         command = self.get_command(ctx, name)
         return command.get_short_help_str(limit=100) if command else ""
+
+
+class CommandWithVariants(click.Command):
+    """Lists the variants as they describe themselves; they are loaded for its help only."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from dbcpu.variants._selection import list_variants
+
+        with formatter.section("Variants"):
+            formatter.write_dl(list_variants())
+        super().format_options(ctx, formatter)

@@ -1,4 +1,4 @@
-"""Options that several commands share, as decorators, so that each has one spelling and one meaning."""
+"""Options as decorators: those that several commands share, so that each has one meaning, and long lists of others."""
 
 import functools
 import sys
@@ -284,3 +284,63 @@ def _one_amount(function: Function) -> Function:
         return function(*args, **given)
 
     return checked  # type: ignore[return-value]
+
+
+MOST = 1_000_000_000
+
+
+def newest_option(text: str) -> Callable[[Any], Any]:
+    """``limit``: None where it was not given, 0 for all."""
+    return click.option("--limit", type=click.IntRange(0, MOST), metavar="N", help=text)
+
+
+_COUNT = click.IntRange(1, 65_536)
+
+facts_options = together(
+    click.option("--cpus", type=_COUNT, metavar="N", help="vCPUs of the host, of a CSV file."),
+    click.option("--cores", type=_COUNT, metavar="N", help="Cores behind them."),
+    click.option("--model", metavar="TEXT", help="CPU model."),
+    click.option("--host", metavar="NAME", help="Name of the host.  [default: the file's]"),
+    click.option("--kind", metavar="NAME", help="What did the work: a database or a program."),
+    click.option("--workload", metavar="NAME", help="What the work was; only runs with the same name are compared."),
+    click.option("--unit", metavar="UNIT", help="Unit of the rates, such as Mrows/s or loops/s."),
+    click.option("--date", metavar="DATE", help="When it was measured, such as 2026-01-31."),
+    click.option("--label", type=Label(), metavar="TEXT", help="Label stored with the run."),
+)
+"""``cpus cores model host kind workload unit date label``; None where not given."""
+
+
+JOBS = ("work", "blocking", "block_s", "connections", "one_at_a_time")
+"""The names of their parameters."""
+
+job_options = together(
+    click.option("--work", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="M",
+                 help="Number of jobs (executions) in total."),
+    click.option("--active", default="auto", show_default=True, metavar="K",
+                 help="Pool sizes (active sessions): 10,100 or 1-8; auto: near the vCPUs, 10, and M."),
+    click.option("--blocking", type=click.IntRange(0, 1_000_000), default=0, metavar="B",
+                 help="B of the jobs only wait, as for a lock or a disk."),
+    click.option("--block-for", "block_s", type=Duration(3600.0), metavar="TIME",
+                 help="How long each of these waits.  [default: 1s]"),
+    click.option("--connections", type=click.IntRange(0, 1000), default=0, metavar="N",
+                 help="Send the jobs over N TCP connections."),
+    click.option("--one-at-a-time", is_flag=True,
+                 help="A connection sends its next call after the previous one is answered.  [default: all at once]"),
+)  # fmt: skip
+
+
+def refuse_both(one: str, other: str, why: str) -> Callable[[Function], Function]:
+    """Raises click.UsageError where both were given on the command line, defaults included; ``why`` not both."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            context = click.get_current_context()
+            if all(context.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in (one, other)):
+                first, second = (f"--{each.replace('_', '-')}" for each in (one, other))
+                raise click.UsageError(f"{first} and {second} do not go with each other: {why}; leave one of them out")
+            return function(*args, **given)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate

@@ -26,7 +26,7 @@ def command(target: str, host: str | None, origin: str | None, as_json: bool, fa
     from dbcpu.workflows.terminal import wrapped
 
     if far := far_target(target, origin, host):
-        from dbcpu.workflows.origins.doctor import doctor_from
+        from dbcpu.workflows.origins.launch import doctor_from
 
         return doctor_from(far, [*(["--json"] if as_json else []), "--fail-on", fail_on])
     findings = diagnose(resolve(target, here=True), host)

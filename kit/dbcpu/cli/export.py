@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from dbcpu.cli._completion import offering, runs
-from dbcpu.cli._newest_option import newest_option
-from dbcpu.cli._options import folder_option, store_option
+from dbcpu.cli._options import folder_option, newest_option, store_option
 
 
 @click.command

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._import_options import facts_options
-from dbcpu.cli._options import store_option
+from dbcpu.cli._options import facts_options, store_option
 
 
 @click.command

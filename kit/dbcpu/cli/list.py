@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._newest_option import newest_option
-from dbcpu.cli._options import json_flag, out_option, store_option
+from dbcpu.cli._options import json_flag, newest_option, out_option, store_option
 
 
 @click.command

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from dbcpu.cli import _options as options
-from dbcpu.cli._pool_options import JOBS, job_options
+from dbcpu.cli._options import JOBS, job_options
 
 
 @click.command

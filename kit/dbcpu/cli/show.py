@@ -4,20 +4,19 @@ from pathlib import Path
 
 import click
 
-from dbcpu.cli._newest_option import newest_option
-from dbcpu.cli._options import brief_option, format_option, licence_option, out_option, run_argument, store_option
+from dbcpu.cli import _options as options
 
 
 @click.command
-@run_argument
-@format_option
+@options.run_argument
+@options.format_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json: the analysis, not the record.")
-@licence_option("Licence rule to use instead of all that apply. Can be repeated.")
-@brief_option
+@options.licence_option("Licence rule to use instead of all that apply. Can be repeated.")
+@options.brief_option
 @click.option("--history", is_flag=True, help="Show the history of its target up to this run instead.")
-@newest_option("With --history: of its newest N runs; 0 for all.  [default: 60]")
-@out_option("With --history: also write history.html, the other formats and the chart there.")
-@store_option
+@options.newest_option("With --history: of its newest N runs; 0 for all.  [default: 60]")
+@options.out_option("With --history: also write history.html, the other formats and the chart there.")
+@options.store_option
 def command(run: str, form: str, as_json: bool, licences: tuple[str, ...], brief: bool, history: bool,
             limit: int | None, out: Path | None, store: str | None) -> None:  # fmt: skip
     """Show which sessions of RUN were slowed, and why.

@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from dbcpu.cli import _options as options
-from dbcpu.cli._contradictions import refuse_both
 from dbcpu.cli._option_values import Duration
+from dbcpu.cli._options import refuse_both
 from dbcpu.plan import MAX_SESSIONS
 
 

@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
-from dbcpu.cli._contradictions import refuse_both
+from dbcpu.cli._command_groups import CommandWithVariants
 from dbcpu.cli._option_values import SessionsPerCpu
-from dbcpu.cli._options import confirm, fail_on_option, measuring_options, target_argument
-from dbcpu.cli._variants_help import CommandWithVariants
+from dbcpu.cli._options import confirm, fail_on_option, measuring_options, refuse_both, target_argument
 
 
 @click.command(cls=CommandWithVariants)

@@ -9,9 +9,12 @@ statements ended by ``;`` at the end of a line. The last is measured; those befo
 ``declare`` or ``begin`` at the start of a line and ends with ``/`` on a line of its own, as in sqlplus.
 
 ``sql/shell/<workload>.sh`` has the same form with ``#`` for ``--``: its statements are those of a shell.
+All files have one hash together, for runs of one campaign do the same work.
 """
 
+import hashlib
 import re
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -173,3 +176,22 @@ def _hide(body: str) -> str:
 
 def _show(statement: str) -> str:
     return statement.replace("\x00", ";")
+
+
+@cache
+def sql_hash() -> str:
+    """SHA-256 over names and contents, in hexadecimal digits."""
+    made = hashlib.sha256()
+    _add(files("dbcpu") / "sql", "", made)
+    return made.hexdigest()
+
+
+def _add(folder: Traversable, above: str, made: "hashlib._Hash") -> None:
+    for each in sorted(folder.iterdir(), key=lambda found: found.name):
+        name = f"{above}/{each.name}"
+        if each.is_dir():
+            _add(each, name, made)
+        elif each.name.endswith(".sql"):
+            content = each.read_bytes()
+            made.update(f"{name}\0{len(content)}\0".encode())
+            made.update(content)

@@ -10,10 +10,8 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dbcpu.analysis.results.answer import Outcome
-from dbcpu.analysis.results.assurance import Assurance
+from dbcpu.analysis.results.answer import Assurance, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.findings import Finding
 from dbcpu.formatting import UNKNOWN, bare, plain

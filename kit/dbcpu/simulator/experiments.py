@@ -7,16 +7,17 @@ from datetime import datetime
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
 from dbcpu.plan import MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
-from dbcpu.record import BASELINE, POOL, SOAK, TOGETHER, Party, Plan, Round, RunRecord
-from dbcpu.simulator.calls import called, in_turn
+from dbcpu.record import BASELINE, POOL, SOAK, TOGETHER, Call, Party, Plan, Round, RunRecord
 from dbcpu.simulator.host import SimulatedHost
-from dbcpu.simulator.rounds import EPOCH, SimulatedWork, as_round, simulate_round, traced
+from dbcpu.simulator.jobs import CallsInTurn
+from dbcpu.simulator.rounds import EPOCH, MAX_ANSWER_S, SimulatedWork, as_round, simulate_round, traced
 from dbcpu.simulator.runs import PAUSE_S, header_of, plan_of, simulated_database
-from dbcpu.simulator.segments import segment
+from dbcpu.simulator.trace import ClockTrace, Floats
 
 ALONE = 5
 """Executions of a single session before and after, of a pool and a soak."""
@@ -190,3 +191,119 @@ def _check_levels(levels: Sequence[int]) -> None:
 def _record(host: SimulatedHost, plan: Plan, given: RunOptions, made: Sequence[Round]) -> RunRecord:
     plan = replace(plan, rounds=len(made) if plan.experiment != SOAK else None)
     return RunRecord(header_of(host, plan, given.run_id, given.label, given.started_at), tuple(made))
+
+
+CONNECT_S, SEND_S, RECEIVE_S = 60e-6, 50e-6, 80e-6
+"""Medians of loopback TCP between two processes, measured on 2 vCPUs."""
+SPREAD = 0.4
+"""Standard deviation of the logarithm."""
+APART_S = 5e-6
+"""Between two calls of the same process."""
+
+
+def in_turn(spec: RoundSpec, jobs: int, connections: int, seed: int) -> CallsInTurn:
+    """When the calls of ``called`` come in such a round."""
+    _, send_s, receive_s = _took_s(spec.order, jobs, connections, seed)
+    turns_s = np.concatenate([np.zeros(connections), receive_s[: jobs - connections] + MAX_ANSWER_S]) + send_s
+    return CallsInTurn(connections, tuple(turns_s.tolist()))
+
+
+def called(made: Round, connections: int, seed: int, *, one_at_a_time: bool = False) -> Round:
+    """``made`` with a call for each job, the jobs being taken in the order in which they began.
+
+    ``one_at_a_time``: it was made of ``in_turn``.
+    """
+    every = [(each.ordinal, one) for each in made.sessions for one in (*each.executions, *each.blocked)]
+    jobs = sorted(every, key=lambda job: (job[1].start_s, job[0]))
+    connect_s, send_s, receive_s = _took_s(made.order, len(jobs), connections, seed)
+    at_once = connections if one_at_a_time else len(jobs)
+    # All that wait for no answer have arrived when the sessions begin.
+    sent_s = APART_S * np.arange(len(jobs)) - APART_S * at_once - float(send_s.max())
+    ends_s = np.array([job.start_s + job.elapsed_s for _, job in jobs])
+    by_end = np.argsort(ends_s, kind="stable")
+    answered_s = np.empty(len(jobs))
+    answered_s[by_end] = ends_s[by_end] + receive_s
+    connection = np.arange(len(jobs)) % connections
+    for at in range(at_once, len(jobs)):
+        last = by_end[at - at_once]
+        sent_s[at], connection[at] = answered_s[last], connection[last]
+    calls = [
+        Call(
+            connection=int(connection[at]),
+            connect_s=float(connect_s[connection[at]]),
+            sent_s=float(sent_s[at]),
+            arrived_s=float(sent_s[at] + send_s[at]),
+            session=ordinal,
+            began_s=job.start_s,
+            ended_s=float(ends_s[at]),
+            answered_s=float(answered_s[at]),
+        )
+        for at, (ordinal, job) in enumerate(jobs)
+    ]
+    return replace(made, calls=tuple(calls))
+
+
+def _took_s(order: int, jobs: int, connections: int, seed: int) -> NDArray[np.float64]:
+    """Seconds to connect, to send, and to receive the answer; (3, jobs)."""
+    rng = np.random.default_rng([seed, order, connections])
+    return np.asarray(np.exp(SPREAD * rng.standard_normal((3, jobs))) * np.array([[CONNECT_S], [SEND_S], [RECEIVE_S]]))
+
+
+def segment(trace: ClockTrace, from_s: float, to_s: float) -> ClockTrace:
+    """What happened from one moment to another, by a clock that starts at ``from_s``.
+
+    Executions are those that ended meanwhile; one that began before has a start below 0.
+    """
+    first = int(np.searchsorted(trace.times_s, from_s, side="right")) - 1
+    last = int(np.searchsorted(trace.times_s, to_s, side="left"))
+    inner = slice(first + 1, last)
+    times_s = np.concatenate([[from_s], trace.times_s[inner], [to_s]]) - from_s
+    share = (to_s - from_s) / float(trace.times_s[-1])
+
+    def sums(total: Floats) -> Floats:
+        at = [_at(trace.times_s, total, moment) for moment in (from_s, to_s)]
+        return np.asarray(np.concatenate([at[0], total[inner], at[1]]) - at[0])
+
+    named: tuple[str, ...] = (
+        "run_s",
+        "delay_s",
+        "lost_s",
+        "work_s",
+        "busy_s",
+        "steal_s",
+        "irq_s",
+        "foreign_s",
+        "speed_s",
+    )
+    spans = slice(first, last)
+    return replace(
+        trace,
+        times_s=times_s,
+        cpu=trace.cpu[spans],
+        runnable=trace.runnable[spans],
+        piece=trace.piece[spans],
+        executions=tuple(
+            tuple((began - from_s, ended - from_s) for began, ended in each if from_s < ended <= to_s)
+            for each in trace.executions
+        ),
+        moves=_moves(trace.cpu[spans]),
+        sleeps=np.rint(trace.sleeps * share).astype(np.intp),
+        periods=round(trace.periods * share),
+        throttled_periods=round(trace.throttled_periods * share),
+        throttled_s=trace.throttled_s * share,
+        truth={},
+        **{name: sums(getattr(trace, name)) for name in named},
+    )
+
+
+def _at(times_s: Floats, total: Floats, moment: float) -> Floats:
+    """A row: the sums at this moment."""
+    after = min(max(int(np.searchsorted(times_s, moment)), 1), len(times_s) - 1)
+    before = after - 1
+    lasted_s = times_s[after] - times_s[before]
+    part = (moment - times_s[before]) / lasted_s if lasted_s > 0 else 1.0
+    return np.asarray(total[before : before + 1] + part * (total[after : after + 1] - total[before : before + 1]))
+
+
+def _moves(cpu: NDArray[np.intp]) -> NDArray[np.intp]:
+    return np.asarray((np.diff(cpu, axis=0) != 0).sum(axis=0), dtype=np.intp)

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.figures import VERSION
 from dbcpu.analysis.history.against_earlier_runs import AgainstHistory, against_history
 from dbcpu.analysis.history.limits import (
     MIN_RUNS,
@@ -27,7 +26,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.check_limits import CheckLimits, limit
 from dbcpu.config.settings import settings
 from dbcpu.errors import BusyHost, StoreError, UsageError
-from dbcpu.figures import RunFigures
+from dbcpu.figures import VERSION, RunFigures
 from dbcpu.formatting import moment, plain
 from dbcpu.record import Header
 from dbcpu.store import codec

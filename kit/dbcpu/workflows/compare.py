@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -42,27 +41,40 @@ from dbcpu.workflows.import_runs import holds_run
 from dbcpu.workflows.side_history import with_history
 
 MAX_PUBLISHED_BYTES = 16 * 1024**2
-OF_RUNS = {
-    "busy": "--size-for",
-    "ratio": "--ratio",
-    "aa": "--aa",
-    "licences": "--licence",
-    "rank_by": "--rank-by",
-    "levels_per": "--levels-per",
-    "vcpus": "--vcpus",
-    "cores": "--cores",
-    "threads": "--threads-per-core",
-}
-"""What only a comparison of runs uses, by the name of the argument."""
 
 
-def document(names: Sequence[str], baseline: str | None = None, store: str | None = None, **of_runs: Any) -> Document:
+def document(
+    names: Sequence[str],
+    baseline: str | None = None,
+    store: str | None = None,
+    *,
+    busy: int | None = None,
+    ratio: float = FAIR,
+    aa: str | None = None,
+    licences: Sequence[str] = (),
+    rank_by: str | None = None,
+    levels_per: str | None = None,
+    vcpus: Sequence[str] = (),
+    cores: Sequence[str] = (),
+    threads: Sequence[str] = (),
+) -> Document:
     """Of runs, of files of published measurements, or of both. Raises as the two below.
 
-    ``of_runs``: further arguments of ``comparison_document``; with published measurements UsageError names them.
+    From ``busy`` on: as of ``comparison_document``; with published measurements UsageError names their options.
     """
     if tables := [name for name in names if _is_published(name)]:
-        if unused := [option for name, option in OF_RUNS.items() if of_runs.get(name, FAIR) not in (FAIR, None, ())]:
+        of_runs = {
+            "--size-for": busy,
+            "--ratio": ratio != FAIR,
+            "--aa": aa,
+            "--licence": licences,
+            "--rank-by": rank_by,
+            "--levels-per": levels_per,
+            "--vcpus": vcpus,
+            "--cores": cores,
+            "--threads-per-core": threads,
+        }
+        if unused := [option for option, given in of_runs.items() if given]:
             raise UsageError(
                 f"{listed(unused)}: {tables[0]} is a table of published figures, and only runs have what this needs; "
                 "leave it out, or compare runs"
@@ -72,7 +84,8 @@ def document(names: Sequence[str], baseline: str | None = None, store: str | Non
         raise UsageError(
             "--baseline is for published measurements, and none is given; of runs the first is the baseline"
         )
-    return comparison_document(names, store, **of_runs)
+    shapes = {"vcpus": vcpus, "cores": cores, "threads": threads}
+    return comparison_document(names, store, busy, ratio, aa, licences, rank_by, levels_per, **shapes)
 
 
 def comparison_document(

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dbcpu.analysis.figures import VERSION
 from dbcpu.errors import StoreError
-from dbcpu.figures import RunFigures
+from dbcpu.figures import VERSION, RunFigures
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store.database import Store
 from dbcpu.workflows.readable_runs import ReadableRuns
@@ -63,7 +62,7 @@ class Counted:
 def figures_of(header: Header, rounds: Iterable[Round]) -> RunFigures:
     """Those of a run whose rounds are read one by one."""
     from dbcpu.analysis.explain import explain_rounds  # large; who reads kept figures needs none of it
-    from dbcpu.analysis.figures.run_figures import run_figures
+    from dbcpu.analysis.run_figures import run_figures
 
     counted = Counted(rounds)
     record, analysis = explain_rounds(header, counted)
@@ -83,7 +82,7 @@ def keep_run(
 
     ``explain``: of a caller that shows the run as well, and need not explain it twice. Raises as ``Store.save``.
     """
-    from dbcpu.analysis.figures.run_figures import run_figures
+    from dbcpu.analysis.run_figures import run_figures
 
     if not store.save(record):
         return False

@@ -113,7 +113,7 @@ def launch_to_stdout(request: Request, choices: Choices, delivery: Delivery, con
         DbcpuError: as ``launch``.
     """
     from dbcpu import __version__
-    from dbcpu.measure.sql_hash import sql_hash
+    from dbcpu.measure.workloads import sql_hash
     from dbcpu.store.run_stream import RunStream
 
     if delivery.json_file or delivery.out or delivery.formats not in ((), ("none",)) or delivery.fail_on != "never":

@@ -1,22 +1,26 @@
-"""The progress of a run, on standard error: a bar on a terminal, plain lines elsewhere, nothing with --quiet."""
+"""The progress of a run, on standard error: a bar on a terminal, plain lines elsewhere, nothing with --quiet.
+
+The figures of a level are medians of what was measured so far, not yet explained.
+"""
 
 import io
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import mean, median
 from typing import TYPE_CHECKING, TextIO
 
 from dbcpu.config.written_files import open_to_append
 from dbcpu.errors import BusyHost, UsageError
 from dbcpu.findings import Level
-from dbcpu.formatting import duration, joined, plain, plural, short_ranges
+from dbcpu.formatting import duration, joined, plain, plural, seconds, short_ranges, times
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import BASELINE, Round
-from dbcpu.workflows.live_figures import LiveFigures
 from dbcpu.workflows.measure_run import Watcher
 
 if TYPE_CHECKING:
@@ -197,3 +201,36 @@ def _described(preview: Preview) -> str:
         f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {duration(preview.duration_s)}, "
         f"{preview.cpu_s:.0f} CPU-seconds, {preview.memory_bytes / 1e6:.0f} MB of memory"
     )
+
+
+class LiveFigures:
+    """Seconds per execution of the rounds so far, by variant and level."""
+
+    def __init__(self) -> None:
+        self._medians_s: dict[tuple[str, int], list[float]] = defaultdict(list)
+
+    def add(self, done: Round) -> tuple[str, str]:
+        """Of the round that just ended: a line of its figures, and its level in a few words, '' where it has none."""
+        times_s = [
+            mean(each.elapsed_s for each in session.executions) for session in done.sessions if session.executions
+        ]
+        failed = sum(session.error is not None for session in done.sessions)
+        lost = f"; {plural(failed, 'session')} failed" if failed else ""
+        who = plural(done.level, "session")
+        if not times_s:
+            return f"{who}: nothing was measured{lost}", ""
+        self._medians_s[done.variant, done.level].append(median(times_s))
+        line = f"{who}: median {seconds(median(times_s))} per execution"
+        slowdown = self._slowdown(done.variant, done.level)
+        if done.level > 1:
+            line += f", slowest over fastest {times(max(times_s) / min(times_s))}"
+        if slowdown is None:
+            return f"{line}{lost}", ""
+        return (
+            f"{line}, so far {times(slowdown)} of a single session{lost}",
+            f"N={done.level}: {times(slowdown)} so far",
+        )
+
+    def _slowdown(self, variant: str, level: int) -> float | None:
+        alone = self._medians_s.get((variant, 1)) or self._medians_s.get((BASELINE, 1))
+        return median(self._medians_s[variant, level]) / median(alone) if alone and level > 1 else None

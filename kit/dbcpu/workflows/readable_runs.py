@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from dbcpu.analysis.comparison.brief_header import BriefHeader
-from dbcpu.analysis.figures import VERSION
 from dbcpu.analysis.history.limits import KEY_FACTS, HistoryKey, history_key
 from dbcpu.errors import DbcpuError, RecordFormatError
+from dbcpu.figures import VERSION
 from dbcpu.formatting import plain
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import RunSummary, Store

@@ -16,9 +16,8 @@ from random import shuffle
 
 import click
 
-from dbcpu.analysis.figures import VERSION
 from dbcpu.errors import DbcpuError, Interrupted, RecordFormatError, UsageError
-from dbcpu.figures import RunFigures
+from dbcpu.figures import VERSION, RunFigures
 from dbcpu.formatting import plural
 from dbcpu.reports.extra_packages import not_installed
 from dbcpu.store.database import Store, open_store

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from dbcpu.record import CpuPressure, RunRecord
-from dbcpu.reports.documents.pressure import pressure_lines
+from dbcpu.reports.documents.run_page import pressure_lines
 from plugins import runs
 
 

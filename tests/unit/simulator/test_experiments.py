@@ -8,9 +8,8 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.simulator import Experiment, SimulatedHost, simulate_now
-from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_soak, simulate_together
+from dbcpu.simulator.experiments import RunOptions, segment, simulate_pool, simulate_soak, simulate_together
 from dbcpu.simulator.rounds import SimulatedWork, traced
-from dbcpu.simulator.segments import segment
 
 SMALL = SimulatedHost("small", cores=4, threads=2, noise=0.002)
 GIVEN = RunOptions(size="short", repeats=3, seed=2)

@@ -12,8 +12,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.preview import Preview
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Execution, Round
-from dbcpu.workflows.live_figures import LiveFigures
-from dbcpu.workflows.progress import ProgressWatcher
+from dbcpu.workflows.progress import LiveFigures, ProgressWatcher
 from plugins import runs
 
 WORK = workloads.load("postgresql", "cartesian").work("tiny")

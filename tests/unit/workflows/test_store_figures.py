@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu import figures as analysed
 from dbcpu.analysis import explain as explaining
-from dbcpu.analysis import figures as analysed
-from dbcpu.analysis.figures import VERSION
 from dbcpu.cli import main
-from dbcpu.figures import RunFigures
+from dbcpu.figures import VERSION, RunFigures
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
-from dbcpu.analysis.host_usage.stolen import stolen_from
+from dbcpu.analysis.host_usage.host_time import stolen_from
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView

@@ -36,7 +36,7 @@ from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import listed, plural, work_words
-from dbcpu.record import ROWS_UNIT, RunRecord
+from dbcpu.record import RunRecord
 
 
 class Candidate(Struct, frozen=True):
@@ -144,7 +144,7 @@ def _side(
         vcpus=analysis.vcpus,
         cores=each.cores,
         figures=tuple(
-            replace(one, unit=one.unit.replace(ROWS_UNIT, base.first.analysis.unit))
+            replace(one, unit=one.unit.format(unit=base.first.analysis.unit))
             for one in figures(each, against, shared, decisions, unit)
         ),
         levels=_levels(each),

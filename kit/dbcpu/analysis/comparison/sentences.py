@@ -27,17 +27,18 @@ from dbcpu.formatting import listed, number, percent, plural, ranges, rate, seco
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
-    "solo": "Mrows/s, single session",
-    "loaded": "Mrows/s of the median session at N = vCPUs",
-    "throughput": "Mrows/s in total at N = vCPUs",
+    "solo": "{unit}, single session",
+    "loaded": "{unit} of the median session at N = {full}",
+    "throughput": "{unit} in total at N = {full}",
     "spread": "max/min at the levels compared",
     "evenness": "evenness, as quoted",
     "smt_yield": "SMT yield",
     "effective_cores": "effective cores",
     "connect": "time to connect",
-    "solo_at_full_pace": "Mrows/s, single session at full pace",
-    "throughput_at_full_pace": "Mrows/s in total at N = vCPUs, at full pace",
+    "solo_at_full_pace": "{unit}, single session at full pace",
+    "throughput_at_full_pace": "{unit} in total at N = {full}, at full pace",
 }
+"""``unit``: of throughput; ``full``: the N of full load."""
 DELIVERED = ("solo", "loaded", "throughput", "effective_cores")
 """What the page of a run shows at one pace where a witness ran."""
 _NUMBERS = ("spread", "evenness", "effective_cores")
@@ -64,10 +65,9 @@ def metric_words(comparison: Comparison, metric: str) -> str:
 
 
 def _of_level(comparison: Comparison, metric: str) -> str:
-    words = comparison.in_unit(METRIC_WORDS[metric])
     if metric == SPREAD and len(levels := _compared_at(comparison)) == 1 and comparison.levels_per == PER_SESSION:
         return f"max/min at {levels.pop()}"
-    return words.replace("N = vCPUs", f"N = {comparison.full_at}") if comparison.full_at else words
+    return METRIC_WORDS[metric].format(unit=comparison.unit, full=comparison.full_at or "vCPUs")
 
 
 def _compared_at(comparison: Comparison) -> set[str]:

@@ -27,18 +27,18 @@ ABSOLUTE = ("solo", "loaded", "throughput")
 MIN_YIELD = 0.02
 """An SMT yield below this is nothing to be a multiple of."""
 METRICS = {
-    "solo": "Mrows/s",
-    "loaded": "Mrows/s per session",
-    "throughput": "Mrows/s",
+    "solo": "{unit}",
+    "loaded": "{unit} per session",
+    "throughput": "{unit}",
     "spread": "max/min",
     "evenness": "",
     "smt_yield": "",
     "effective_cores": "cores",
     "connect": "s",
 }
-"""Metric -> unit, in the order they are shown."""
+"""Metric -> unit, in the order they are shown; ``{unit}`` is that of the work's throughput."""
 
-FULL_PACE = {"solo_at_full_pace": "Mrows/s", "throughput_at_full_pace": "Mrows/s"}
+FULL_PACE = {"solo_at_full_pace": "{unit}", "throughput_at_full_pace": "{unit}"}
 """The same of those that a witness saw: at the full pace of their CPUs, without what strangers took meanwhile."""
 
 _Sample = tuple[Floats, int]

@@ -16,14 +16,14 @@ from dbcpu.analysis.levels.rounds_apart import (
 )
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.findings import LONGER, MORE_ROUNDS, QUIETER, Finding, noted
+from dbcpu.findings import ALL_LEVELS, LONGER, MORE_ROUNDS, QUIETER, Finding, noted
 from dbcpu.formatting import joined, ranges, times
 from dbcpu.record import ANONYMOUS, SWEEP
 
 HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
 """What more rounds are for where rounds differ."""
 WHOLE_CORES = "or whole cores: CPUs share cores that the host does not show (EC2, RDS: `ThreadsPerCore=1`)"
-ALL_LEVELS = "measure all levels (`--sessions auto`): they show whether CPUs share cores that this host does not show"
+LEVELS_SHOW = f"{ALL_LEVELS}: they show whether CPUs share cores that this host does not show"
 
 
 def inconclusive(given: FindingInput) -> Finding | None:
@@ -66,7 +66,7 @@ def inconclusive(given: FindingInput) -> Finding | None:
     remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
     hidden = hidden_cores_possible([each.level for each in first], given.vcpus, given.cores)
     if not alone and hidden and not is_explained(undecided):
-        remedy = f"{ALL_LEVELS}. Or take {remedy}"
+        remedy = f"{LEVELS_SHOW}. Or take {remedy}"
     return replace(found, remedy=remedy)
 
 

@@ -10,7 +10,7 @@ from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.measurement_findings import repeats_by_level, repeats_words
 from dbcpu.analysis.host_usage.host_counters import others_share
 from dbcpu.analysis.placement.residency import poll_hz
-from dbcpu.analysis.results.assurance import Assurance
+from dbcpu.analysis.results.answer import Assurance
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import clock_basis
 from dbcpu.formatting import percent, plain, plural, seconds

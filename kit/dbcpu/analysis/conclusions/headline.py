@@ -11,9 +11,8 @@ from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
 from dbcpu.analysis.conclusions.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, level_losses, lost_to
-from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 

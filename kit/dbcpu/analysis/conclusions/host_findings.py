@@ -17,8 +17,8 @@ from dbcpu.analysis.host_usage.host_time import (
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.level_losses import is_loss
-from dbcpu.analysis.placement.irq_ticks import irq_s
-from dbcpu.findings import FOREIGN_SHARE, STEAL_SHARE, Finding, noted
+from dbcpu.analysis.placement.joined_rounds import irq_s
+from dbcpu.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED, Round
 from dbcpu.steal import steal_unseen
@@ -26,7 +26,6 @@ from dbcpu.steal import steal_unseen
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
 NOT_SLOWED = "they had CPU time that the sessions could have had, and no session is shown to be slower for it"
-THROTTLED_SHARE = 0.01
 STALLED_SHARE = 0.1
 """Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05

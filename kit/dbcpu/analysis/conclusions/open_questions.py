@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.conclusions.remedy_commands import adding_rounds as more_rounds
+from dbcpu.analysis.conclusions.remedy_commands import adding_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_ROUNDS
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss
 from dbcpu.analysis.levels.rounds_apart import is_explained
@@ -93,5 +93,5 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) 
     added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
     wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
     rounds = max([MORE_ALONE if single else 1, *added])
-    command = more_rounds(context.record.header, f"--sessions {wanted} --rounds {rounds}")
+    command = adding_rounds(context.record.header, f"--sessions {wanted} --rounds {rounds}")
     return f"more rounds ({command}){quieter} may decide"

@@ -10,6 +10,14 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from dbcpu.errors import without_password
+from dbcpu.findings import (
+    ENOUGH_REPEATS,
+    LONGER_EXECUTIONS,
+    LONGER_ROUNDS,
+    MEASURE_AGAIN,
+    SHORTER_ROUNDS,
+    WITH_A_SINGLE_SESSION,
+)
 from dbcpu.formatting import short_ranges
 from dbcpu.record import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
 
@@ -30,13 +38,13 @@ class _Origin(Struct, frozen=True):
 def _script(name: str, levels: str, longer: str, rounds: str) -> _Origin:
     """``longer`` has longer executions, ``rounds`` longer rounds; ``levels`` goes on with numbers of sessions."""
     words = {
-        "a longer `--size`, or more `--executions`": longer,
-        "more `--executions`, or a longer `--size`": rounds,
+        LONGER_EXECUTIONS: longer,
+        LONGER_ROUNDS: rounds,
         "`--size long`": longer,
         "`--workload ": "`-w ",
         "`--sessions 1,...`": f"`{levels} 1,...`",
         "`--sessions auto`": f"`{levels} 1-V`, V twice the vCPUs",
-        "measure again: `dbcpu run`": f"measure again: `{name}`",
+        MEASURE_AGAIN: f"measure again: `{name}`",
     }
     return _Origin(words, r"`-r \1`")
 
@@ -52,14 +60,14 @@ _SCRIPTS = {
 """By the driver of a database: scripts of the shell kit."""
 _TIMES = _Origin(
     {
-        ": a longer `--size`, or more `--executions`": "",
-        ": more `--executions`, or a longer `--size`": "",
+        f": {LONGER_EXECUTIONS}": "",
+        f": {LONGER_ROUNDS}": "",
         ": `--size long`": "",
         " (`--size long`)": "",
         " (`--workload arithmetic`)": "",
         ": `--sessions 1,...`": "",
         "`--sessions auto`": "1 to twice the vCPUs",
-        "measure again: `dbcpu run`": "measure again",
+        MEASURE_AGAIN: "measure again",
     },
     r"\1 rounds of each level",
 )
@@ -72,19 +80,19 @@ _USUAL = ("cartesian", "increment")
 """Workloads that nobody has to name: of databases, and of a shell."""
 
 
-_AGAIN = {"measure again with level 1 included: `--sessions 1,...`": "measure again"}
+_AGAIN = {WITH_A_SINGLE_SESSION: "measure again"}
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     SOAK: {
-        "more `--executions`, or a longer `--size`": "a longer `--for`",
-        "a longer `--size`, or more `--executions`": "a longer `--size`",
-        "shorter rounds (`--executions`, `--size`)": "a shorter `--for`",
-        "`--repeats 6`, or `--repeats 10` to compare hosts": "a longer `--for`",
+        LONGER_ROUNDS: "a longer `--for`",
+        LONGER_EXECUTIONS: "a longer `--size`",
+        SHORTER_ROUNDS: "a shorter `--for`",
+        ENOUGH_REPEATS: "a longer `--for`",
         **_AGAIN,
     },
     POOL: {
-        "more `--executions`, or a longer `--size`": "more `--work`, or a longer `--size`",
-        "a longer `--size`, or more `--executions`": "a longer `--size`",
-        "shorter rounds (`--executions`, `--size`)": "shorter rounds (`--work`, `--size`)",
+        LONGER_ROUNDS: "more `--work`, or a longer `--size`",
+        LONGER_EXECUTIONS: "a longer `--size`",
+        SHORTER_ROUNDS: "shorter rounds (`--work`, `--size`)",
         **_AGAIN,
     },
     TOGETHER: _AGAIN,
@@ -165,7 +173,7 @@ def with_own_options(text: str, header: Header) -> str:
     if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
         for ours, theirs in _OPTIONS.get(header.plan.experiment, {}).items():
             text = text.replace(ours, theirs)
-        return text.replace("measure again: `dbcpu run`", f"measure again: `{measuring_command(header)}`")
+        return text.replace(MEASURE_AGAIN, f"measure again: `{measuring_command(header)}`")
     origin = _SCRIPTS.get(header.database.driver, _TIMES)
     for ours, theirs in origin.words.items():
         text = text.replace(ours, theirs)

@@ -11,7 +11,7 @@ from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losse
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, Cause
+from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.findings import Finding, noted
@@ -21,7 +21,6 @@ from dbcpu.record import TOGETHER
 AGAINST = ". Against "
 """Between what helps against the first cause and the same of each other, which is named."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
-ALL_LEVELS = "measure all levels (`--sessions auto`)"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
 
@@ -130,8 +129,9 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
         fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
     in_general = cause.remedy or Cause.UNEXPLAINED.remedy
-    if not hidden_cores_possible([each.level for each in analysis.levels], analysis.vcpus, analysis.cores):
-        in_general = in_general.replace(f"{ALL_LEVELS}, and at", "measure at")
+    measured = [each.level for each in analysis.levels]
+    if cause is Cause.SLOWER_CPU and not hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
+        in_general = f"measure at {SEVERAL_TIMES}"
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or in_general
 
 

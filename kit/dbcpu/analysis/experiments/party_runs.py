@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.variant_host import host_of_variant
+from dbcpu.analysis.levels.variant_rounds import host_of_variant
 from dbcpu.record import SWEEP, TOGETHER, Party, Round, RunRecord
 
 BESIDE = f"+{TOGETHER}"

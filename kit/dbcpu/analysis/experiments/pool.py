@@ -15,18 +15,18 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.analysis.experiments.calls import call_times
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.level_details import percentiles
 from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.experiments import Pool, PoolSize
+from dbcpu.analysis.results.experiments import CallTime, Pool, PoolSize
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.record import Plan, Round, RunRecord
+from dbcpu.record import Call, Plan, Round, RunRecord
 
 MIN_PIECES = 20
 """Of fewer pieces, those of all rounds together, 5 % are less than one."""
@@ -229,3 +229,35 @@ def _switches(done: Round) -> int | None:
 def _median(values: Iterable[float]) -> float | None:
     known = list(values)
     return median(known) if known else None
+
+
+PARTS = ("connect", "send", "wait", "work", "receive", "whole")
+
+
+def call_times(calls: Sequence[Call]) -> tuple[CallTime, ...]:
+    """A row for each of ``PARTS``, over the calls that were answered; () where there are none."""
+    rows = [_parts(call) for call in calls]
+    known = [row for row in rows if row is not None]
+    if not known:
+        return ()
+    return tuple(
+        CallTime(part, len(taken_s), *percentiles(taken_s), max(taken_s))
+        for part, taken_s in zip(PARTS, map(list, zip(*known, strict=True)), strict=True)
+    )
+
+
+def _parts(call: Call) -> tuple[float, ...] | None:
+    """In seconds, as ``PARTS``; None of a call without an answer.
+
+    A call that arrived shortly before the release waits for that, too: all are there when the sessions begin.
+    """
+    if call.began_s is None or call.ended_s is None or call.answered_s is None:
+        return None
+    return (
+        call.connect_s,
+        call.arrived_s - call.sent_s,
+        max(0.0, call.began_s - call.arrived_s),
+        call.ended_s - call.began_s,
+        max(0.0, call.answered_s - call.ended_s),
+        call.answered_s - call.sent_s,
+    )

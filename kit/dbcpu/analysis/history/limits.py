@@ -26,7 +26,7 @@ MIN_BAND = 0.05
 NORMAL_CONSISTENT = 1.4826
 """As in ``statistics.robust``, which needs NumPy: a check of a few figures starts faster without."""
 MAINTENANCE = "maintenance-window"
-"""Code of the finding that a run's notes begin with, name of the database's parameter, and a word of the label."""
+"""In the key of a history: a maintenance window of the database was open."""
 
 METRICS = {
     "solo": ("single-session throughput", "Mrows/s", False),
@@ -137,12 +137,9 @@ def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool =
 
 
 def in_maintenance(header: Header) -> bool:
-    """Whether a maintenance window of the database was open: by a note, a database parameter, or the label."""
-    return (
-        any(note.startswith(MAINTENANCE) for note in header.notes)
-        or bool(header.database.parameters.get(MAINTENANCE.replace("-", "_")))
-        or MAINTENANCE.replace("-", " ") in header.label.lower().replace("-", " ")
-    )
+    """Whether a maintenance window of the database was open: by a database parameter, or the label."""
+    labelled = "maintenance window" in header.label.lower().replace("-", " ")
+    return labelled or bool(header.database.parameters.get("maintenance_window"))
 
 
 HistoryKey = Sequence[str | None]

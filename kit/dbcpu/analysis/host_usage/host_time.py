@@ -4,6 +4,7 @@ Steal is that of /proc/stat (proc(5)). The throttled counter belongs to the grou
 that is held back counts once, though it holds back every session that queues there. So the counter times the
 sessions per occupied CPU is what the sessions bore together. It is shared out in proportion to their run delay, for
 throttled time is part of run delay, and no session gets more than its own.
+A stolen moment hits whoever is running: several sessions of one CPU share it in proportion to their CPU time.
 Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
 
@@ -14,9 +15,11 @@ from statistics import median
 import numpy as np
 
 from dbcpu.analysis.host_usage.host_counters import others_share
-from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
+from dbcpu.analysis.placement.joined_rounds import allowed_cpus
 from dbcpu.analysis.placement.once_per_round import kept
-from dbcpu.analysis.placement.residency import stretches
+from dbcpu.analysis.placement.residency import ResidencyStretches, Span, stretches
+from dbcpu.analysis.sessions.session_spans import SessionSpans
+from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record import Round, RunRecord
 from dbcpu.steal import steal_unseen
@@ -130,3 +133,24 @@ def _sessions_per_cpu(round_: Round, members: set[int]) -> float:
         before = np.concatenate([from_s[:1], reached[:-1]])
         occupied_s += float(np.maximum(0.0, reached - np.maximum(from_s, before)).sum())
     return max(1.0, float(here.length_s.sum()) / occupied_s) if occupied_s > 0 else 1.0
+
+
+def stolen_s(round_: Round, spans: Sequence[Span | None]) -> Floats:
+    """Seconds by session, within its (start, end); 0 where its CPUs were not watched."""
+    if not any(any(row.steal_s) for row in round_.cpu_timeline):
+        return np.zeros(len(round_.sessions))
+    return stolen_from(round_, stretches(round_).clipped(SessionSpans.of(spans)))
+
+
+def stolen_from(round_: Round, rows: ResidencyStretches) -> Floats:
+    """The same, of stretches that are clipped already."""
+    stolen = slices(round_.timeline_s, {row.cpu: row.steal_s for row in round_.cpu_timeline})
+    found_s = np.zeros(len(round_.sessions))
+    if not stolen.keys.size:
+        return found_s
+    ran = rows.where(rows.runnable)
+    on, own_s = (ran.cpu, ran.from_s, ran.to_s), or_zero(ran.cpu_s)
+    ran_s = spread_by(ran.cpu, ran.from_s, ran.to_s, own_s).between(*on)
+    mine = np.divide(own_s, ran_s, out=np.ones_like(own_s), where=(ran_s > 0) & (own_s > 0))
+    np.add.at(found_s, ran.session, stolen.between(*on) * np.minimum(1.0, mine))
+    return found_s

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
-from dbcpu.analysis.host_usage.stolen import stolen_s
+from dbcpu.analysis.host_usage.host_time import stolen_s, stolen_share, throttled_shares
 from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread, within_rounds
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import SPREADS, Reference

@@ -2,6 +2,8 @@
 
 A round begins ``GAP_S`` after the one before has ended, and nothing happens in between: no stretch of a session lies
 there, and what CPUs did and processes used does not grow.
+Interrupts are counted in ticks of 10 ms, each of which goes to who has the CPU then: one or two are chance.
+Source: proc_stat(5), columns irq and softirq, in units of USER_HZ.
 """
 
 import math
@@ -15,8 +17,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.allowed_cpus import allowed_cpus
-from dbcpu.analysis.placement.irq_ticks import irq_s
 from dbcpu.analysis.placement.once_per_round import kept
 from dbcpu.analysis.placement.residency import ResidencyStretches, poll_hz, stretches
 from dbcpu.analysis.sessions.session_spans import SessionSpans
@@ -322,3 +322,31 @@ def _by_process(each: WatchedRound) -> dict[int, float]:
             for cpu in process.cpus:
                 used_s[cpu] = used_s.get(cpu, 0.0) + process.cpu_s / len(process.cpus)
     return used_s
+
+
+MIN_S = 0.03
+"""Three ticks."""
+WORTH_SHARE = 0.05
+"""Of a CPU: what is less slows nobody, and a long round has more ticks than it takes to see it."""
+
+
+def irq_s(cpu: CpuSeries, lasted_s: float) -> float:
+    """Seconds of interrupts of either kind in a round that lasted so long; 0 where they may be chance alone."""
+    counted_s = sum(cpu.irq_s) + sum(cpu.softirq_s)
+    return 0.0 if WORTH_SHARE * lasted_s < counted_s < MIN_S else counted_s
+
+
+@kept
+def allowed_cpus(round_: Round) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.int64]]:
+    """Each set of CPUs that some session may use, and by session which of them is its own."""
+    kinds: dict[tuple[int, ...], int] = {}
+    own: list[int] = []
+    last: tuple[int, ...] | None = None
+    number = 0
+    for each in round_.sessions:
+        # Nearly all have the same: that two are equal is seen faster than where one belongs.
+        if each.allowed_cpus != last:
+            last = each.allowed_cpus
+            number = kinds.setdefault(last, len(kinds))
+        own.append(number)
+    return tuple(kinds), np.array(own, dtype=np.int64)

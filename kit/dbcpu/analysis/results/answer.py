@@ -1,6 +1,11 @@
-"""Yes, no or undecided: the answer to one question about a level or a size; and what the answers of a run come to."""
+"""Yes, no or undecided: the answer to one question; what the answers of a run come to, with its figures and checks."""
 
 from enum import StrEnum
+
+from msgspec import Struct
+
+from dbcpu.analysis.results.cause import Cause
+from dbcpu.findings import Finding
 
 
 class Answer(StrEnum):
@@ -21,3 +26,29 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
     NEITHER = ""
     """Something is found that is neither good nor bad."""
+
+
+class Fact(Struct, frozen=True):
+    """One figure: ``value`` large, ``name`` above and ``beside`` below it. ``cause``: the main one, if that is it."""
+
+    name: str
+    value: str
+    beside: str = ""
+    cause: Cause | None = None
+
+
+class Assurance(Struct, frozen=True):
+    """``findings`` is empty when it passed; ``seen`` says what was examined, '' if that is not known.
+
+    Not ``checked``: nothing was examined, and ``seen`` says why.
+    """
+
+    name: str
+    seen: str
+    findings: tuple[Finding, ...]
+    checked: bool = True
+
+    @property
+    def outcome(self) -> str:
+        """``yes``, ``not checked``, or the level of the first finding."""
+        return self.findings[0].level.label if self.findings else "yes" if self.checked else "not checked"

@@ -5,9 +5,15 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 
 from enum import StrEnum
 
+from dbcpu.findings import ALL_LEVELS
+
 PLAN_WITH_TURBO = (
     "plan with the times of as many sessions as you run: a turbo frequency that falls with the number of busy cores is "
     "normal"
+)
+SEVERAL_TIMES = (
+    "several times (`dbcpu show last --history`): cores shared with CPUs of this host or of another tenant, or a lower "
+    "frequency, may be why"
 )
 
 
@@ -110,8 +116,7 @@ class Cause(StrEnum):
         "slower_cpu", "slower CPU", "#4c3f24", "H",
         "the same work needed more CPU time, for a reason that was not seen",
         ("cores-fewer-than-shown", "strangers-on-siblings", "unsteady-cpu"), False,
-        "measure all levels (`--sessions auto`), and at several times (`dbcpu show last --history`): cores shared with "
-        "CPUs of this host or of another tenant, or a lower frequency, may be why",
+        f"{ALL_LEVELS}, and at {SEVERAL_TIMES}",
     )  # fmt: skip
     UNEXPLAINED = (
         "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", ("not-sampled",), False,

@@ -210,8 +210,8 @@ class Comparison(Struct, frozen=True):
     as_delivered: bool = False
 
     def in_unit(self, words: str) -> str:
-        """Words that are written for Mrows/s."""
-        return words.replace(ROWS_UNIT, self.unit)
+        """Words with ``{unit}`` in them."""
+        return words.format(unit=self.unit)
 
     @property
     def summaries(self) -> dict[str, str]:

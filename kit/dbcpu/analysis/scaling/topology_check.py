@@ -22,7 +22,7 @@ from dbcpu.analysis.results.run import LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.findings import FOREIGN_SHARE
+from dbcpu.findings import FOREIGN_SHARE, THROTTLED_SHARE
 from dbcpu.formatting import listed, number, percent, plural, times
 from dbcpu.record import Round, RunRecord
 
@@ -30,7 +30,6 @@ FULL_CORE = 0.8
 """A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""
 LIMITING_STEAL_SHARE = 0.03
 """More of it than is a finding, to bend a curve of throughput."""
-THROTTLED_SHARE = 0.01
 TWO_SPEEDS_NEAR = 0.12
 MIN_ROUNDS = 3
 QUEUED_SHARE = 0.1

@@ -77,10 +77,10 @@ def _tied_p(base: Sequence[float], other: Sequence[float]) -> float:
     return min(1.0, 2.0 * float(min(of_size[: found + 1].sum(), of_size[found:].sum()) / of_size.sum()))
 
 
-def resampled(values: Sequence[float], stream: int, resamples: int = RESAMPLES) -> Floats:
-    """Medians of bootstrap samples of rounds, shape (resamples,). ``stream`` keeps samples of levels apart."""
+def resampled(values: Sequence[float], stream: int) -> Floats:
+    """Medians of bootstrap samples of rounds, shape (RESAMPLES,). ``stream`` keeps samples of levels apart."""
     given = np.asarray(values, dtype=np.float64)
-    picks = np.random.default_rng([SEED, stream]).integers(given.size, size=(resamples, given.size))
+    picks = np.random.default_rng([SEED, stream]).integers(given.size, size=(RESAMPLES, given.size))
     return np.asarray(np.median(given[picks], axis=1))
 
 

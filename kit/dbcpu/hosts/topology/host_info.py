@@ -5,11 +5,10 @@ import re
 from collections.abc import Mapping
 
 from dbcpu.formatting import ranges
-from dbcpu.hosts.base import Host
+from dbcpu.hosts.base import Ahead, Host, RemoteHost
 from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.hosts.topology.processors import CPU_ROOT, NODE_ROOT, kernel_nodes, read_nodes, read_topology
-from dbcpu.hosts.topology.read_ahead import with_topology_read
 from dbcpu.hosts.topology.reading import bytes_of, fields_of, text_of
 from dbcpu.record import HostInfo, Topology
 
@@ -239,3 +238,27 @@ def _of_nodes(host: Host, nodes: Mapping[int, tuple[int, ...]]) -> dict[str, str
     if None not in free:
         facts["node_free_memory"] = ", ".join(f"{(each or 0) / 2**30:.1f} GiB" for each in free)
     return facts
+
+
+_CPU = f"{CPU_ROOT}/cpu[0-9]*"
+_PATTERNS = (
+    *(f"{CPU_ROOT}/{name}" for name in ("online", "present", "isolated", "nohz_full", "smt/active", "smt/control")),
+    f"{CPU_ROOT}/cpufreq/boost",
+    f"{CPU_ROOT}/intel_pstate/no_turbo",
+    f"{_CPU}/online",
+    *(f"{_CPU}/topology/{name}" for name in ("core_cpus_list", "thread_siblings_list", "physical_package_id")),
+    f"{_CPU}/cpu_capacity",
+    f"{_CPU}/cpufreq/scaling_governor",
+    f"{_CPU}/cpufreq/scaling_driver",
+    *(f"{_CPU}/cache/index[0-9]*/{name}" for name in ("level", "type", "size", "shared_cpu_list")),
+    f"{NODE_ROOT}/node[0-9]*/cpulist",
+    f"{NODE_ROOT}/node[0-9]*/meminfo",
+    f"{NODE_ROOT}/node[0-9]*/distance",
+)
+
+
+def with_topology_read(host: Host) -> Host:
+    """The same host with its processors and nodes read already; itself where that gains nothing."""
+    if not isinstance(host, RemoteHost):
+        return host
+    return Ahead(host, host.read_matching(_PATTERNS), (CPU_ROOT, NODE_ROOT))

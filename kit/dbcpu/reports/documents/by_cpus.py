@@ -3,9 +3,8 @@
 from functools import partial
 
 from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, CpuPoint
-from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
 from dbcpu.plan import NORMAL
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
@@ -57,7 +56,7 @@ def document(found: ByCpus) -> Document:
         verdict=said,
         sections=(section, *tried),
         lines=[
-            Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, each.times)
+            Line(each.variant, "", each.sessions, each.cpus, "throughput", each.throughput, ratio=each.times)
             for each in found.points
         ],
         notes=notes,

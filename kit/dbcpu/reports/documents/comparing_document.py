@@ -3,34 +3,24 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.published import DOUBT, Measurement
 from dbcpu.findings import Finding, Level
 from dbcpu.formatting import bare, number
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
 from dbcpu.reports.plain_data import plain_data
 
 
-class Line(Struct, frozen=True):
-    """One number for programs: a row in the form of published measurements, with ratio and interval.
+class Line(Measurement, frozen=True):
+    """One number for programs: a row in the form of published measurements, with ratio and interval."""
 
-    ``doubt``: why a published number is not believed.
-    """
-
-    label: str
-    configuration: str
-    n: int | None
-    cpus: int | None
-    metric: str
-    value: float
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
-    doubt: str = ""
 
 
-_DOUBT = Column("doubt", "doubt")
+_DOUBT = Column(DOUBT, DOUBT)
 COLUMNS = tuple(Column(name, name) for name in Line.__struct_fields__ if name != _DOUBT.key)
 
 
@@ -106,12 +96,11 @@ def titled_table(name: str, caption: str, columns: Sequence[Column], rows: Seque
     return Section(name, caption, tables=(Table(caption, tuple(columns), rows, notes),))
 
 
-def pictured(
-    chart: Chart, reading: str, tables: Sequence[Table] = (), title: str = "", *, is_open: bool = True
-) -> Section:
+def pictured(chart: Chart, reading: str, tables: Sequence[Table] = (), title: str = "") -> Section:
     """A section of a page with a picture and its numbers; those of curves are made here."""
+    is_open = bool(tables) or not isinstance(chart.data, Curves)
     if isinstance(chart.data, Curves) and not tables:
-        tables, is_open = (_points(chart.data),), False
+        tables = (_points(chart.data),)
     shown = Chart(chart.name, chart.title, chart.data, reading)
     return Section(chart.name, title or chart.title, charts=(shown,), tables=tuple(tables), open_tables=is_open)
 

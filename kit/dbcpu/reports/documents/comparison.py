@@ -41,10 +41,10 @@ from dbcpu.reports.plain_data import plain_data
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
     "median_s": ("elapsed s", decimal_s),
-    "throughput": ("Mrows/s", rate),
+    "throughput": ("{unit}", rate),
     "max_over_min": ("max/min", number),
 }
-"""Field of a level -> heading and how it is written."""
+"""Field of a level -> heading, ``{unit}`` that of throughput, and how it is written."""
 ABSOLUTE_DETAIL = ("median_s", "throughput")
 OVER_ALONE = "over that of a single session"
 SAME = 0.005
@@ -280,9 +280,8 @@ def _lines(comparison: Comparison) -> list[Line]:
     for side in comparison.sides:
         for each in side.figures:
             if each.value is not None:
-                made.append(
-                    Line(side.name, "", None, side.vcpus, each.metric, each.value, each.ratio, each.low, each.high)
-                )
+                ratio, low, high = each.ratio, each.low, each.high
+                made.append(Line(side.name, "", None, side.vcpus, each.metric, each.value, "", ratio, low, high))
         base = {each.level: each for each in comparison.baseline.levels}
         for level in side.levels:
             for field in DETAIL:
@@ -290,7 +289,7 @@ def _lines(comparison: Comparison) -> list[Line]:
                 if value is not None:
                     unlike = side.other_work and field in ABSOLUTE_DETAIL
                     ratio = value / first if first and not unlike else None
-                    made.append(Line(side.name, "level", level.level, side.vcpus, field, value, ratio))
+                    made.append(Line(side.name, "level", level.level, side.vcpus, field, value, ratio=ratio))
     return made
 
 

@@ -15,7 +15,7 @@ from dbcpu.analysis.comparison.sentences import (
     unshown_words,
 )
 from dbcpu.analysis.comparison.sizing import Sizing
-from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.comparison import (
     HOST_STATE,
     LESS,
@@ -30,7 +30,6 @@ from dbcpu.analysis.results.comparison import (
     Decision,
     Side,
 )
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
 from dbcpu.record import ROWS_UNIT
@@ -43,7 +42,7 @@ MAX_NAMED = 3
 MAX_TILES = 6
 READINGS = {
     "bars": (
-        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher Mrows/s is "
+        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher {unit} is "
         "better. Lower max/min is more even."
     ),
     "panels": (

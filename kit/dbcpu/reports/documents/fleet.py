@@ -11,8 +11,7 @@ from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.spread import LOTTERY, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, ComparedTwin, TwinKind
-from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.analysis.results.fact import Fact
+from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
 from dbcpu.reports.documents import fleet_tables as tables

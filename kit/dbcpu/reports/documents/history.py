@@ -8,8 +8,7 @@ from typing import Any
 
 from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
-from dbcpu.analysis.results.answer import Outcome
-from dbcpu.analysis.results.fact import Fact
+from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table

@@ -176,7 +176,7 @@ DOUBTED = Column("doubt", "doubt", kind="text")
 def _line(each: Normalised) -> Line:
     one = each.measurement
     ratio = None if each.doubt else each.ratio
-    return Line(one.label, one.configuration, one.n, one.cpus, one.metric, one.value, ratio, doubt=each.doubt)
+    return Line(one.label, one.configuration, one.n, one.cpus, one.metric, one.value, each.doubt, ratio)
 
 
 def _line_data(each: Normalised) -> dict[str, object]:

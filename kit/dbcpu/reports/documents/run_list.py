@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dbcpu.analysis.results.fact import Fact
+from dbcpu.analysis.results.answer import Fact
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.formatting import UNKNOWN, listed, plural
 from dbcpu.reports.document import Column, Document, Front, Section, Table

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from dbcpu.analysis.conclusions.assurances import assurances
+from dbcpu.analysis.host_usage.pressure import PressureShares, typical_pressure
 from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import listed, plain, plural, seconds
+from dbcpu.formatting import listed, percent, plain, plural, seconds
 from dbcpu.record import RunRecord
 from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
-from dbcpu.reports.documents.pressure import pressure_lines
 from dbcpu.reports.documents.run_summary import limits_of, slowed_sessions, summary
 
 READINGS = {
@@ -234,3 +234,19 @@ def _not_sampled(record: RunRecord, analysis: Analysis) -> str:
     hows = dict.fromkeys(session.server.how for session in rounds[0].sessions if not session.residency)
     reason = rounds[0].not_sampled or next((how for how in hows if how), "no placement was recorded")
     return plain(f"{plural(len(rounds[0].sessions), 'session')} not sampled: {reason}.")
+
+
+def pressure_lines(record: RunRecord) -> tuple[str, ...]:
+    """A sentence without its full stop; () where the kernel does not count it."""
+    top = max((each.level for each in record.rounds if each.pressure), default=0)
+    found = typical_pressure(each for each in record.rounds if each.level == top)
+    if not found:
+        return ()
+    return (f"CPU pressure at N={top}: {', '.join(map(_words, found))}",)
+
+
+def _words(one: PressureShares) -> str:
+    if not one.path:
+        return f"for {percent(one.some)} of the time some process of the host waited for a CPU"
+    full = "" if one.full is None else f" and none of its work had one for {percent(one.full)}"
+    return f"for {percent(one.some)} one of control group {plain(one.path)} did{full}"

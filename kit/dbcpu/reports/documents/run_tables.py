@@ -8,7 +8,6 @@ from operator import attrgetter
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
 from dbcpu.analysis.levels.representative_round import representative_rounds
@@ -53,29 +52,33 @@ ANSWERS = Column(
 )  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
-LEVEL_COLUMNS = (
-    LEVEL,
-    SECONDS,
-    Column("slowdown_median", "slowdown", number, meaning="elapsed / single-session time, median of the sessions"),
-    Column("slowdown_max", "slowdown (max)", number, meaning="slowdown of the slowest session"),
-    MAX_OVER_MIN,
-    SPREAD,
-    SLOW,
-    ANSWERS,
-    Column("throughput", "Mrows/s", rate, unit="Mrows/s", meaning="throughput while all sessions run"),
-    Column("makespan_throughput", "makespan", rate, unit="Mrows/s",
-           meaning="throughput until the last session has ended"),
-    Column("efficiency", "efficiency", percent, meaning="Mrows/s / (single-session rate x min(N, vCPUs))"),
-    Column("causes", "main cause", kind="text", value=cause_counts, meaning=CAUSES_MEANING),
-)  # fmt: skip
 EXCLUDED = "left out"
+
+
+def level_columns(unit: str = ROWS_UNIT) -> tuple[Column, ...]:
+    """Of every level in every format, but for the variant; ``unit`` of throughput."""
+    return (
+        LEVEL,
+        SECONDS,
+        Column("slowdown_median", "slowdown", number, meaning="elapsed / single-session time, median of the sessions"),
+        Column("slowdown_max", "slowdown (max)", number, meaning="slowdown of the slowest session"),
+        MAX_OVER_MIN,
+        SPREAD,
+        SLOW,
+        ANSWERS,
+        Column("throughput", unit, rate, unit=unit, meaning="throughput while all sessions run"),
+        Column("makespan_throughput", "makespan", rate, unit=unit,
+               meaning="throughput until the last session has ended"),
+        Column("efficiency", "efficiency", percent, meaning=f"{unit} / (single-session rate x min(N, vCPUs))"),
+        Column("causes", "main cause", kind="text", value=cause_counts, meaning=CAUSES_MEANING),
+    )  # fmt: skip
 
 
 def levels_table(analysis: Analysis, caption: str = "") -> Table:
     """A row per level, the columns of every format; the variant only where there are several."""
     several = len({each.variant for each in analysis.levels}) > 1
-    columns = (VARIANT, *LEVEL_COLUMNS) if several else LEVEL_COLUMNS
-    return Table(caption, _in_unit(columns, analysis.unit), analysis.levels)
+    columns = level_columns(analysis.unit)
+    return Table(caption, (VARIANT, *columns) if several else columns, analysis.levels)
 
 
 def between_moves_s(moves_per_s: float | None) -> float | None:
@@ -143,19 +146,6 @@ def published_table(analysis: Analysis) -> Table:
     )  # fmt: skip
     note = "Other work on other hosts: ranges, no limits."
     return Table("What others found", columns, beside_published(analysis), (note,))
-
-
-def _in_unit(columns: Sequence[Column], unit: str) -> tuple[Column, ...]:
-    """The columns of throughput in the unit of the run."""
-    return tuple(
-        replace(
-            each,
-            heading=each.heading.replace(ROWS_UNIT, unit),
-            meaning=each.meaning.replace(ROWS_UNIT, unit),
-            unit=each.unit.replace(ROWS_UNIT, unit),
-        )
-        for each in columns
-    )
 
 
 def slowed_table(analysis: Analysis) -> Table:
@@ -235,12 +225,12 @@ def throughput_table(levels: Sequence[LevelView], unit: str = ROWS_UNIT) -> Tabl
     """The figures of the throughput curves."""
     columns = (
         LEVEL,
-        Column("throughput", "sum of rates", rate, unit="Mrows/s"),
-        Column("makespan_throughput", "makespan", rate, unit="Mrows/s"),
-        Column("ideal_throughput", "ideal", rate, unit="Mrows/s"),
+        Column("throughput", "sum of rates", rate, unit=unit),
+        Column("makespan_throughput", "makespan", rate, unit=unit),
+        Column("ideal_throughput", "ideal", rate, unit=unit),
         Column("efficiency", "efficiency", percent),
     )
-    return _by_variant(f"{unit} of all sessions together", _in_unit(columns, unit), levels)
+    return _by_variant(f"{unit} of all sessions together", columns, levels)
 
 
 def variants_table(found: Variants) -> Table:

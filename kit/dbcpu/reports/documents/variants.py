@@ -5,7 +5,7 @@ from typing import Any
 
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
-from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import (
     LASTING_THROUGHPUT,
@@ -18,9 +18,9 @@ from dbcpu.analysis.results.comparison import (
     VariantRow,
     Variants,
 )
-from dbcpu.analysis.results.fact import Fact
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
+from dbcpu.record import ROWS_UNIT
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen_words
@@ -54,7 +54,9 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
 
     def page() -> tuple[Section, ...]:
         pictures = {
-            chart.name: pictured(chart, READINGS[chart.name], levels.tables if chart.name == "panels" else ())
+            chart.name: pictured(
+                chart, READINGS[chart.name].format(unit=ROWS_UNIT), levels.tables if chart.name == "panels" else ()
+            )
             for chart in charts
         }
         order = ("bars", "decisions", "panels", "scaling")
@@ -173,7 +175,7 @@ def _lines(found: Variants) -> list[Line]:
                 value, one = getattr(row, metric), getattr(base, metric, None)
                 if value is not None:
                     ratio = value / one if one else None
-                    made.append(Line(each.name, "level", row.level, each.vcpus, metric, value, ratio))
+                    made.append(Line(each.name, "level", row.level, each.vcpus, metric, value, ratio=ratio))
     return made
 
 

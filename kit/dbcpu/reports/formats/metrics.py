@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dbcpu.analysis.conclusions.headline import one_word
-from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.run_figures import run_figures
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import moment

@@ -1,8 +1,11 @@
-"""What a session used and waited for, from the views that need no extra licence: names, units, differences.
+"""What a session used and waited for, and what the host's CPUs do, by views that need no extra licence.
 
-Read before the release and after the call has returned, never while it runs: the time model of a running
-operation is up to 5 s behind. Source: Oracle Database Reference, V$MYSTAT, V$SESS_TIME_MODEL, V$SESSION_EVENT,
-STATISTICS_LEVEL.
+A session's are read before the release and after the call has returned, never while it runs: the time model of an
+operation that runs is up to 5 s behind.
+Source: Oracle Database Reference, V$MYSTAT, V$SESS_TIME_MODEL, V$SESSION_EVENT, STATISTICS_LEVEL
+Rows of V$OSSTAT are the operating system's, also in a pluggable database and with several instances on the host. They
+differ by platform and version: OS_CPU_WAIT_TIME is there on some only, and what is not there is not known.
+Source: Oracle Database Reference, V$OSSTAT (times in hundredths of a second, totalled over all processors).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +14,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dbcpu.record import Wait
+from dbcpu.targets.base import HostReading
 
 CENTISECOND, MICROSECOND = 1e-2, 1e-6
 STATISTICS: Mapping[str, tuple[str, float]] = {
@@ -94,3 +98,36 @@ def difference(before: Snapshot, after: Snapshot) -> tuple[dict[str, float], tup
         if (count > earlier or waited_s > earlier_s) and waited_s - earlier_s <= most_s:
             waits.append(Wait(event, count - earlier, round(waited_s - earlier_s, 6)))
     return counters, tuple(waits)
+
+
+SOURCE = "V$OSSTAT"
+_NAMES = {
+    "BUSY_TIME": "busy_s",
+    "IDLE_TIME": "idle_s",
+    "USER_TIME": "user_s",
+    "SYS_TIME": "system_s",
+    "NICE_TIME": "nice_s",
+    "IOWAIT_TIME": "iowait_s",
+    "OS_CPU_WAIT_TIME": "queue_s",
+    "RSRC_MGR_CPU_WAIT_TIME": "managed_s",
+}
+
+
+def numbers(rows: Iterable[tuple[Any, ...]]) -> dict[str, float]:
+    """By statistic; a decimal comma is read as a point, and a value that is no number is left out."""
+    found = {}
+    for name, value in rows:
+        try:
+            found[str(name)] = float(str(value).replace(",", "."))
+        except ValueError:
+            continue
+    return found
+
+
+def host_reading(statistics: dict[str, float], at_s: float, host: str = "") -> HostReading | None:
+    """None without busy and idle time, of which everything else follows."""
+    seconds = {_NAMES[name]: value * CENTISECOND for name, value in statistics.items() if name in _NAMES}
+    if not {"busy_s", "idle_s"} <= set(seconds):
+        return None
+    cpus = statistics.get("NUM_CPUS")
+    return HostReading(SOURCE, at_s, seconds, int(cpus) if cpus else None, statistics.get("LOAD"), host)

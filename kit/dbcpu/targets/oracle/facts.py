@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct, field
 
 from dbcpu.errors import ServerError
+from dbcpu.targets.oracle.counters import numbers
 from dbcpu.targets.oracle.driver import Block, Connection, Views, is_healthy
 from dbcpu.targets.oracle.error_messages import codes, one_line
-from dbcpu.targets.oracle.host_counters import numbers
 from dbcpu.targets.oracle.identity import server_process, zone_s
 
 ROOT = "CDB$ROOT"

@@ -20,9 +20,9 @@ from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, setti
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage, checked_name, same_name
+from dbcpu.targets.oracle.counters import host_reading, numbers
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
 from dbcpu.targets.oracle.facts import Facts, read_facts, unknown_for
-from dbcpu.targets.oracle.host_counters import host_reading, numbers
 from dbcpu.targets.oracle.identity import in_container, server_process
 from dbcpu.targets.oracle.leftovers import FromControl, Leftover, Unended
 from dbcpu.targets.oracle.plans import active_between, is_query, shape, sql_id

@@ -1,6 +1,13 @@
-"""A PostgreSQL server as a target, for every way of reaching or starting it."""
+"""A PostgreSQL server as a target, for every way of reaching or starting it.
+
+One driver measures a database at a time: it holds an advisory lock, which ends with its connection. Any user of the
+database may take that lock. Its holder is named by its role, which the server vouches for, and by its
+application_name, which is whatever the session says; every user may read both.
+Source: PostgreSQL documentation, "Advisory Locks" (chapter Explicit Locking), "pg_locks" and "pg_stat_activity".
+"""
 
 import time
+from datetime import UTC, datetime
 from typing import Self
 
 from psycopg import pq
@@ -9,6 +16,7 @@ from dbcpu.errors import ConnectError
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
+from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
 from dbcpu.remedies import not_visible
@@ -16,7 +24,6 @@ from dbcpu.targets.base import CLOCK_PROBES, Work
 from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for
 from dbcpu.targets.postgresql.session import LibpqSession
-from dbcpu.targets.postgresql.turns import take_turn
 
 # The settings that decide how much CPU a session gets, or how the measured SQL is run.
 _PARAMETERS = """select name, current_setting(name) from pg_settings where name = any(array[
@@ -165,3 +172,35 @@ class LibpqTarget:
         if self._control is None or self._control.status == pq.ConnStatus.BAD:
             raise ConnectError("the server closed the connection; see its log for the reason, then run again")
         return self._control
+
+
+_LOCK = 0x64626370
+"""The ASCII codes of dbcp."""
+_HOST = 22
+"""Characters of the host's name: PostgreSQL cuts an application_name at 63 bytes (NAMEDATALEN - 1)."""
+_NAME = "select set_config('application_name', $1, false)"
+_TAKE = f"select pg_try_advisory_lock({_LOCK}, 0)"
+_HOLDER = f"""select l.pid, coalesce(a.usename, ''), coalesce(a.application_name, '')
+  from pg_locks l left join pg_stat_activity a using (pid)
+ where l.locktype = 'advisory' and l.granted and (l.classid, l.objid, l.objsubid) = ({_LOCK}, 0, 2)
+   and l.database = (select oid from pg_database where datname = current_database())"""  # noqa: S608
+_TRIES = 3
+
+
+def take_turn(control: pq.abc.PGconn) -> str | None:
+    """Take the database for this driver, as long as the connection lasts; None, or in words who has it.
+
+    Raises ServerError.
+    """
+    me = this_process()
+    own = f"dbcpu {me.pid}@{me.hostname[:_HOST]} since "
+    query(control, _NAME, f"{own}{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+    for _ in range(_TRIES):
+        if single(control, _TAKE) == "t":
+            return None
+        for pid, role, name in query(control, _HOLDER):
+            if str(name).startswith(own):
+                return None  # by another connection of this driver: a target that is given twice
+            by_itself = f'"{name}", as its session calls itself,' if name else "a session without a name"
+            return f"{by_itself} of role {role or 'unknown'} (server process {pid})"
+    return None  # taken and given back meanwhile, again and again: nobody keeps it

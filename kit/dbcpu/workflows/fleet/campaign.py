@@ -17,7 +17,7 @@ from dbcpu.config.request import Request
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import duration, listed, plural
 from dbcpu.hosts.shell_routes import transport_of
-from dbcpu.measure.sql_hash import sql_hash
+from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
 from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated

@@ -22,7 +22,7 @@ from dbcpu import __version__
 from dbcpu.errors import DbcpuError, StoreError
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.driver_process import this_process
-from dbcpu.measure.sql_hash import sql_hash
+from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import REFUSED, RUNNING, UNKNOWN, Campaign, Item, label_of, now
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.schema.rows import driver_place

@@ -13,7 +13,7 @@ from dbcpu import __version__
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.driver_process import this_process
-from dbcpu.measure.sql_hash import sql_hash
+from dbcpu.measure.workloads import sql_hash
 from dbcpu.record import Header, Round
 from dbcpu.store.run_stream import Begun, Ended, read_stream
 from dbcpu.workflows.keep_rounds import Keeper, keep_rounds

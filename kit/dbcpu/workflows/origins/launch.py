@@ -1,16 +1,20 @@
-"""From the options of ``dbcpu run`` to a finished run that was measured from elsewhere."""
+"""``dbcpu run`` and ``dbcpu doctor`` of a target that is measured from elsewhere."""
 
 from collections.abc import Sequence
 
+import click
 from msgspec.structs import replace
 
 from dbcpu.config.origins import THERE
 from dbcpu.errors import UsageError
+from dbcpu.findings import as_json_text
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import TO_STDOUT, Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices
-from dbcpu.workflows.origins.far_dbcpu import measure_there
+from dbcpu.workflows.origins.far_dbcpu import doctor_there, measure_there
+from dbcpu.workflows.origins.far_program import FarProgram
 from dbcpu.workflows.origins.far_target import FarTarget
+from dbcpu.workflows.origins.kit_orders import look_orders
 from dbcpu.workflows.origins.shell_kit import measure_by_kit
 
 
@@ -38,3 +42,24 @@ def launch_from(target: FarTarget, words: Sequence[str], choices: Choices, deliv
             return delivery.present(store, run_id, lambda: watcher.rounds)
     finally:
         watcher.close()
+
+
+def doctor_from(target: FarTarget, options: Sequence[str]) -> int:
+    """Print what the dbcpu there finds; of the shell kit, whether it has what it needs. Returns the exit code.
+
+    Args:
+        options: those of ``dbcpu doctor``, as words, without --host.
+
+    Raises:
+        DbcpuError: it cannot be measured so.
+    """
+    if target.origin == THERE:
+        return doctor_there(target, options)
+    orders = look_orders(target)
+    with FarProgram(target.way, {}, orders.lines) as program:
+        list(program.lines())
+        if program.code:
+            raise program.failure()
+    there = f"{orders.script} can measure {target.name} on {program.hostname}; what would distort it was not examined"
+    click.echo(as_json_text(()) if "--json" in options else there)
+    return 0

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.answer_findings import ALL_LEVELS
+from dbcpu.analysis.conclusions.answer_findings import LEVELS_SHOW
 from dbcpu.analysis.conclusions.remedy_commands import _SCRIPTS, _TIMES, measuring_command, with_own_options
 from dbcpu.analysis.explain import explain
 from dbcpu.findings import ENTRIES, QUIETER
@@ -61,7 +61,7 @@ def test_no_remedy_of_an_imported_run_has_an_option_of_dbcpu_run(code: str, driv
     assert not found, f"{remedy}: say in remedy_commands what stands for it where a script measured"
 
 
-@pytest.mark.parametrize("text", [QUIETER, ALL_LEVELS])
+@pytest.mark.parametrize("text", [QUIETER, LEVELS_SHOW])
 @pytest.mark.parametrize("driver", [*SCRIPTS, ""])
 def test_no_other_sentence_of_one_has_either(text: str, driver: str) -> None:
     assert "--" not in with_own_options(text, imported(driver).header)
@@ -69,7 +69,7 @@ def test_no_other_sentence_of_one_has_either(text: str, driver: str) -> None:
 
 def test_a_remedy_that_was_reworded_is_noticed_here() -> None:
     """Every phrase that is replaced stands in some text."""
-    texts = " ".join([QUIETER, ALL_LEVELS, *(each.remedy for each in ENTRIES.values())])
+    texts = " ".join([QUIETER, LEVELS_SHOW, *(each.remedy for each in ENTRIES.values())])
     for origin in (*_SCRIPTS.values(), _TIMES):
         for phrase in origin.words:
             assert phrase in texts, phrase

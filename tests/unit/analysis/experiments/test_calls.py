@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.analysis.experiments.calls import PARTS, call_times
+from dbcpu.analysis.experiments.pool import PARTS, call_times
 from dbcpu.record import Call
 
 

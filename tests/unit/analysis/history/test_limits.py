@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.limits import (
     HistoryPoint,
     Value,
@@ -19,6 +18,7 @@ from dbcpu.analysis.history.limits import (
     point,
     sustained_changes,
 )
+from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.record import RunRecord
@@ -108,7 +108,6 @@ def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
     "marked",
     [
         labelled(night(9), label="maintenance window"),
-        labelled(night(9), notes=("maintenance-window: MONDAY_WINDOW is open",)),
         RunRecord(
             replace(
                 night(9).header,
@@ -117,7 +116,7 @@ def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
             night(9).rounds,
         ),
     ],
-    ids=["label", "note", "parameter"],
+    ids=["label", "parameter"],
 )
 def test_runs_inside_a_maintenance_window_are_kept_apart(marked: RunRecord) -> None:
     assert in_maintenance(marked.header)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbcpu.analysis.host_usage.stolen import stolen_s
+from dbcpu.analysis.host_usage.host_time import stolen_s
 from support.builders.record import round_of, session
 
 

@@ -10,7 +10,7 @@ from dbcpu.hosts.base import Ahead
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import look
 from dbcpu.hosts.topology import read_host
-from dbcpu.hosts.topology.read_ahead import with_topology_read
+from dbcpu.hosts.topology.host_info import with_topology_read
 from dbcpu.measure.identity import look_at_all
 from dbcpu.targets.base import ServerClaim
 from support.archives import unpack

@@ -5,7 +5,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import CAUSES
-from dbcpu.reports.charts.run.density import density
+from dbcpu.reports.charts.run.slowdown_grid import density
 from support.builders.record import record, round_of, session, solos
 
 

@@ -7,8 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from dbcpu.reports import charts
-from dbcpu.reports.charts.canvas import drawing, saved
-from dbcpu.reports.charts.hover import MAX_HOVER, hovering
+from dbcpu.reports.charts.canvas import MAX_HOVER, drawing, hovering, saved
 from dbcpu.reports.documents.run import document
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.workflows.explain import explained

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.history.trend import Trend, past_run, trend
+from dbcpu.analysis.run_figures import run_figures
 from dbcpu.reports.documents import history
 from support.builders.comparison import noisy_run
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.figures.run_figures import run_figures
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
+from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.quoted import cores_words, evenness_words, quoted_sentence

@@ -21,7 +21,7 @@ from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import measured_lines, summary
 from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats import html
-from dbcpu.reports.formats.html.inline import inline
+from dbcpu.reports.formats.html import inline
 from dbcpu.simulator import preset, simulate
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import host as build_host

@@ -6,7 +6,7 @@ from dbcpu.errors import ServerError
 from dbcpu.measure.host_counters import between, reading, unsettled_s
 from dbcpu.record import Execution, HostCounters
 from dbcpu.targets.base import HostReading, Outcome
-from dbcpu.targets.oracle.host_counters import host_reading, numbers
+from dbcpu.targets.oracle.counters import host_reading, numbers
 
 LINUX = [("NUM_CPUS", 4), ("BUSY_TIME", 1000), ("IDLE_TIME", 3000), ("LOAD", 1.5), ("RSRC_MGR_CPU_WAIT_TIME", 20)]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu import __version__
-from dbcpu.measure.sql_hash import sql_hash
+from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import PLANNED, RUNNING, Campaign, Item
 from dbcpu.store.database import open_store
 from dbcpu.workflows.fleet.outcome import ItemOutcome

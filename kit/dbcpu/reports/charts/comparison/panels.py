@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.formatting import bare, plural, seconds
+from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, shortened, wrapped
-from dbcpu.reports.charts.hover import hovering
 from dbcpu.reports.charts.style import FAINT, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 

@@ -15,7 +15,7 @@ from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.hover import hovering
+from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import PART_COLOURS, fitted_width, legend
 

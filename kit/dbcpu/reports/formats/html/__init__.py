@@ -2,7 +2,8 @@
 
 It asks the network for nothing, which its content security policy enforces. Its one script sorts tables, is allowed by
 its hash alone, and nothing is lacking without it. Every text is escaped by the template; pictures are inline SVG on a
-light card, so that they are read in dark mode and on paper.
+light card, so that they are read in dark mode and on paper. Each
+has identifiers of its own on the page, and neither metadata nor comments.
 """
 
 import re
@@ -17,7 +18,6 @@ from markupsafe import Markup, escape
 from dbcpu.formatting import joined
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
-from dbcpu.reports.formats.html.inline import inline
 
 SUFFIX = ".html"
 BINARY = False
@@ -121,3 +121,32 @@ def _printable(value: object) -> object:
 def with_code(text: str) -> Markup:
     """Words between backticks as ``code``; everything is escaped first."""
     return Markup(_BACKTICKED.sub(r"<code>\1</code>", str(escape(_printable(text)))))  # noqa: S704 - escaped
+
+
+SCALE = 1.6
+"""CSS pixels per point: the letters of the picture are then as large as those of the page's tables."""
+LONG = 0.85
+"""Height over width from which a picture is a long one."""
+
+_HEAD = re.compile(r"^.*?(?=<svg\b)", re.DOTALL)
+_NOT_SHOWN = re.compile(r"<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)
+_SIZE = re.compile(r'\s(?:width|height)="[\d.]+pt"')
+_WIDTH = re.compile(r'\swidth="([\d.]+)pt"')
+_HEIGHT = re.compile(r'\sheight="([\d.]+)pt"')
+_NAMED = re.compile(r'(\bid="|href="#|url\(#)')
+
+
+def inline(svg: str, prefix: str, label: str) -> Markup:
+    """The ``svg`` element as markup; every identifier begins with ``prefix``, readers hear ``label``."""
+    element = _NOT_SHOWN.sub("", _HEAD.sub("", svg))
+    opening, rest = element.split(">", 1)
+    width = _WIDTH.search(opening)
+    points = float(width[1]) if width else 500.0
+    height = _HEIGHT.search(opening)
+    # On paper a picture gets half a page, unless it is a long one.
+    long = ' class="long"' if height and float(height[1]) > LONG * points else ""
+    opening = _SIZE.sub("", opening) + long
+    body = _NAMED.sub(rf"\g<1>{prefix}-", f"{opening}>{rest}").split(">", 1)[1]
+    size = f'style="width:{points * SCALE:.0f}px"'
+    lines = "\n".join(line for line in body.splitlines() if line.strip())
+    return Markup(f'{opening} role="img" aria-label="{escape(label)}" {size}>{lines}')  # noqa: S704 - made by matplotlib
