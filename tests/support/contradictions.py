@@ -289,5 +289,6 @@ def _sentences(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -
 
 
 RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
-    _rows, _words, _remedies, _causes, _order, _above, _capacity, _usable, _findings, _limits, _figures, _curve, _sentences,
+    _rows, _words, _remedies, _causes, _order, _above, _capacity, _usable, _findings, _limits, _figures,
+    _curve, _sentences,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """For how long did a session run on another memory node than the one where it began?
 
-Linux takes memory from the node of the CPU that first writes to it: of a session that may use all nodes, most of its own
-memory is probably where it began. Source: kernel ``Documentation/admin-guide/mm/numa_memory_policy.rst``.
+Linux takes memory from the node of the CPU that first writes to it: of a session that may use all nodes, most of its
+own memory is probably where it began. Source: kernel ``Documentation/admin-guide/mm/numa_memory_policy.rst``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -68,9 +68,7 @@ def capacity(
     )
 
 
-def _most(
-    context: RunContext, levels: Sequence[LevelView], scaling: Scaling, lasting: Mapping[int, float]
-) -> float:
+def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, lasting: Mapping[int, float]) -> float:
     """The largest throughput; Mrows/s. Where some share a core and others do not, what was seen of sharing bounds it.
 
     Who shares a core there goes on alone when others end: counted by time alone, it seems to have done more before.

@@ -338,8 +338,8 @@ def _effective_cores(
     """Without a fit the best level, as far as its rate sum lasts.
 
     A fit is no higher than that where the rate sum of a level with sessions enough is one that lasts: sums of others
-    may bend the curve upwards. It is no lower than what a level shows to last: where cores have many threads, a curve is
-    fitted up to two sessions per core; few levels end it early; and one that falls after its top may lie below it there.
+    may bend the curve upwards. It is no lower than what a level shows to last: where cores have many threads, a curve
+    is fitted up to two sessions per core; few levels end it early; and one that falls beyond its top lies below it.
     ``wanted``: sessions that keep all vCPUs busy; with fewer the best level is no limit of the host.
     """
     lasting_rates = lasting_by_level(levels, vcpus, wanted)

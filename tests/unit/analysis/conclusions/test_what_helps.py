@@ -124,13 +124,3 @@ def test_a_yield_under_a_quota_is_that_of_the_cores_that_sessions_shared(smt_yie
     host = SimulatedHost(cores=4, threads=2, smt_yield=smt_yield, quota_cpus=quota, scheduler="smt_balancing")
     found = made(host, range(1, 9), seed=1).scaling
     assert found.smt_yield is None or found.smt_yield == pytest.approx(smt_yield, abs=0.05)
-
-
-def test_steal_is_named_beside_an_idle_cpu() -> None:
-    """Two sessions leave two CPUs idle: what they lack was stolen, whatever else could have run them."""
-    found = made(SimulatedHost(cores=4, threads=1, steal=0.3), (1, 2, 4), seed=1)
-    two = next(each for each in found.levels if each.level == 2)
-    assert two.counted_cause == Cause.STEAL
-    assert "quota" not in found.verdict
-    assert "CPU steal" in found.verdict
-    assert "dedicated host" in headline(found).remedy
