@@ -58,7 +58,7 @@ def apart_words(level: LevelView, *, with_cause: bool = False, why: str = "") ->
     every = "all" if level.level > 1 else "it"
     who = every if fewest == level.level else f"{fewest} of {level.level}"
     if fewest < most:
-        who = f"{fewest} or more of {level.level}" if most == level.level else f"{fewest} to {most} of {level.level}"
+        who = "one or both" if level.level == most == 2 else f"{fewest} to {most} of {level.level}"
     has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
     through = f" through {found.cause.words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
