@@ -148,6 +148,20 @@ def _above(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
         yield f"shares are unequal at {uneven}, the verdict says: {analysis.verdict}"
 
 
+def _usable(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """A throughput that is said beside fewer usable cores. A session that is slow alone counts as less than a core."""
+    room, reference, vcpus = analysis.capacity, analysis.reference, analysis.vcpus
+    slow_alone = any(each.level == 1 and each.full_speed is NO for each in levels)
+    if room is None or reference is None or vcpus is None or slow_alone or reference.busy < 1:
+        return
+    if room.usable_cores is None or room.most_throughput is None or levels[-1].level < vcpus:
+        return
+    quota = (record.header.host.limits.quota_cpus if record.header.host else None) or vcpus
+    shown = room.most_throughput / reference.mrows_per_s
+    if room.usable_cores < min(shown, quota, vcpus) / 1.06:
+        yield f"{room.usable_cores:.2f} usable cores beside a throughput of {shown:.2f} single sessions"
+
+
 def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     room = analysis.capacity
     if room is None:
@@ -159,8 +173,8 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
     busy = analysis.reference.busy if analysis.reference else 1.0
     wanted = analysis.vcpus / busy if analysis.vcpus and analysis.reference else None
     whole = lasting_by_level(levels, analysis.vcpus, wanted).values()
-    if room.most_throughput != (max(whole) or None):
-        yield f"the most throughput is {room.most_throughput}, and no level has it"
+    if (room.most_throughput or 0.0) > max(whole):
+        yield f"the most throughput is {room.most_throughput}, and no level has as much"
     cores = analysis.scaling.effective_cores
     if cores is not None and analysis.vcpus is not None and cores > analysis.vcpus + 1e-9:
         yield f"{cores:.2f} effective cores on {analysis.vcpus} vCPUs"
@@ -275,5 +289,6 @@ def _sentences(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -
 
 
 RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
-    _rows, _words, _remedies, _causes, _order, _above, _capacity, _findings, _limits, _figures, _curve, _sentences,
+    _rows, _words, _remedies, _causes, _order, _above, _capacity, _usable, _findings, _limits, _figures,
+    _curve, _sentences,
 )  # fmt: skip

@@ -34,7 +34,7 @@ from dbcpu.analysis.scaling.capacity import capacity
 from dbcpu.analysis.scaling.curve import NEAR, scaling
 from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
-from dbcpu.analysis.scaling.topology_check import has_two_kinds, topology_check
+from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, has_two_kinds, topology_check
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
@@ -125,10 +125,10 @@ def _curve_and_topology(
     )
     curve = within_seen_yield(curve, levels, ref, cores)
     topology = topology_check(context, levels, views, curve)
-    if topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
+    if vcpus and topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
         # and the interval is of the gain from knee to knee: how well the number of cores is known is not.
-        seen_yield = curve.effective_cores / topology.cores_told - 1
+        seen_yield = done_by_all_vcpus(levels, vcpus, curve.effective_cores) / topology.cores_told - 1
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
         ends = [end for end in (topology.cores_told, vcpus) if end]
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):

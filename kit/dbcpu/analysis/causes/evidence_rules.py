@@ -14,6 +14,7 @@ from dbcpu.analysis.causes.database_waits import WAIT_CAUSES, wait_cause, wait_w
 from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, LossPart, Words
 from dbcpu.analysis.causes.session_columns import CountedTimes, Partners, Sessions
 from dbcpu.analysis.placement.evidence import Evidence
+from dbcpu.analysis.placement.left_node import away_s
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
@@ -229,7 +230,7 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
     A thread that shares its core with k others loses at most k / (k + 1) of the time they overlap; sharing
     too short for the loss does not explain it.
     """
-    met, sibling_s = of.evidence, of.evidence.sibling_s
+    met, sibling_s, node = of.evidence, of.evidence.sibling_s, of.node
     remote_s = or_zero(met.remote_s)
 
     def remote_words(row: int) -> CpuTimeReason:
@@ -248,6 +249,11 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
         return more(row, f"other processes ran on the SMT sibling for {seconds(met.sibling_foreign_s[row])}: ", "")
 
     def slower_words(row: int) -> CpuTimeReason:
+        # Where its memory is was not seen: a cause that may be is said, and not claimed.
+        away_of_row_s = away_s(of.timed[row].session, node)
+        if away_of_row_s * MAX_REMOTE >= ACCOUNTS * rest_s[row]:
+            there = f"ran {seconds(away_of_row_s)} on another NUMA node than where it began"
+            return more(row, "", f" ({there}: its memory probably stayed behind)")
         if sibling_s[row] <= 0:
             return more(row, "", "")
         return more(row, "", f" (shared its core for only {_part(sibling_s[row], of.cpu_s[row])} of its run)")

@@ -112,7 +112,7 @@ class Sessions:
 
     def __init__(self, context: RunContext, seen: WatchedRun) -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
-        self.core_of = cores_of(context.record).core
+        self.core_of, self.node = cores_of(context.record).core, kernel_node_of(context.record.header.host)
         self.sessions, spans = ([*map(attrgetter(name), self.timed)] for name in ("session", "span"))
         self.valid = ~self._mask(map(bool, map(attrgetter("why"), self.timed)))
         self.shares_known = self._mask([each.shares_known for each in seen.rounds])[seen.round_at]

@@ -5,6 +5,7 @@ shape. Evenness and scaling do not. Everything else may differ, for it is often 
 """
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Mapping
 
@@ -141,10 +142,16 @@ def named_facts(header: Header | BriefHeader) -> dict[str, str]:
             "SMT control": topology.smt_control or "",
             "governor": host.governor or "",
             "allowed CPUs": str(len(limits.allowed_cpus)),
+            "vCPUs": facts["vCPUs"] if not _is_quota(plan.vcpus, limits.quota_cpus) else "as the CPU quota",
             "CPU quota": "none" if limits.quota_cpus is None else f"{limits.quota_cpus:g}",
         }
         facts |= {f"host: {name}": value for name, value in host.facts.items() if name not in _OF_THE_MOMENT}
     return facts | {f"parameter {name}": value for name, value in database.parameters.items()}
+
+
+def _is_quota(vcpus: int | None, quota_cpus: float | None) -> bool:
+    """Whether the vCPUs are a CPU quota, rounded up."""
+    return quota_cpus is not None and vcpus == math.ceil(quota_cpus)
 
 
 def _yes(value: bool | None, yes: str = "yes", no: str = "no") -> str:

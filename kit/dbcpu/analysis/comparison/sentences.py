@@ -76,12 +76,13 @@ def _compared_at(comparison: Comparison) -> set[str]:
 
 
 def verdict_of_side(base: Side, side: Side) -> str:
-    """``B against A: throughput at N=16 is 1.33x (...); max/min ...``, and the evenness of each as quoted."""
+    """``B against A: throughput at N=16 is 1.33x (...). Max/min ...``, and the evenness of each as quoted."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
     decided = (decision_words(each) for each in side.decisions if each.outcome != OTHER_WORK)
-    clauses = "; ".join((*_scaling(side), *decided))
-    whole = f"{side.name} against {base.name}: {clauses}{f' (one run a side: {LEFT_OUT})' if single else ''}."
-    return " ".join(filter(None, (whole, evenness_sentence(base, side), _state_words(side))))
+    first, *others = (*_scaling(side), *decided)
+    whole = [f"{side.name} against {base.name}: {first}.", *(f"{each[0].upper()}{each[1:]}." for each in others)]
+    apart = f"With one run a side {LEFT_OUT}." if single else ""
+    return " ".join(filter(None, (*whole, apart, evenness_sentence(base, side), _state_words(side))))
 
 
 def evenness_sentence(base: Side, side: Side) -> str:
@@ -107,7 +108,7 @@ def _state_words(side: Side) -> str:
         if plain is not None and paced is not None and plain.ratio and paced.ratio:
             return (
                 f"At the full pace of the CPUs {what} is {times(paced.ratio)} (95 % interval {interval_words(paced)}), "
-                f"as delivered {times(plain.ratio)}: by the witness, that the CPUs themselves were slower or "
+                f"as delivered {times(plain.ratio)}. By the witness, that the CPUs themselves were slower or "
                 f"faster meanwhile accounts for {times(plain.ratio / paced.ratio)}."
             )
     return ""

@@ -155,9 +155,9 @@ def interrupts(given: FindingInput) -> Finding | None:
     )
 
 
-TENANT_OR_OWN = (
-    "another tenant comes and goes on the cores of these vCPUs, or, if these share cores that are not shown, the other "
-    "processes of this host: sessions are slower meanwhile, whatever the sessions of this run do"
+OWN_OR_TENANT = (
+    "the other processes of this host may be why, where these vCPUs share cores that are not shown, or another tenant: "
+    "sessions are slower meanwhile, whatever the sessions of this run do"
 )
 
 
@@ -174,9 +174,15 @@ def strangers_on_siblings(given: FindingInput) -> Finding | None:
         f"with at most one session the CPUs were slow for {percent(speeds.slow_share)} of the time, when the witness "
         f"needed {times(speeds.factor)} as long",
     )
-    if typical_foreign_share(given.rounds, given.vcpus) <= FOREIGN_SHARE:
+    if not _others_at_work(given):
         return found
-    return replace(found, meaning=TENANT_OR_OWN, remedy=f"measure on an idle host to decide; {found.remedy}")
+    return replace(found, meaning=OWN_OR_TENANT, remedy=f"measure on an idle host to decide; {found.remedy}")
+
+
+def _others_at_work(given: FindingInput) -> bool:
+    """Whether the host shows other processes of its own, in all rounds or in those of a single session."""
+    alone = [each for each in given.rounds if each.level == 1]
+    return max(typical_foreign_share(each, given.vcpus) for each in (given.rounds, alone)) > FOREIGN_SHARE
 
 
 def throttled(given: FindingInput) -> Finding | None:
@@ -221,12 +227,17 @@ def hidden_quota(given: FindingInput) -> Finding | None:
 
 
 def main_disturbance(given: FindingInput) -> str:
-    """The finding of what typically took most of the CPU time; '' where nothing took much of it."""
+    """The finding of what typically took most of the CPU time; '' where nothing took much of it.
+
+    Two speeds are not put down to other tenants while the host shows other processes of its own.
+    """
     rounds, speeds = given.rounds, given.two_speeds
     shares = {
         "steal": typical_share(rounds) or 0.0,
         "foreign-load": typical_foreign_share(rounds, given.vcpus),
-        "strangers-on-siblings": speeds.slow_share * (1 - 1 / speeds.factor) if speeds else 0.0,
+        "strangers-on-siblings": speeds.slow_share * (1 - 1 / speeds.factor)
+        if speeds and not _others_at_work(given)
+        else 0.0,
     }
     code = max(shares, key=lambda each: shares[each])
     return code if shares[code] > FOREIGN_SHARE else ""

@@ -84,7 +84,11 @@ def slow_together(given: FindingInput) -> Finding | None:
     if held := _held(given, worst):
         found = noted("slow-together", f"{slowdown}: {held}", INFO)
         return replace(found, meaning="they took turns, as they had to", remedy=AS_MANY_CPUS)
-    found = noted("slow-together", f"{slowdown}, though there is a CPU for each")
+    quota = bounding_quota(given.record)
+    room = "though there is a CPU for each"
+    if quota is not None and quota < worst.level:
+        room = f"with a CPU quota of {quota:g}"
+    found = noted("slow-together", f"{slowdown}, {room}")
     cause, two_kinds = lost_to(worst), has_two_kinds(given.record)
     if cause is Cause.SLOWER_CPU and two_kinds:
         return replace(found, meaning=f"most of the loss is by {cause.words}: {TWO_KINDS}", remedy=FULL_SPEED_CORES)
@@ -226,6 +230,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
     seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in waited]
     if not seen:
         return None
+    quota = bounding_quota(given.record)
     worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]
     shares = "took turns"
     if uneven:
@@ -237,8 +242,8 @@ def oversubscribed(given: FindingInput) -> Finding | None:
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
-        sessions=sessions_that_fit(vcpus or 0, given.busy, given.levels),
-        more="add vCPUs" if bounding_quota(given.record) is None else "raise the CPU quota",
+        sessions=sessions_that_fit(vcpus or 0 if quota is None else max(1, int(quota)), given.busy, given.levels),
+        more="add vCPUs" if quota is None else "raise the CPU quota",
     )
 
 

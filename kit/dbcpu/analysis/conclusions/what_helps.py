@@ -20,6 +20,8 @@ from dbcpu.record import TOGETHER
 
 AGAINST = ". Against "
 """Between what helps against the first cause and the same of each other, which is named."""
+TO_DECIDE = ". To decide: "
+"""Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
@@ -34,7 +36,8 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     told, worst = told_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if told is None or worst is None:
-        return _against(analysis, apart, noise)
+        host = _against(analysis, apart)
+        return f"{host}{TO_DECIDE}{noise}" if host and noise and noise not in host else host or noise
     if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
@@ -147,12 +150,14 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
 
 
 def noise_remedy(analysis: Analysis) -> str:
-    """More rounds or levels where they would decide; else of the finding that explains the noise, or of the noise."""
+    """Of what takes CPU time on the host, and then more rounds or levels where they would decide; else of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
     alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
     codes = [code for cause in alone for code in cause.helped_by]
-    codes += [analysis.disturbance, "unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
+    host = next((by_code[code] for code in (*codes, analysis.disturbance) if by_code.get(code)), "")
     measured = [each.level for each in analysis.levels]
     if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
-        codes.insert(0, "inconclusive")
-    return next((by_code[code] for code in codes if by_code.get(code)), "")
+        decides = by_code.get("inconclusive", "")
+        return f"{host}{TO_DECIDE}{decides}" if host and decides else host or decides
+    codes = ["unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
+    return host or next((by_code[code] for code in codes if by_code.get(code)), "")

@@ -8,6 +8,7 @@ from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, SecondValue, Soak
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.statistics.bimodality import HALF
 from dbcpu.formatting import duration, listed, percent, plain, plural, ranges, seconds, times
 
 
@@ -94,8 +95,9 @@ def _two(second: SecondValue | None, analysis: Analysis) -> str:
         who = f"all sessions took {there} together, in {plural(len(second.segments), 'segment')}"
     causes = [each.main_cause for each in analysis.levels if each.level > 1 and each.main_cause != Cause.NONE]
     why = f", slow executions mostly by {causes[0].words}" if causes else ""
+    most = "most" if second.share < HALF else f"{percent(1 - second.share)} of the"
     return (
-        f"bimodal: most executions take {seconds(second.first_s)}, and {percent(second.share)} take {there} "
+        f"bimodal: {most} executions take {seconds(second.first_s)}, and {percent(second.share)} take {there} "
         f"({times(second.ratio)} as long); {who}{why}"
     )
 

@@ -56,8 +56,9 @@ def apart_words(level: LevelView, *, with_cause: bool = False, why: str = "") ->
         return ""
     fewest, most = found.sessions, found.max_sessions
     every = "all" if level.level > 1 else "it"
-    some = f"{fewest} of" if fewest == most else f"{fewest} to {most} of"
-    who = every if fewest == level.level else f"{some} {level.level}"
+    who = every if fewest == level.level else f"{fewest} of {level.level}"
+    if fewest < most:
+        who = "one or both" if level.level == most == 2 else f"{fewest} to {most} of {level.level}"
     has = "has" if most == 1 else "have"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
     through = f" through {found.cause.words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""

@@ -1,6 +1,6 @@
 """How many sessions does this host serve evenly, and what is that per vCPU and per core?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.levels.host_evenness import evenness, leaves_sharing_open
@@ -11,6 +11,7 @@ from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.scaling.seen_yield import most_by_seen_yield
 from dbcpu.analysis.statistics.interval import Interval
 
 
@@ -36,7 +37,7 @@ def capacity(
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     wanted = vcpus / context.reference.busy if vcpus and context.reference else None
-    most = max(lasting_by_level(measured, vcpus, wanted).values()) or None
+    most = _most(context, measured, scaling, lasting_by_level(measured, vcpus, wanted)) or None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
     host, within = context.record.header.host, scaling.effective_cores_interval
@@ -65,6 +66,18 @@ def capacity(
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
     )
+
+
+def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, lasting: Mapping[int, float]) -> float:
+    """The largest throughput; Mrows/s. Where some share a core and others do not, what was seen of sharing bounds it.
+
+    Who shares a core there goes on alone when others end: counted by time alone, it seems to have done more before.
+    """
+    limit = most_by_seen_yield(scaling, levels, context.reference, context.cores)
+    possible = float("inf") if limit is None or not context.reference else limit * context.reference.mrows_per_s
+    cores, vcpus = context.cores or 0, context.vcpus or 0
+    uneven = {each.level for each in levels if each.even is not Answer.YES and cores < each.level <= vcpus}
+    return max(min(rate, possible) if level in uneven else rate for level, rate in lasting.items())
 
 
 def _while(levels: Sequence[LevelView], holds: Callable[[LevelView], bool]) -> LevelView | None:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, rate_sum_lasts
 from dbcpu.analysis.levels.noise import solo_error
 from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
-from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import STEEP, Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
@@ -339,9 +338,9 @@ def _effective_cores(
     """Without a fit the best level, as far as its rate sum lasts.
 
     A fit is no higher than that where the rate sum of a level with sessions enough is one that lasts: sums of others
-    may bend the curve upwards. It is no lower than an even level at which all vCPUs are busy: where cores have many
-    threads, a curve is fitted up to two sessions per core, and few levels end it early. ``wanted``: sessions that keep
-    all vCPUs busy; with fewer the best level is no limit of the host.
+    may bend the curve upwards. It is no lower than what a level shows to last: where cores have many threads, a curve
+    is fitted up to two sessions per core; few levels end it early; and one that falls beyond its top lies below it.
+    ``wanted``: sessions that keep all vCPUs busy; with fewer the best level is no limit of the host.
     """
     lasting_rates = lasting_by_level(levels, vcpus, wanted)
     whole = {each.level: lasting_rates[each.level] / each.throughput for each in levels if each.throughput}
@@ -353,8 +352,7 @@ def _effective_cores(
         top = max(fitted.at(knee) for knee in fitted.knees)
         lasting = [each.level for each in levels if rate_sum_lasts(each, vcpus)]
         top = min(top, best) if wanted is not None and max(lasting, default=0) >= wanted else top
-        even = (each.level for each in levels if each.even is Answer.YES and wanted and each.level >= wanted)
-        shown = max((rates.get(level, 0.0) for level in even), default=0.0)
+        shown = min(best, wanted or 0.0)
         return shown if shown > ABOVE_FIT * top else top
     return None if wanted is None or measured.levels[-1] < wanted else best
 

@@ -55,14 +55,18 @@ def within_seen_yield(
     Between the cores and the vCPUs some sessions share a core and others do not: who ends early leaves a core to those
     who shared one, and the sum of rates is too high, as it is where few levels were measured or a quota ends them.
     """
-    seen, found = scaling.smt_yield_interval, scaling.effective_cores
-    full = _of_all_cores(levels, reference, cores)
-    if seen is None or found is None or full is None:
-        return scaling
-    most = full * (1 + max(0.0, seen.high))
-    within = scaling.effective_cores_interval
-    if found <= TOO_MUCH * most:
+    found, within = scaling.effective_cores, scaling.effective_cores_interval
+    most = most_by_seen_yield(scaling, levels, reference, cores)
+    if found is None or most is None or found <= TOO_MUCH * most:
         return scaling
     if within is not None:
         within = Interval(min(within.low, most), min(within.high, most))
     return replace(scaling, effective_cores=most, effective_cores_interval=within)
+
+
+def most_by_seen_yield(
+    scaling: Scaling, levels: Sequence[LevelView], reference: Reference | None, cores: int | None
+) -> float | None:
+    """What the cores do with the yield that was seen, and without it where it is negative, in sessions alone."""
+    seen, full = scaling.smt_yield_interval, _of_all_cores(levels, reference, cores)
+    return None if seen is None or full is None else full * (1 + max(0.0, seen.high))

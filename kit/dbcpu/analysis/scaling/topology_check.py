@@ -167,6 +167,9 @@ def _by_curve(
             return TopologyCheck("unclear", cores, vcpus, None, kinds)
         if scaling.steep:
             return TopologyCheck("unclear", cores, vcpus, None, steep)
+        if len(scaling.knees) == 1 and (scaling.effective_cores or 0.0) > (1 + NEAR) * knee:
+            more = f"{where}, but more sessions reach {number(scaling.effective_cores, 1)} times the throughput of one"
+            return TopologyCheck("unclear", cores, vcpus, None, more)
         return TopologyCheck("fewer_cores", cores, vcpus, knee, where, unmeasured=unmeasured)
     if interval.low <= (1 + NEAR) * cores and interval.high >= (1 - NEAR) * cores:
         return TopologyCheck("agrees", cores, vcpus, knee, where)
@@ -215,7 +218,7 @@ def _two_speeds(
     """
     if scaling.effective_cores is None or scaling.effective_cores > (1 - NEAR) * vcpus:
         return None
-    full = vcpus / scaling.effective_cores
+    full = vcpus / done_by_all_vcpus(levels, vcpus, scaling.effective_cores)
     slow_from = 1 + (full - 1) / 2
     measured = {each.level for each in levels}
     rounds: dict[int, list[SessionView]] = {}
@@ -241,9 +244,18 @@ def _two_speeds(
     # Of two sessions both are slow, or neither: then they are no two groups.
     half = [view for each in rounds.values() for view in each if view.level <= vcpus / 2 and view.cause in SHARING]
     early = [view.slowdown for view in half if view.slowdown is not None and view.slowdown >= slow_from]
-    behind = scaling.effective_cores * slowdown / 2
+    behind = vcpus / full * slowdown / 2
     two = bool(early) and abs(median(early) / full - 1) <= TWO_SPEEDS_NEAR
     return slowdown, behind if two or any(abs(each / behind - 1) <= NEAR for each in scaling.knees[:1]) else None
+
+
+def done_by_all_vcpus(levels: Sequence[LevelView], vcpus: int, otherwise: float) -> float:
+    """What sessions do that keep every vCPU busy, in sessions alone; ``otherwise`` where that was not measured.
+
+    It is less than the effective cores where a second thread costs throughput.
+    """
+    slowdown = next((each.slowdown_median for each in levels if each.level == vcpus), None)
+    return vcpus / slowdown if slowdown else otherwise
 
 
 def _median(each: Sequence[SessionView], group: str) -> float:

@@ -3,7 +3,8 @@
 Two questions, both have to be answered yes. Is there more than one mode at all: Hartigan's dip, the distance of the
 empirical distribution from the nearest unimodal one, against the uniform distribution, which of all unimodal ones
 dips most. And are there two humps with a valley between them: of the smoothed density of the logarithms, two peaks at
-least ``MIN_RATIO`` apart, the valley no higher than half of the lower, each with ``MIN_SHARE`` of the values.
+least ``MIN_RATIO`` apart, the valley no higher than half of the lower, each with ``MIN_SHARE`` of the values. One broad
+hump with edges has such peaks as well: nearly all values have to be near one of the two, and the middle one with it.
 Source: Hartigan and Hartigan, "The Dip Test of Unimodality", Annals of Statistics 13, 1985.
 """
 
@@ -23,6 +24,10 @@ MAX_VALUES = 3000
 MIN_RATIO = 1.10
 MIN_SHARE = 0.05
 VALLEY = 0.5
+BELONG = 0.8
+"""Of the values are within a third of the way from one hump to the other of either."""
+HALF = 0.4
+"""With at least so many at the smaller hump the middle value may be between the two."""
 STEP = 0.005
 WIDTHS = (0.015, 0.025, 0.04, 0.06, 0.09)
 """Smoothing in units of the logarithm, finest first: the first that leaves no more than two humps is taken."""
@@ -51,7 +56,16 @@ def two_modes(values: Floats) -> Modes | None:
         return None
     low, high, border = humps
     above = float((ordered > border).mean())
+    if not _belong(ordered, low, high, above):
+        return None
     return Modes(float(np.exp(low)), float(np.exp(high)), float(np.exp(border)), above, statistic)
+
+
+def _belong(ordered: Floats, low: float, high: float, above: float) -> bool:
+    """Whether the two humps describe the values, and the larger one the middle value."""
+    near = np.minimum(np.abs(ordered - low), np.abs(ordered - high)) <= (high - low) / 3
+    apart = abs(float(np.median(ordered)) - (high if above > 0.5 else low))
+    return bool(near.mean() >= BELONG) and (min(above, 1 - above) >= HALF or apart <= np.log(MIN_RATIO))
 
 
 def dip(ordered: Floats) -> float:

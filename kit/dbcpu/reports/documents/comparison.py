@@ -172,15 +172,21 @@ def _runs(comparison: Comparison) -> Section:
 def _hosts(comparison: Comparison) -> Section:
     columns = (
         Column("name", "name", kind="name"),
-        Column("vcpus", "vCPUs"),
+        Column("vcpus", "vCPUs", value=lambda side: None if _quotas(side) else side.vcpus),
         Column("cores", "cores"),
         Column("host", "host, database, label", kind="text", value=_where),
     )
     return titled_table("hosts", "Hosts", columns, comparison.sides)
 
 
+def _quotas(side: Side) -> list[float]:
+    """CPU quotas that bound its sessions: then what counts as their vCPUs is no number of CPUs that the host has."""
+    return sorted({each.quote.quota for each in side.runs if each.quote.quota is not None})
+
+
 def _where(side: Side) -> str:
-    return ", ".join(dict.fromkeys(filter(None, (side.host, side.database, side.label))))
+    quotas = [f"CPU quota of {each:g}" for each in _quotas(side)]
+    return ", ".join(dict.fromkeys(filter(None, (side.host, *quotas, side.database, side.label))))
 
 
 def _figures(comparison: Comparison) -> Section:

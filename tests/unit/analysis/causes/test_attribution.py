@@ -91,6 +91,15 @@ def test_a_wait_on_an_idle_cpu_is_not_called_a_run_queue() -> None:
     assert "idle" in seen[0].evidence
 
 
+def test_where_steal_was_counted_it_may_be_why_a_cpu_was_idle_and_no_quota() -> None:
+    """The kernel counts as idle what the hypervisor did with a CPU that had somebody ready."""
+    waiting = [session(0, 1.87, 1.81), session(1)]
+    quiet = views(round_of(waiting, busy_s={0: 1.87, 1: 1.8}))[0]
+    stolen = views(round_of(waiting, busy_s={0: 1.87, 1: 1.8}, steal_s={0: 0.2}))[0]
+    assert "idle meanwhile as far as was seen: a CPU quota may be why" in quiet.evidence
+    assert "idle meanwhile as far as was seen: steal may be why" in stolen.evidence
+
+
 def test_too_few_polls_do_not_show_that_a_cpu_was_idle() -> None:
     # 0.2 s at 20 Hz: the other session on the CPU may have been there between the polls.
     alone = [round_of([session(0, 0.1)]) for _ in range(3)]

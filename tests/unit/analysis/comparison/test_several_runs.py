@@ -141,7 +141,7 @@ def test_an_earlier_run_of_the_target_was_then_and_this_one_is_now() -> None:
     found, decision = of(side("old", then), side("new", now))
     assert decision.then
     assert " lower than then (" in found.verdict[0] and "is now 2" in found.verdict[0]
-    assert "(one run a side: what changes between runs is not included). Evenness" in found.verdict[0]
+    assert "With one run a side what changes between runs is not included. Evenness" in found.verdict[0]
 
 
 def test_of_two_hosts_with_one_run_each_no_property_is_claimed() -> None:
@@ -171,7 +171,7 @@ def test_an_interval_that_leaves_out_one_is_not_called_no_difference() -> None:
         assert decision.p is not None and decision.low is not None and decision.high is not None
         leaves_out_one = not decision.low <= 1 <= decision.high
         assert leaves_out_one == (decision.p < 0.05)
-        words = found.verdict[0].split("; max/min")[0]
+        words = found.verdict[0].split(". Max/min")[0]
         if decision.outcome == NOT_SHOWN:
             below = abs(decision.ratio - 1) < decision.floor if decision.ratio and decision.floor else False
             likely_words = f"a difference{' below the noise floor of ' if below else ' is likely, not shown'}"

@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.experiments import RunOptions, simulate_together
@@ -82,3 +84,43 @@ def test_beside_each_other_targets_have_what_helps_against_steal_too() -> None:
     )
     remedy = headline(explain(record)).remedy
     assert "one session per core" in remedy and "Against CPU steal: use a dedicated host" in remedy
+
+
+def test_a_remedy_for_the_host_stands_before_more_rounds() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, toggle=1.8), range(1, 5), seed=1)
+    remedy = headline(found).remedy
+    assert "inconclusive" in found.verdict.lower()
+    assert remedy.startswith("use a dedicated host")
+    assert ". To decide: more rounds" in remedy
+
+
+def test_other_tenants_are_not_blamed_first_where_the_host_shows_its_own_processes() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, toggle=1.8, noisy_neighbour=0.5), range(1, 5), seed=1)
+    two_speeds = next(each for each in found.findings if each.code == "strangers-on-siblings")
+    assert two_speeds.meaning.startswith("the other processes of this host may be why")
+    assert headline(found).remedy.startswith("stop the other processes")
+
+
+def test_no_more_sessions_are_advised_than_a_quota_has_whole_cpus() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, quota_cpus=3.5), (1, 2, 3, 4, 5, 8), seed=1)
+    advised = next(each for each in found.findings if each.code == "oversubscribed").remedy
+    assert advised.startswith("run no more than 3 busy sessions")
+    assert "a CPU for each" not in " ".join(each.seen for each in found.findings)
+
+
+def test_a_session_far_from_where_it_began_may_be_far_from_its_memory() -> None:
+    host = SimulatedHost(cores=8, threads=1, nodes=2, remote_slowdown=0.4, scheduler="sticky")
+    found = explain(simulate(host, (1, 4, 8, 9), 6, 1, size="medium", executions=5))
+    assert "slower CPU: sessions ran off the NUMA node where they began" in found.verdict
+    slower = [each for each in found.sessions if each.level == 9 and each.cause == Cause.SLOWER_CPU]
+    assert sum("on another NUMA node than where it began" in each.evidence for each in slower) > len(slower) / 2
+    near = explain(simulate(replace(host, nodes=1), (1, 4, 8, 9), 6, 1, size="medium", executions=5))
+    assert "NUMA" not in near.verdict
+
+
+@pytest.mark.parametrize(("smt_yield", "quota"), [(0.3, 5.0), (-0.2, 6.0)])
+def test_a_yield_under_a_quota_is_that_of_the_cores_that_sessions_shared(smt_yield: float, quota: float) -> None:
+    """By the levels alone a quota would look like second threads that add nothing."""
+    host = SimulatedHost(cores=4, threads=2, smt_yield=smt_yield, quota_cpus=quota, scheduler="smt_balancing")
+    found = made(host, range(1, 9), seed=1).scaling
+    assert found.smt_yield is None or found.smt_yield == pytest.approx(smt_yield, abs=0.05)

@@ -136,7 +136,7 @@ def test_rounds_that_differ_by_interrupts_do_not_send_the_reader_to_hidden_cores
     assert "x through interrupts, in the others none" in found.verdict
     assert "share cores" not in found.verdict + headline(found).remedy
     assert "more rounds" in found.verdict
-    assert "Against interrupts: move interrupts" in headline(found).remedy
+    assert headline(found).remedy.startswith("move interrupts")
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 6])

@@ -127,7 +127,7 @@ def test_beside_other_processes_a_tenant_is_one_of_two_reasons() -> None:
         return said
 
     assert meaning(TOGGLING).startswith("another tenant comes and goes on the cores of these vCPUs: ")
-    assert "or, if these share cores that are not shown, the other processes of this host" in meaning(
+    assert "the other processes of this host may be why, where these vCPUs share cores" in meaning(
         replace(TOGGLING, noisy_neighbour=0.4)
     )
 
@@ -200,7 +200,7 @@ def test_a_comparison_shows_single_sessions_as_delivered_and_at_full_pace() -> N
         assert full.ratio == pytest.approx(1.0, abs=0.05)
         assert full.low <= 1.0 <= full.high
     assert "At the full pace of the CPUs throughput is" in found.verdict[0]
-    assert "by the witness" in found.verdict[0]
+    assert "By the witness" in found.verdict[0]
 
 
 def test_a_comparison_without_a_witness_on_both_sides_has_no_figures_at_full_pace() -> None:
