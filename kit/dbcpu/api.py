@@ -28,6 +28,7 @@ from dbcpu.simulator import SimulatedHost, host_with
 from dbcpu.simulator import simulate as simulated
 from dbcpu.simulator.presets import USUAL
 from dbcpu.store import database, record_file
+from dbcpu.store.codec import STATUSES
 from dbcpu.store.database import RunSummary
 
 __all__ = [
@@ -51,7 +52,6 @@ __all__ = [
 ]
 
 LevelsPer = Literal["session", "core", "vcpu"]
-STATUSES = ("complete", "running", "interrupted", "failed")
 DAY_S = 86_400
 _LEVELS = "numbers of sessions, or a text such as '1-8,16'"
 

@@ -18,9 +18,11 @@ from dbcpu import registry
 from dbcpu.config.request import Request
 from dbcpu.config.targets import resolve
 from dbcpu.errors import DbcpuError
+from dbcpu.findings import Finding
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import CANCEL_AGAIN_S
+from dbcpu.record import Clock, Database
 from dbcpu.targets.base import Arms, Session, Target, Work, load_target
 
 DEADLINE_S = 60.0
@@ -95,6 +97,24 @@ def execute(session: Session, executions: int) -> float:
         assert finished or session.fileno() is not None, "start returned and finish says that more will come"
     (sent_s,) = start.stamps
     return sent_s
+
+
+def test_a_target_says_of_itself_what_a_run_records(target: Target) -> None:
+    """A package has no mypy here, and a wrong form would end a run in its first round."""
+    workload = work(target, "tiny")
+    session = ready(target, workload)
+    assert isinstance(target.describe(), Database)
+    assert isinstance(target.clock(), Clock)
+    assert isinstance(target.explain(workload), str | None)
+    assert isinstance(target.connections_free(), int | None)
+    assert (host := target.host()) is None or isinstance(host.name, str)
+    assert all(isinstance(each, Finding) for each in target.findings())
+    match target.vcpus():
+        case None | (int(), str()):
+            pass
+        case other:
+            pytest.fail(f"vcpus() gives {other!r}, neither None nor a number and its source")
+    session.close()
 
 
 def test_an_outcome_gives_what_came_since_it_was_last_asked_for(target: Target) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
+from dbcpu import registry
 from dbcpu.record import (
     ANONYMOUS,
     CgroupUse,
@@ -55,7 +56,6 @@ _GENERIC = re.compile(
     r"|systemd(?:-\w+)?|postgres|oracle|sqlite3|mysqld|java|python[0-9.]*|perl|(?:ba|da|k|z)?sh|busybox|gzip|dd|sshd|cron|crond"
     r"|dockerd|containerd|kubelet|qemu-system-x86_64|top|ps|awk|mawk|gawk|sleep|cat|make|cc1|cc1plus|node|ruby"
 )
-_KINDS = frozenset({"embedded", "postgresql", "oracle", "sqlite", "shell"})
 _CLOCKS = frozenset({"server", "same host", "the session's clock", "simulated"})
 _FACTS_KEPT = frozenset({
     "sched_autogroup", "sched_ext", "sched_ext_scheduler", "sched_schedstats", "numa_balancing", "isolated_cpus",
@@ -92,7 +92,7 @@ class Names:
         return text if _GENERIC.fullmatch(text) else self.name("process", text)
 
     def target(self, text: str) -> str:
-        return text if text in _KINDS else self.name("target", text)
+        return text if registry.is_known("targets", text) else self.name("target", text)
 
     def variant(self, text: str) -> str:
         """A word of dbcpu, but where several targets ran together: there a target's name."""

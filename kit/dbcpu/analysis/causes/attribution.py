@@ -2,7 +2,7 @@
 
 The loss over the reference splits exactly: CPU inflation, queueing, throttling, and the gap that is left. What the pace
 of its CPUs explains of the inflation is taken out first and named by itself; the rules are for the rest.
-Each part is compared with the evidence (``causes``). A cause is named only when what the evidence covers is
+Each part is compared with the evidence (``evidence_rules``). A cause is named only when what the evidence covers is
 at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
 cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
 tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is

@@ -31,8 +31,6 @@ class Cause(StrEnum):
     """Codes of the findings whose remedy applies, the best first."""
     remedy: str
     """What helps against it in general, where no finding fits; '' if nothing was lost."""
-    counted: bool
-    """The kernel or the database counts the time lost to it; else it is inferred from where sessions were seen."""
 
     def __new__(
         cls,
@@ -42,13 +40,12 @@ class Cause(StrEnum):
         mark: str = "",
         sentence: str = "",
         helped_by: tuple[str, ...] = (),
-        counted: bool = False,
         remedy: str = "",
     ) -> "Cause":
         cause = str.__new__(cls, name)
         cause._value_ = name
         cause.words, cause.sentence, cause.colour, cause.mark = words, sentence, colour, mark
-        cause.helped_by, cause.counted, cause.remedy = helped_by, counted, remedy
+        cause.helped_by, cause.remedy = helped_by, remedy
         return cause
 
     # An Enum's own hash is a function of Python, and every count by cause asks for it.
@@ -67,59 +64,59 @@ class Cause(StrEnum):
     NONE = "none", "within tolerance", "#8a949e", "o", "the evidence does not account for it"
     SHARED_CORE = (
         "shared_core", "shared core", "#d55e00", "s", "sessions ran on both hardware threads of one core",
-        ("misplaced", "shared-cores", "cores-fewer-than-shown"), False,
+        ("misplaced", "shared-cores", "cores-fewer-than-shown"),
         "run no more sessions than cores, or switch SMT off (EC2, RDS: `ThreadsPerCore=1`)",
     )  # fmt: skip
     RUN_QUEUE = (
         "run_queue", "run-queue wait", "#0072b2", "^", "another session or process had the CPU",
-        ("misplaced", "oversubscribed"), True,
+        ("misplaced", "oversubscribed"),
         "look for pinned sessions (`taskset -cp PID`) and for other work on these CPUs (`top -H`)",
     )  # fmt: skip
     STEAL = (
-        "steal", "CPU steal", "#7e257e", "D", "", ("steal",), True,
+        "steal", "CPU steal", "#7e257e", "D", "", ("steal",),
         "use a dedicated host, or a CPU reservation in the hypervisor",
     )  # fmt: skip
     THROTTLED = (
-        "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled", "cpu-quota", "hidden-quota"), True,
+        "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled", "cpu-quota", "hidden-quota"),
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`)",
     )  # fmt: skip
     FREQUENCY = (
-        "frequency", "lower frequency", "#e73c80", "P", "", (), False,
+        "frequency", "lower frequency", "#e73c80", "P", "", (),
         f"{PLAN_WITH_TURBO}. If the clock is below its base frequency, `cpupower frequency-set -g performance`",
     )  # fmt: skip
     REMOTE_MEMORY = (
-        "remote_memory", "remote memory", "#24464c", "X", "", (), False,
+        "remote_memory", "remote memory", "#24464c", "X", "", (),
         "bind the database to one node if the CPUs of that node are enough for it: `numactl --cpunodebind=N "
         "--membind=N`, or spread its memory over all nodes: `numactl --interleave=all`",
     )  # fmt: skip
     COMPETITOR = (
-        "competitor", "other processes", "#356e46", "p", "", ("foreign-load", "host-busy"), False,
+        "competitor", "other processes", "#356e46", "p", "", ("foreign-load", "host-busy"),
         "stop the other processes, or keep them off these CPUs (`systemctl set-property UNIT AllowedCPUs=...`)",
     )  # fmt: skip
     IRQ = (
-        "irq", "interrupts", "#435719", "h", "", (), True,
+        "irq", "interrupts", "#435719", "h", "", (),
         "move interrupts to other CPUs: `/proc/irq/N/smp_affinity_list`, `irqbalance`",
     )  # fmt: skip
     RESOURCE_MANAGER = (
-        "resource_manager", "resource manager", "#651ad5", "<", "", ("resource-manager-waits",), True,
+        "resource_manager", "resource manager", "#651ad5", "<", "", ("resource-manager-waits",),
         "raise the limit of the resource plan, or `cpu_count` for instance caging",
     )  # fmt: skip
     WAIT = (
-        "wait", "non-CPU wait", "#4197c8", ">", "", ("physical-io",), True,
+        "wait", "non-CPU wait", "#4197c8", ">", "", ("physical-io",),
         "look at the wait events of the sessions: `dbcpu show RUN --json`",
     )  # fmt: skip
     STOPPED = (
-        "stopped", "stopped", "#000000", "d", "", (), True,
+        "stopped", "stopped", "#000000", "d", "", (),
         "find who stops the server processes (a debugger, a frozen control group: `cgroup.freeze`)",
     )  # fmt: skip
     SLOWER_CPU = (
         "slower_cpu", "slower CPU", "#4c3f24", "H",
         "the same work needed more CPU time, for a reason that was not seen",
-        ("cores-fewer-than-shown", "strangers-on-siblings", "unsteady-cpu"), False,
+        ("cores-fewer-than-shown", "strangers-on-siblings", "unsteady-cpu"),
         f"{ALL_LEVELS}, and at {SEVERAL_TIMES}",
     )  # fmt: skip
     UNEXPLAINED = (
-        "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", ("not-sampled",), False,
+        "unexplained", "unexplained", "#6b6b6b", "x", "the evidence does not account for it", ("not-sampled",),
         "measure again with longer executions; as root, `dbcpu run --sampler trace` records what ran instead",
     )  # fmt: skip
 

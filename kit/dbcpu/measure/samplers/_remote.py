@@ -209,7 +209,7 @@ class _Track(Stretches):
         self.note(now, reading.cpu, reading.state, reading.run_ns or 0, reading.run_delay_ns or 0)
 
     def told(self, ordinal: int, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[str, Any]:
-        """In the form of ``poller``."""
+        """In the form of ``_poller``."""
         self.end()
         return {
             "ordinal": ordinal,

@@ -16,7 +16,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.run_figures import run_figures
+from dbcpu.analysis.run_figures import ANSWERED, run_figures
 from dbcpu.errors import UsageError
 from dbcpu.findings import Level
 from dbcpu.formatting import moment
@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 SUFFIX = ".prom"
 BINARY = False
 IN_FOLDER = False
-ANSWERED = {Answer.YES: 1.0, Answer.NO: 0.0, Answer.UNDECIDED: None}
 LEVEL_METRICS: tuple[tuple[str, str, str, Callable[[LevelView], float | None]], ...] = (
     ("dbcpu_elapsed_seconds", "seconds", "Median elapsed time of one execution.", lambda level: level.median_s),
     ("dbcpu_slowdown_ratio", "ratio", "Slowdown of the slowest session.", lambda level: level.slowdown_max),
     ("dbcpu_max_over_min_ratio", "ratio", "Slowest / fastest session of a round.", lambda level: level.max_over_min),
-    ("dbcpu_equal_cpu", "", "All sessions get equal CPU: 1 yes, 0 no.", lambda level: ANSWERED[level.even]),
+    ("dbcpu_equal_cpu", "", "All sessions get equal CPU: 1 yes, 0 no.", lambda level: ANSWERED.get(level.even)),
     ("dbcpu_full_speed", "", "The median session is as fast as one alone: 1 yes, 0 no.",
-     lambda level: ANSWERED[level.full_speed]),
+     lambda level: ANSWERED.get(level.full_speed)),
     ("dbcpu_slow_sessions", "", "Sessions in the slower of two groups.", lambda level: level.slow),
     ("dbcpu_throughput_rows_per_second", "", "Throughput while all sessions run.",
      lambda level: None if level.throughput is None else level.throughput * 1e6),
@@ -132,7 +131,7 @@ def _quoted(target: Mapping[str, str], told: Quote) -> Iterator[Gauge]:
     cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs or the CPU quota"
     ratio = "Fastest / slowest session at the least even level up to the vCPUs or the CPU quota"
     low, high = "lower end of the 95 % interval.", "upper end of the 95 % interval."
-    even = ANSWERED[Answer(told.even)] if told.even else None
+    even = ANSWERED.get(Answer(told.even)) if told.even else None
     decided = float(told.even != Answer.UNDECIDED.value) if told.even else None
     for name, meaning, unit, value in (
         ("dbcpu_usable_cores", f"{cores}.", "", told.usable_cores),
