@@ -75,8 +75,7 @@ def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, la
     """
     limit = most_by_seen_yield(scaling, levels, context.reference, context.cores)
     possible = float("inf") if limit is None or not context.reference else limit * context.reference.mrows_per_s
-    cores, vcpus = context.cores or 0, context.vcpus or 0
-    uneven = {each.level for each in levels if each.even is not Answer.YES and cores < each.level <= vcpus}
+    uneven = {each.level for each in levels if each.even is not Answer.YES and each.level > (context.cores or 0)}
     return max(min(rate, possible) if level in uneven else rate for level, rate in lasting.items())
 
 

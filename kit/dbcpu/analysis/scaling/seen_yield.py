@@ -67,6 +67,12 @@ def within_seen_yield(
 def most_by_seen_yield(
     scaling: Scaling, levels: Sequence[LevelView], reference: Reference | None, cores: int | None
 ) -> float | None:
-    """What the cores do with the yield that was seen, and without it where it is negative, in sessions alone."""
+    """What the cores do with the yield that was seen, and without it where it is negative, in sessions alone.
+
+    No less than an even level does: nobody ends early there, and of more than two threads per core no curve shows all.
+    """
     seen, full = scaling.smt_yield_interval, _of_all_cores(levels, reference, cores)
-    return None if seen is None or full is None else full * (1 + max(0.0, seen.high))
+    if seen is None or full is None or reference is None:
+        return None
+    even = max((each.throughput or 0.0 for each in levels if each.even is Answer.YES), default=0.0)
+    return max(full * (1 + max(0.0, seen.high)), even / reference.mrows_per_s)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.host import Capacity
@@ -97,3 +98,20 @@ def test_usable_cores_are_what_a_level_shows_to_last(
     assert peak == pytest.approx(truth, rel=0.04)
     assert found.capacity.usable_cores == pytest.approx(truth, rel=0.04)
     assert found.topology is None or found.topology.cores_told in (None, pytest.approx(truth, rel=0.05))
+
+
+def test_no_yield_of_two_threads_limits_what_all_four_do_evenly() -> None:
+    """Not sampled, the curve ends at two sessions per core: 6.5 were said beside a throughput of 11.9."""
+    host = SimulatedHost(cores=6, threads=4, smt_yield=0.5, scheduler="sticky")
+    record = simulate(host, (1, 2, 6, 7, 24, 25, 48), 6, seed=1, size="short")
+    blind = [
+        replace(each, cpu_timeline=(), timeline_s=(), not_sampled="the host is remote", sessions=tuple(
+            replace(one, cpu_s=None, run_delay_s=None, residency=(), migrations=None) for one in each.sessions))
+        for each in record.rounds
+    ]  # fmt: skip
+    found = explain(replace(record, rounds=tuple(blind)))
+    assert found.capacity is not None
+    assert found.reference is not None
+    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    assert peak > 11
+    assert found.capacity.usable_cores == pytest.approx(peak, rel=0.04)
