@@ -14,7 +14,7 @@ from dbcpu.cli import _completion
 from dbcpu.cli._completion import offering
 from dbcpu.cli._option_values import Duration, Format, Member, Number, WantedPace
 from dbcpu.cli._refused_values import Label
-from dbcpu.cli._written_path import WrittenPath
+from dbcpu.cli._written_path import RecordPath, WrittenPath
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import without_password
 from dbcpu.formatting import listed
@@ -67,7 +67,7 @@ def out_option(help_text: str) -> Callable[[Function], Function]:
 
 
 record_option = click.option(
-    "--json", "json_file", type=WrittenPath(dir_okay=False, allow_dash=True), metavar="FILE",
+    "--json", "json_file", type=RecordPath(dir_okay=False, allow_dash=True), metavar="FILE",
     help="Also write the record to FILE (.json or .json.gz); - is standard output.",
 )  # fmt: skip
 

@@ -36,6 +36,18 @@ class WrittenPath(click.Path):
         return place
 
 
+class RecordPath(WrittenPath):
+    """A file for a record, whose form its name says."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from dbcpu.store.record_file import takes_record
+
+        place = super().convert(value, param, ctx)
+        if not takes_record(place):
+            self.fail(f"{str(place)!r} does not end in .json or .json.gz; name the file so", param, ctx)
+        return place
+
+
 def _why_not(target: Path, *, makes_folders: bool) -> str | None:
     """Why nothing can be made at ``target``, by what is there of the way; None where nothing shows.
 

@@ -155,6 +155,14 @@ def test_where_nothing_can_be_written_is_said_before_anything_is_measured(
     assert f"cannot be written: {why.format(tmp_path)}; give another place" in capsys.readouterr().err
 
 
+def test_a_record_of_a_form_that_there_is_not_is_refused_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("run sqlite --dry-run", "soak sqlite", "simulate"):
+        assert main([*command.split(), "--json", str(tmp_path / "x.txt")]) == 2
+        assert "x.txt' does not end in .json or .json.gz" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("words", "place", "why"), CLOSED)
 def test_where_this_user_may_not_write_is_said_too(
     owner_rights: None, words: tuple[str, ...], place: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

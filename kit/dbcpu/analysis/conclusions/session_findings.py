@@ -242,9 +242,17 @@ def oversubscribed(given: FindingInput) -> Finding | None:
         "oversubscribed",
         f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
         f"they {shares}{median}",
-        sessions=sessions_that_fit(vcpus or 0 if quota is None else max(1, int(quota)), given.busy, given.levels),
+        sessions=sessions_that_fit(
+            vcpus or 0 if quota is None else _room(quota, given.levels), given.busy, given.levels
+        ),
         more="add vCPUs" if quota is None else "raise the CPU quota",
     )
+
+
+def _room(quota: float, levels: Sequence[LevelView]) -> int:
+    """Whole CPUs of a quota, or as many sessions as were seen at full speed: 4 are, with a quota of 3.9."""
+    full = (each.level for each in levels if each.full_speed is Answer.YES and each.even is Answer.YES)
+    return max(1, int(quota), *(level for level in full if level < quota + 1))
 
 
 def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView]) -> str:

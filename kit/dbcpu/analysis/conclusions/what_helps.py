@@ -36,13 +36,21 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     told, worst = told_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if told is None or worst is None:
-        host = _against(analysis, apart)
-        return f"{host}{TO_DECIDE}{noise}" if host and noise and noise not in host else host or noise
+        return _then_to_decide(_against(analysis, apart), noise)
     if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
-    return _against(analysis, [told, *(each for each in named if each is not told), *apart], noise)
+    levels = [told, *(each for each in named if each is not told), *apart]
+    at, cause, _ = next(_remedies(analysis, levels))
+    if not cause.is_known or _waits_for_turns(analysis, at, cause):
+        return _against(analysis, levels, noise)
+    return _then_to_decide(_against(analysis, levels), noise)
+
+
+def _then_to_decide(host: str, noise: str) -> str:
+    """What helps the host comes before what helps the measurement."""
+    return f"{host}{TO_DECIDE}{noise}" if host and noise and noise not in host else host or noise
 
 
 def _of_slow_rounds(level: LevelView) -> LevelView:
@@ -87,8 +95,7 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
     text, found, named = first, list(_remedies(analysis, levels)), set[str]()
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
-        beyond = _is_beyond(analysis, level)
-        waits = beyond and cause in (Cause.RUN_QUEUE, Cause.COMPETITOR)
+        beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
         if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
             text += f"{AGAINST}{what}: {remedy}" if text else remedy
@@ -105,6 +112,11 @@ def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple
 
 def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
     return analysis.vcpus is not None and level.level > analysis.vcpus
+
+
+def _waits_for_turns(analysis: Analysis, level: LevelView, cause: Cause) -> bool:
+    """Whether more sessions than vCPUs are all that is to be helped."""
+    return _is_beyond(analysis, level) and cause in (Cause.RUN_QUEUE, Cause.COMPETITOR)
 
 
 def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:

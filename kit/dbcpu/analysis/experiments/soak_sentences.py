@@ -63,9 +63,7 @@ def _level(soak: Soak, analysis: Analysis) -> str:
     why = f", {cause.words}" if cause.is_known else ""
     if is_counted_only(level):
         lost = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-        alone = any(each.level == 1 < level.level and is_counted_only(each) for each in analysis.levels)
-        as_well = "; a single session loses as much" if alone else ""
-        return f"{took} ({lost} of it is lost to {lost_to(level).words}{as_well})"
+        return f"{took} ({lost} of it is lost to {lost_to(level).words}{_alone_as_well(level, analysis)})"
     # As in the table of levels: of the sessions' means, which are no medians where times are bimodal.
     slowdown = level.slowdown_median
     if slowdown is None or level.level == 1:
@@ -77,6 +75,16 @@ def _level(soak: Soak, analysis: Analysis) -> str:
     if ref is not None and slowdown < ref.limit:
         return f"{took} (slowdown of the median session {times(slowdown)}; below {times(ref.limit)} is noise)"
     return f"{took} (slowdown of the median session {times(slowdown)}{why})"
+
+
+def _alone_as_well(level: LevelView, analysis: Analysis) -> str:
+    """What a single session lost, where that was counted, too."""
+    alone = next((each for each in analysis.levels if each.level == 1 < level.level and is_counted_only(each)), None)
+    if alone is None:
+        return ""
+    lost = percent(1.0 - 1.0 / (alone.counted_slowdown or 1.0))
+    why = "" if lost_to(alone) is lost_to(level) else f" to {lost_to(alone).words}"
+    return f"; a single session loses {lost}{why}"
 
 
 def _level_of(soak: Soak, analysis: Analysis) -> LevelView | None:

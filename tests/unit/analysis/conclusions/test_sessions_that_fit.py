@@ -24,3 +24,11 @@ def test_under_a_quota_smt_off_is_not_said_to_do_less() -> None:
     said = remedy_of(host, tuple(range(1, 9)))
     assert "SMT off" in said
     assert "does less" not in said
+
+
+def test_under_a_quota_as_many_are_advised_as_were_seen_at_full_speed() -> None:
+    """Of a quota of 3.9 three were advised, below a verdict that four get equal CPU at full speed."""
+    assert remedy_of(SimulatedHost(cores=4, threads=1, quota_cpus=3.9), tuple(range(1, 9))).startswith(
+        "run no more than 4 busy"
+    )
+    assert remedy_of(SimulatedHost(cores=4, threads=1, quota_cpus=3.4), tuple(range(1, 9))).count("no more than 4") == 0

@@ -124,3 +124,10 @@ def test_a_yield_under_a_quota_is_that_of_the_cores_that_sessions_shared(smt_yie
     host = SimulatedHost(cores=4, threads=2, smt_yield=smt_yield, quota_cpus=quota, scheduler="smt_balancing")
     found = made(host, range(1, 9), seed=1).scaling
     assert found.smt_yield is None or found.smt_yield == pytest.approx(smt_yield, abs=0.05)
+
+
+def test_a_quota_is_raised_before_rounds_are_added() -> None:
+    host = SimulatedHost(cores=4, threads=1, quota_cpus=2, irq=0.3)
+    remedy = headline(explain(simulate(host, tuple(range(1, 9)), 5, seed=1))).remedy
+    assert remedy.startswith("raise `cpu.max`")
+    assert remedy.index("Against interrupts") < remedy.index(". To decide: more rounds")
