@@ -167,7 +167,8 @@ def _by_curve(
             return TopologyCheck("unclear", cores, vcpus, None, kinds)
         if scaling.steep:
             return TopologyCheck("unclear", cores, vcpus, None, steep)
-        if len(scaling.knees) == 1 and (scaling.effective_cores or 0.0) > (1 + NEAR) * knee:
+        top = knee + (scaling.further or 0.0) * (vcpus - knee)
+        if len(scaling.knees) == 1 and (scaling.effective_cores or 0.0) > (1 + NEAR) * top:  # the curve misses it
             more = f"{where}, but more sessions reach {number(scaling.effective_cores, 1)} times the throughput of one"
             return TopologyCheck("unclear", cores, vcpus, None, more)
         return TopologyCheck("fewer_cores", cores, vcpus, knee, where, unmeasured=unmeasured)
