@@ -293,7 +293,7 @@ def test_an_interrupt_ends_everything_here_and_says_what_the_server_goes_on_with
                 while len([each for each in double.sessions() if each["index"] is not None]) < 2:
                     assert process.poll() is None
                     time.sleep(LOOK_EVERY_S)
-                tags = {each["client_identifier"] for each in double.sessions() if each["module"] == "dbcpu"}
+                tags = {each["client_identifier"] for each in double.sessions() if each.get("module") == "dbcpu"}
                 process.send_signal(signal.SIGTERM)
                 out, err = process.communicate(timeout=LIMIT_S)
             finally:
