@@ -11,7 +11,7 @@ from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.analysis.scaling.seen_yield import most_by_seen_yield
+from dbcpu.analysis.scaling.seen_yield import seen_yield_limit
 from dbcpu.analysis.statistics.interval import Interval
 
 
@@ -73,7 +73,7 @@ def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, la
 
     Who shares a core there goes on alone when others end: counted by time alone, it seems to have done more before.
     """
-    limit = most_by_seen_yield(scaling, levels, context.reference, context.cores)
+    limit = seen_yield_limit(scaling, levels, context.reference, context.cores)
     possible = float("inf") if limit is None or not context.reference else limit * context.reference.mrows_per_s
     uneven = {each.level for each in levels if each.even is not Answer.YES and each.level > (context.cores or 0)}
     return max(min(rate, possible) if level in uneven else rate for level, rate in lasting.items())

@@ -56,7 +56,7 @@ def within_seen_yield(
     who shared one, and the sum of rates is too high, as it is where few levels were measured or a quota ends them.
     """
     found, within = scaling.effective_cores, scaling.effective_cores_interval
-    most = most_by_seen_yield(scaling, levels, reference, cores)
+    most = seen_yield_limit(scaling, levels, reference, cores)
     if found is None or most is None or found <= TOO_MUCH * most:
         return scaling
     if within is not None:
@@ -64,7 +64,7 @@ def within_seen_yield(
     return replace(scaling, effective_cores=most, effective_cores_interval=within)
 
 
-def most_by_seen_yield(
+def seen_yield_limit(
     scaling: Scaling, levels: Sequence[LevelView], reference: Reference | None, cores: int | None
 ) -> float | None:
     """What the cores do with the yield that was seen, and without it where it is negative, in sessions alone.

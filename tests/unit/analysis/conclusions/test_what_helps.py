@@ -123,7 +123,7 @@ def test_a_yield_under_a_quota_is_that_of_the_cores_that_sessions_shared(smt_yie
     """By the levels alone a quota would look like second threads that add nothing."""
     host = SimulatedHost(cores=4, threads=2, smt_yield=smt_yield, quota_cpus=quota, scheduler="smt_balancing")
     found = made(host, range(1, 9), seed=1).scaling
-    assert found.smt_yield is None or found.smt_yield == pytest.approx(smt_yield, abs=0.05)
+    assert found.smt_yield == pytest.approx(smt_yield, abs=0.05)
 
 
 def test_a_quota_is_raised_before_rounds_are_added() -> None:
