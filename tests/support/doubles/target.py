@@ -45,7 +45,7 @@ class FakeSession:
         self._proc, self._warm_error = proc, warm_error
         self._claim = claim or ServerClaim(FIRST_PID + ordinal if proc else None, command="postgres" if proc else "")
         self._ours, self._theirs = socket.socketpair()
-        self._ended = threading.Event()
+        self.started, self._ended = threading.Event(), threading.Event()
         self._error: str | None = None
         self._executions: tuple[Execution, ...] = ()
         self.cpu_ns = 1_000_000_000
@@ -69,6 +69,7 @@ class FakeSession:
         self.log.append("start")
         self.given = (executions, until_s)
         began_s = time.monotonic()
+        self.started.set()
         if not self.endless:
             self._executions = tuple(Execution(began_s, 0.001) for _ in range(executions or 1))
             self._end(None)
