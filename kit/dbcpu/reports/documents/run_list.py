@@ -23,7 +23,11 @@ VERDICTS = {
 }
 TERMS = (
     *VERDICTS.items(),
-    ("usable cores", "the top of the throughput curve in rates of a single session, with its 95 % interval"),
+    (
+        "usable cores",
+        "the top of the throughput curve in rates of a single session, with its 95 % interval; where others slowed that "
+        "session, too, in whole CPUs: fewer than the rates are",
+    ),
     (
         "evenness",
         "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",

@@ -285,6 +285,7 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
         how = [] if analysis.scaling.fit_error is not None else ["by the best level, without a curve"]
         how += [f"95 % CI {number(wide.low, 1)} to {number(wide.high, 1)}"] if wide else []
         how += ["one session alone does not get a whole CPU"] if cores < 1 else []
+        how += _taken_off(analysis)
         within = f" ({'; '.join(how)})" if how else ""
         held = bounding_quota(record) is not None
         parts.append(f"{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
@@ -298,6 +299,15 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
         need = f"; usable cores need a level of {analysis.vcpus} sessions" if few else ""
     lost_to = DISTURBANCES.get(analysis.disturbance) if parts else None
     return ", ".join(parts) + need + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
+
+
+def _taken_off(analysis: Analysis) -> list[str]:
+    """Why they are fewer than the table's rates over that of a single session; [] where that had a whole CPU."""
+    alone = next((each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.NO), None)
+    if alone is None or alone.counted_slowdown is None or analysis.reference is None or analysis.reference.busy < 1:
+        return []
+    lost = number(alone.counted_slowdown, 2)
+    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the table is not"]
 
 
 def _answers(analysis: Analysis) -> str:

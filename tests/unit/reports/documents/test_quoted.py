@@ -14,6 +14,7 @@ from dbcpu.cli import main
 from dbcpu.record import RunRecord
 from dbcpu.reports.documents.quoted import cores_words, evenness_words, quoted_sentence
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_summary import quotable
 from dbcpu.reports.formats import table
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.database import open_store
@@ -72,6 +73,17 @@ def test_the_brief_answer_has_it() -> None:
     shown = document(run, explain(run)).brief()
     assert "\nto quote  " in table.render(shown)
     assert "usable cores" in table.render(shown)
+
+
+def test_where_one_session_alone_lost_the_line_names_what_they_were_divided_by() -> None:
+    run = simulate(SimulatedHost("h", cores=4, threads=1, steal=0.5), (1, 2, 4), 4, seed=1, size="short")
+    analysis = explain(run)
+    alone, room = analysis.levels[0], analysis.capacity
+    assert room is not None and room.usable_cores is not None and alone.counted_slowdown is not None
+    rates = max(each.throughput or 0.0 for each in analysis.levels) / (alone.throughput or 1.0)
+    assert room.usable_cores * alone.counted_slowdown == pytest.approx(rates, rel=0.02)
+    assert f"divided by {alone.counted_slowdown:.2f}, the slowdown that was counted at N=1" in quotable(run, analysis)
+    assert "divided" not in quotable(under_quota(), explain(under_quota()))
 
 
 def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
