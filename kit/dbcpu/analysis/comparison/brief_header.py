@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Raw, Struct, field
 
-from dbcpu.record import BASELINE, Finite, Topology
+from dbcpu.record import BASELINE, SWEEP, Finite, Topology
 
 TOPOLOGIES = 1000
 """That are kept as they were read: the nights of a host have one and the same text."""
@@ -29,6 +29,12 @@ class BriefPlan(Struct, frozen=True):
     sampler: str
     vcpus: int | None
     variants: tuple[str, ...] = (BASELINE,)
+    experiment: str = SWEEP
+    pieces: int | None = None
+    blocking: int | None = None
+    block_s: Finite | None = None
+    connections: int | None = None
+    one_at_a_time: bool = False
 
 
 class BriefLimits(Struct, frozen=True):

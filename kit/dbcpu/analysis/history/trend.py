@@ -14,14 +14,14 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.brief_header import BriefHeader
+from dbcpu.analysis.comparison.brief_header import BriefHeader, BriefPlan
 from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
 from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
-from dbcpu.formatting import moment
-from dbcpu.record import Header
+from dbcpu.formatting import moment, plural, seconds
+from dbcpu.record import POOL, SWEEP, Header, Plan
 
 GAP = 3.5
 DAY_S = 86_400.0
@@ -77,7 +77,8 @@ class Series(Struct, frozen=True):
 class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks.
 
-    ``older``: there are runs before these, which were left out. ``quote``: of the newest run.
+    ``older``: there are runs before these, which were left out. ``quote``: of the newest run. ``experiment``: sweep,
+    soak, together, or which pool; runs of others are histories of their own.
     """
 
     target: str
@@ -90,6 +91,7 @@ class Trend(Struct, frozen=True):
     marks: tuple[TrendMark, ...]
     older: bool = False
     quote: Quote = Quote()
+    experiment: str = SWEEP
 
     def marks_at(self, index: int) -> tuple[TrendMark, ...]:
         return tuple(each for each in self.marks if each.index == index)
@@ -131,7 +133,18 @@ def trend(runs: Sequence[PastRun]) -> Trend:
         labels=tuple(each.header.label for each in runs),
         series=series,
         marks=tuple(sorted((*_gaps(runs), *_changes(runs), *_lasting(series)), key=lambda each: each.index)),
+        experiment=_experiment(newest.header.plan),
     )
+
+
+def _experiment(plan: Plan | BriefPlan) -> str:
+    """``soak``, ``pool of 100 jobs, 30 of which wait, over 10 connections one at a time``."""
+    if plan.experiment != POOL:
+        return plan.experiment
+    jobs = f"pool of {plural(plan.pieces, 'job')}" if plan.pieces else POOL
+    waiting = f", {plan.blocking} of which wait{f' {seconds(plan.block_s)}' if plan.block_s else ''}"
+    calls = f", over {plural(plan.connections or 0, 'connection')}{' one at a time' if plan.one_at_a_time else ''}"
+    return f"{jobs}{waiting if plan.blocking else ''}{calls if plan.connections else ''}"
 
 
 def _levels(newest: PastRun) -> tuple[int | None, tuple[int, ...]]:

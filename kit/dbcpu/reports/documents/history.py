@@ -10,6 +10,7 @@ from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
+from dbcpu.record import SWEEP
 from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.quoted import quoted_sentence
@@ -33,9 +34,14 @@ READING = (
     "ratio, and the medians before and after; a dotted line a change of kernel, database or settings; grey a time "
     "without runs."
 )
+ALONE = "Mrows/s of a single session"
 TERMS = (
-    ("Mrows/s at N=1", "million rows per second of a single session"),
-    ("Mrows/s at N", "the same of N concurrent sessions"),
+    (
+        ALONE,
+        "million rows per second of one session alone, by its usual time and, where a witness ran, at one pace: the "
+        "baseline of a run, and not what the row N=1 of its table has as throughput",
+    ),
+    ("Mrows/s at N", "the throughput of N concurrent sessions, as the table of the run has it"),
     ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
     ("usual", "the band in which the runs since the last lasting change lie"),
     ("-", "not measured by these runs; never zero"),
@@ -116,7 +122,7 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
 
 
 def _newest_words(trend: Trend) -> str:
-    """``the newest run is outside the usual range: Mrows/s at N=1 31.1, usual 40.2 to 49.0``; '' where it is within."""
+    """``the newest run is outside the usual range: Mrows/s of a single session 31.1, usual 40.2 to 49.0``; '' where it is within."""
     worse = [
         f"{_words(each)} {_written(each, each.values[-1])}, usual {_usual(each)}"
         for each in trend.series
@@ -144,7 +150,7 @@ def _change_words(trend: Trend) -> str:
 
 
 def _went(series: Series, change: LastingChange) -> str:
-    """``Mrows/s at N=1 went from 22.7 to 20.4 (0.90x)``."""
+    """``Mrows/s of a single session went from 22.7 to 20.4 (0.90x)``."""
     ends = f"from {_written(series, change.before)} to {_written(series, change.after)}"
     return f"{_words(series)} went {ends} ({change.ratio:.2f}x)"
 
@@ -156,7 +162,7 @@ def _sentence(trend: Trend) -> str:
         for series in trend.series
         for change in series.changes
     ]
-    of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
+    of = _of(trend)
     found = [*changed, *filter(None, [_newest_words(trend)])]
     return f"{of}: {'; '.join(found) or _steady(trend).lower()}."
 
@@ -198,8 +204,13 @@ def sparkline(series: Series, trend: Trend) -> str:
 
 
 def _title(trend: Trend) -> str:
+    return f"{_of(trend)}: {_runs_words(trend)} of {trend.workload}"
+
+
+def _of(trend: Trend) -> str:
+    """``box on db1``, ``box on db1 (soak)``: soaks and pools of a target are histories of their own."""
     host = f" on {trend.host}" if trend.host else ""
-    return f"{trend.target}{host}: {_runs_words(trend)} of {trend.workload}"
+    return f"{trend.target}{host}{'' if trend.experiment == SWEEP else f' ({trend.experiment})'}"
 
 
 def _runs_words(trend: Trend) -> str:
@@ -211,7 +222,7 @@ def _runs_words(trend: Trend) -> str:
 def _words(series: Series) -> str:
     levels = short_ranges(series.levels)
     return {
-        SOLO: "Mrows/s at N=1",
+        SOLO: ALONE,
         TOGETHER: f"Mrows/s at N={levels}",
         SPREAD: f"max/min, highest of N={levels}" if len(series.levels) > 1 else f"max/min at N={levels}",
     }[series.metric]
@@ -234,7 +245,7 @@ def _verdict(trend: Trend) -> tuple[str, ...]:
         for each in trend.series
         for change in each.changes
     ]
-    of = f"{trend.target}{f' on {trend.host}' if trend.host else ''}"
+    of = _of(trend)
     found = [*changed, *filter(None, [_newest_words(trend)])]
     if found:
         return (f"{of}: {'; '.join(found)}.",)
@@ -280,7 +291,7 @@ def _runs(trend: Trend) -> Section:
 
 
 def _short(series: Series) -> str:
-    return {SOLO: "N=1", TOGETHER: f"N={short_ranges(series.levels)}", SPREAD: "max/min"}[series.metric]
+    return {SOLO: "single session", TOGETHER: f"N={short_ranges(series.levels)}", SPREAD: "max/min"}[series.metric]
 
 
 def _lines(trend: Trend) -> tuple[Line, ...]:

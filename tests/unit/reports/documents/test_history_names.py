@@ -1,4 +1,6 @@
-"""Pictures of the histories of many targets are named after their targets, and no two are one file."""
+"""Pictures of the histories of many targets are named after their targets, and no two are one file; nor are two experiments."""
+
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -7,7 +9,11 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.reports.documents import history
+from dbcpu.cli import main
+from dbcpu.record import RunRecord
+from dbcpu.store.database import open_store
 from support.builders.comparison import noisy_run
+from support.builders.experiments import ALONE_S, pool, soak
 
 
 def of(target: str, host: str = "db1") -> Trend:
@@ -31,3 +37,39 @@ def of(target: str, host: str = "db1") -> Trend:
 def test_pictures_are_named_after_targets(trends: list[tuple[str, str]], names: list[str]) -> None:
     found = history.overview_document([of(target, host) for target, host in trends])
     assert [chart.name for chart in found.charts] == names
+
+
+def night(run: RunRecord, day: int, name: str) -> RunRecord:
+    plan = replace(run.header.plan, target="box")
+    started_at = f"2026-11-{day:02}T04:30:00+00:00"
+    return replace(run, header=replace(run.header, run_id=f"{name}-{day}", started_at=started_at, plan=plan))
+
+
+def test_soaks_and_pools_of_a_target_are_histories_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of one work on one host: only the experiment tells them apart, in the titles and in the last sentences."""
+    own, calls = pool({1: 10.0, 2: 5.0}), pool({1: 20.0}, pieces=40)
+    made = {
+        "soak": soak(lambda *_: ALONE_S, segments=2, sessions=1),
+        "pool of 20 jobs": own,
+        "pool of 40 jobs, 3 of which wait 1.00 s, over 2 connections one at a time": replace(
+            calls,
+            header=replace(
+                calls.header,
+                plan=replace(calls.header.plan, blocking=3, block_s=1.0, connections=2, one_at_a_time=True),
+            ),
+        ),
+        "": replace(own, header=replace(own.header, plan=replace(own.header.plan, experiment="sweep", pieces=None))),
+    }
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        for at, run in enumerate(made.values()):
+            for day in (1, 2):
+                opened.save(night(run, day, f"run{at}"))
+    assert main(["list", "--history", "--store", place]) == 0
+    said = capsys.readouterr().out
+    for experiment in made:
+        of = f"box on db1{f' ({experiment})' if experiment else ''}: 2 "
+        assert f"{of}runs of cartesian" in said
+        assert f"{of}comparable runs" in " ".join(said.split())
