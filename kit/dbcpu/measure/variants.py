@@ -173,3 +173,15 @@ def variant_context(
     parameters = parameters_of(target)
     window = parameters.next_window() if parameters else None
     return VariantContext(info, target.describe(), own_server, request.url, tools, read_only, interrupts, window)
+
+
+def check_before(variants: Sequence[SelectedVariant], context: VariantContext, *, inherits: bool) -> None:
+    """Raises UsageError as ``VariantPlan.make`` for what no server process can do there, before one has worked.
+
+    ``inherits``: server processes have the CPUs of this one; else they may have any that is online.
+    """
+    if context.host is not None and not inherits:
+        online = tuple(cpu.cpu for cpu in context.host.topology.cpus if cpu.online)
+        host = replace(context.host, limits=replace(context.host.limits, allowed_cpus=online))
+        context = replace(context, host=host)
+    check_possible([each for each in variants if not each.already(context)], context)

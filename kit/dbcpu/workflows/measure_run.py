@@ -261,6 +261,8 @@ def _open(
     work = workload.work(choices.size)
     experiment.opened(target, workload)
     chosen = choose_access(target, requested, work, CLOCK_TICKS, stack, guard)
+    if choices.sampler and load_sampler(choices.sampler).unavailable(chosen.host):
+        stack.enter_context(load_sampler(choices.sampler).open_sampler(chosen.host, choices.hz))  # it says why not
     if not target.private:
         sampled = "sampling server processes" if chosen.host else "server processes are not sampled:"
         watcher.stage(f"{sampled} {chosen.why}" + ("" if chosen.host else counted_instead(target)))
@@ -282,6 +284,11 @@ def _plan(
         if statement.lower().startswith("create"):
             watcher.stage(f"for this run only: {statement.splitlines()[0]}")
     check_counts(host_info_of(host, None) if choices.vcpus or choices.cores else None, choices.vcpus, choices.cores)
+    if choices.variants:
+        from dbcpu.measure.variants import VariantPlan, check_before, variant_context
+
+        context = variant_context(opened.request, target, host, host_info_of(host, None), choices.variants)
+        check_before(choices.variants, context, inherits=target.private)
     watcher.stage("measuring the single-session baseline")
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)
@@ -299,10 +306,7 @@ def _plan(
     specs = experiment.specs(levels, choices.repeats, seed, variants)
     variant_plan = None
     if choices.variants:
-        from dbcpu.measure.variants import VariantPlan, variant_context
-
-        context = variant_context(opened.request, target, host, info, choices.variants)
-        variant_plan = VariantPlan.make(choices.variants, context, levels, choices.per_cpu)
+        variant_plan = VariantPlan.make(choices.variants, replace(context, host=info), levels, choices.per_cpu)
         variant_plan.check(host, alone.server, fixed=choices.for_s is None)
         specs, variants = plan.blocks(variant_plan.levels, choices.repeats, seed), variant_plan.names
     adaptive = can_adapt and choices.sessions == "auto" and not choices.aa and variant_plan is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbcpu.config.targets import resolve
-from dbcpu.errors import HostError, UsageError
+from dbcpu.errors import DbcpuError, HostError, UsageError
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.vary import preview_changes
@@ -71,3 +71,21 @@ def test_a_preview_counts_the_rounds_of_every_variant() -> None:
     assert preview.levels == (1, 2)
     assert preview.rounds == 2 * 2 * choices.repeats, "two variants, two levels"
     assert not preview.touches_host
+
+
+@pytest.mark.parametrize(
+    ("variants", "sampler", "said"),
+    [
+        ("cpus:65535", None, "variant cpus:65535 is not possible here: CPUs 65535 are not among "),
+        ("active:1", "ssh", "sampling by ssh is not possible: the database's host is not reached over ssh"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, variants: str, sampler: str | None, said: str
+) -> None:
+    def calibrated(*arguments: object) -> object:
+        raise AssertionError("the baseline was measured")
+
+    monkeypatch.setattr(measure_run, "calibrate", calibrated)
+    with pytest.raises(DbcpuError, match=said):
+        preview_changes("sqlite", variants, (), {**GIVEN, "sampler": sampler})
