@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -48,10 +48,39 @@ def draft_of(target: Path) -> Iterator[IO[bytes]]:
             raise
 
 
-def replace_file(target: Path, content: bytes) -> None:
-    """Write ``content`` to ``target``, whole or not at all. Raises as ``draft_of``."""
-    with draft_of(target) as stream:
-        stream.write(content)
+def replace_files(contents: Iterable[tuple[Path, bytes]]) -> tuple[Path, ...]:
+    """Write each content to its file, and return the files: all of them change when the last one is written, or none.
+
+    Raises as ``draft_of``.
+    """
+    drafts: list[tuple[Path, str]] = []
+    try:
+        for target, content in contents:
+            drafts.append((target, _draft(target, content)))
+        for target, draft in drafts:
+            with _place_of(target) as (folder, name), _named(target):
+                os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        for target, draft in drafts:
+            with suppress(OSError, UntrustedFile), _place_of(target) as (folder, _):
+                os.unlink(draft, dir_fd=folder)
+        raise
+    return tuple(target for target, _ in drafts)
+
+
+def _draft(target: Path, content: bytes) -> str:
+    """The name of a new file beside ``target`` that holds it; where that fails there is none."""
+    with _place_of(target) as (folder, name), _named(target):
+        draft = f".{name}.{os.urandom(4).hex()}.draft"
+        stream = os.fdopen(os.open(draft, _NEW, 0o666, dir_fd=folder), "wb")
+        try:
+            with stream:
+                stream.write(content)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=folder)
+            raise
+    return draft
 
 
 def make_folder(folder: Path) -> None:

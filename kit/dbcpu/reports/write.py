@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbcpu.config.written_files import folder_for_files, replace_file
+from dbcpu.config.written_files import folder_for_files, replace_files
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
 from dbcpu.record import RunRecord
@@ -27,7 +27,7 @@ def report_folder(record: RunRecord) -> Path:
 
 
 def write_document(document: "Document", folder: Path, formats: Iterable[str] = ()) -> tuple[Path, ...]:
-    """Write it into ``folder``, which is made if need be; files of the same names are replaced.
+    """Write it into ``folder``, which is made if need be; files of the same names are replaced, all or none.
 
     ``formats`` may be pictures (``svg``, ``png``) too; by default both and every format that is usual in a folder.
 
@@ -41,18 +41,15 @@ def write_document(document: "Document", folder: Path, formats: Iterable[str] = 
         UntrustedFile: the way to the folder leads through a link of another user.
     """
     members, forms = _chosen(tuple(formats))
-    written: list[Path] = []
     try:
         with folder_for_files(folder):
-            for name, content in _files(document, members, forms):
-                replace_file(folder / name, content)
-                written.append(folder / name)
+            return replace_files((folder / name, content) for name, content in _files(document, members, forms))
     except OSError as error:
         where = error.filename or folder
         raise StoreError(
-            f"the {document.name} could not be written to {where}: {error.strerror}; give another folder with --out"
+            f"the {document.name} could not be written to {where}: {error.strerror}; none of its files was changed; "
+            "give another folder with --out"
         ) from None
-    return tuple(written)
 
 
 def report_formats() -> tuple[str, ...]:

@@ -238,7 +238,9 @@ def translated_errors(location: Location, denied: str | None = None) -> Iterator
     try:
         yield
     except (exc.SQLAlchemyError, sqlite3.Error) as error:
-        failed = f"the store {location.shown} failed: {_reason(location, error, denied)}"
+        full = _code(error).startswith("SQLITE_FULL")
+        what = "has no room for more" if full else "failed"
+        failed = f"the store {location.shown} {what}: {_reason(location, error, denied)}"
         raise (NotWritable if _code(error).startswith(_NOT_WRITABLE) else StoreError)(failed) from None
     except (UnicodeEncodeError, OverflowError):
         raise StoreError(
@@ -247,7 +249,8 @@ def translated_errors(location: Location, denied: str | None = None) -> Iterator
         ) from None
     except OSError as error:
         if known := _AS_SQLITE.get(error.errno or 0):
-            raise NotWritable(f"the store {location.shown} failed: {_SQLITE[known]}") from None
+            what = "has no room for more" if known == "SQLITE_FULL" else "failed"
+            raise NotWritable(f"the store {location.shown} {what}: {_SQLITE[known]}") from None
         raise StoreError(f"the store {location.shown} failed: {error.strerror or error}") from None
 
 

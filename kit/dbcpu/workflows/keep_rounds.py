@@ -58,15 +58,17 @@ def keep_rounds(
         Interrupted, DbcpuError: whatever ended the rounds; the message adds how many are stored, and where.
     """
     run_id, kept = header.run_id, stored or 0
-    if stored is None:
-        store.begin(header)
-    else:
-        store.reopen(header, stored)
+    with _unwritten("nothing was measured, and no run was begun"):
+        if stored is None:
+            store.begin(header)
+        else:
+            store.reopen(header, stored)
     try:
         with _ended(rounds):
             for done in rounds:
                 _check(header, done)
-                store.append(run_id, done)
+                with _unwritten(f"the round with N={done.level} was measured, and is not stored"):
+                    store.append(run_id, done)
                 kept += 1
                 finished(done)
                 if done.error and not gaps:
@@ -77,8 +79,18 @@ def keep_rounds(
     except DbcpuError as error:
         _close(store, run_id, "failed", (str(error),))
         raise _stopped(type(error), str(error), header, kept) from None
-    store.finish(run_id, "complete")
+    with _unwritten(f"all rounds of run {run_id} are stored, but not that it is complete"):
+        store.finish(run_id, "complete")
     return run_id
+
+
+@contextmanager
+def _unwritten(what: str) -> Iterator[None]:
+    """Says what a store that takes no more did not take. Raises StoreError."""
+    try:
+        yield
+    except StoreError as error:
+        raise type(error)(f"{what}: {error}") from None
 
 
 @contextmanager
@@ -112,7 +124,7 @@ def _stopped(kind: type[DbcpuError], why: str, header: Header, kept: int) -> Dbc
 
         goes_on = "" if why_no_more(replace(header, status="interrupted")) else f"dbcpu more {run_id} goes on with it, "
         ends = f"{goes_on}dbcpu delete {run_id} removes it"
-        nothing = f"{why}; no round was finished"
+        nothing = f"{why}; no round was stored" if issubclass(kind, StoreError) else f"{why}; no round was finished"
         error = kind(f"{nothing}, and the run is kept without one: {ends}")
         error.in_campaign = nothing
         return error

@@ -1,9 +1,11 @@
 """Shows a run that has just been measured: explained, on standard output, and as a report in a folder."""
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from dbcpu.errors import StoreError
 from dbcpu.findings import reached
 from dbcpu.record import Round
 from dbcpu.store import record_file
@@ -44,7 +46,8 @@ def present(
     figures = run_figures(record, analysis, counted.count)
     keep_figures(store, run_id, figures)
     if json_file is not None:
-        record_file.write(json_file, header, rounds())
+        with _telling_it_is_kept(store, run_id):
+            record_file.write(json_file, header, rounds())
     before = against_earlier_runs(store, header, figures, make=True)
     document = shown = of_run.document(record, analysis, before)
     again = f"dbcpu show {run_id}"
@@ -57,7 +60,17 @@ def present(
             print_document(shown.brief() if brief else shown)
     finally:
         # Standard output that is closed or full takes nothing from the report.
-        where = write_report([document] if shown is document else [document, shown], record, out, formats)
+        with _telling_it_is_kept(store, run_id):
+            where = write_report([document] if shown is document else [document, shown], record, out, formats)
         if not quiet:
             sys.stderr.write(f"{where}Show again: {again}\n")
     return int(reached(analysis.findings, fail_on))
+
+
+@contextmanager
+def _telling_it_is_kept(store: Store, run_id: str) -> Iterator[None]:
+    """Of a run that was measured: what could not be written is not all of it. Raises StoreError."""
+    try:
+        yield
+    except StoreError as error:
+        raise type(error)(f"{error}; run {run_id} is kept in {store.shown}, see: dbcpu show {run_id}") from None

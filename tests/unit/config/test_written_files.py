@@ -17,7 +17,7 @@ from dbcpu.config.written_files import (
     make_folder,
     open_device,
     open_to_append,
-    replace_file,
+    replace_files,
 )
 
 NOBODY = 65534
@@ -26,7 +26,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="this machine's user may 
 
 def test_a_draft_takes_the_place_of_the_file_only_when_all_went_well(tmp_path: Path) -> None:
     target = tmp_path / "report.html"
-    replace_file(target, b"first")
+    replace_files([(target, b"first")])
 
     def fail() -> None:
         with draft_of(target) as draft:
@@ -36,7 +36,7 @@ def test_a_draft_takes_the_place_of_the_file_only_when_all_went_well(tmp_path: P
     with pytest.raises(ZeroDivisionError):
         fail()
     assert target.read_bytes() == b"first"
-    replace_file(target, b"second")
+    replace_files([(target, b"second")])
     assert target.read_bytes() == b"second"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -44,7 +44,7 @@ def test_a_draft_takes_the_place_of_the_file_only_when_all_went_well(tmp_path: P
 def test_a_folder_is_not_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
     with pytest.raises(OSError, match="Is a directory"):
-        replace_file(tmp_path / "report", b"x")
+        replace_files([(tmp_path / "report", b"x")])
     assert [each.name for each in tmp_path.iterdir()] == ["report"]
 
 
@@ -56,9 +56,9 @@ def test_a_link_where_the_draft_would_be_is_not_followed(tmp_path: Path, monkeyp
     with monkeypatch.context() as guessed:
         guessed.setattr("os.urandom", lambda count: bytes(count))
         with pytest.raises(FileExistsError):
-            replace_file(target, b"new")
+            replace_files([(target, b"new")])
     assert precious.read_text() == "kept"
-    replace_file(target, b"new")
+    replace_files([(target, b"new")])
     assert (target.read_bytes(), target.is_symlink(), precious.read_text()) == (b"new", False, "kept")
 
 
@@ -107,7 +107,7 @@ def test_nothing_is_written_through_a_link_of_another_user(tmp_path: Path, preci
     target = link / "precious" if in_between else link
     refusal = rf"^{link} is a link of user .*; give the path to which it leads"
     with pytest.raises(UntrustedFile, match=refusal):
-        replace_file(target, b"new")
+        replace_files([(target, b"new")])
     with pytest.raises(UntrustedFile, match=refusal):
         open_device(target)
     with pytest.raises(UntrustedFile, match=refusal):
@@ -129,7 +129,7 @@ def test_a_link_of_another_user_behind_an_own_one_is_not_followed(tmp_path: Path
     link_of(NOBODY, tmp_path / "theirs", precious)
     (tmp_path / "mine").symlink_to("theirs")
     with pytest.raises(UntrustedFile, match="theirs is a link of user "):
-        replace_file(tmp_path / "mine", b"new")
+        replace_files([(tmp_path / "mine", b"new")])
     assert precious.read_text() == "kept"
 
 
@@ -139,7 +139,7 @@ def test_a_folder_of_another_user_is_written_into_and_nowhere_else(tmp_path: Pat
     folder = tmp_path / "theirs"
     folder.mkdir()
     os.chown(folder, NOBODY, NOBODY)
-    replace_file(folder / "report.html", b"new")
+    replace_files([(folder / "report.html", b"new")])
     assert (folder / "report.html").read_bytes() == b"new"
 
 
@@ -236,7 +236,7 @@ def test_a_descriptor_that_was_handed_over_is_written_to(form: str) -> None:
 def test_own_links_are_followed(tmp_path: Path, precious: Path) -> None:
     (tmp_path / "folder").symlink_to("own")
     (tmp_path / "file").symlink_to(tmp_path / "folder" / ".." / "own" / "precious")
-    replace_file(tmp_path / "file", b"new")
+    replace_files([(tmp_path / "file", b"new")])
     assert precious.read_bytes() == b"new"
     assert (tmp_path / "file").is_symlink()
     make_folder(tmp_path / "folder" / "a" / "b")
@@ -247,7 +247,7 @@ def test_links_that_lead_in_a_circle_end_and_the_path_is_named(tmp_path: Path) -
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OSError, match="symbolic links") as caught:
-        replace_file(tmp_path / "a", b"new")
+        replace_files([(tmp_path / "a", b"new")])
     assert caught.value.filename == str(tmp_path / "a")
 
 

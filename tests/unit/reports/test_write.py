@@ -1,7 +1,9 @@
 """A report as files."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -54,6 +56,29 @@ def test_a_folder_that_cannot_be_made_is_said_in_a_sentence(tmp_path: Path) -> N
     run = three_on_two()
     with pytest.raises(StoreError, match="--out"):
         write_document(document(run, explain(run)), tmp_path / "file" / "report")
+
+
+def test_a_disk_that_fills_up_leaves_the_report_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a mixture of old and new files either: which of them are of one run could not be seen."""
+    run = three_on_two()
+    write_document(document(run, explain(run)), tmp_path, ["markdown", "csv"])
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    opened, room = os.fdopen, [1]
+
+    def filling(descriptor: int, mode: str) -> Any:
+        stream = opened(descriptor, mode)
+        if not room:
+            stream.close()
+            return opened(os.open("/dev/full", os.O_WRONLY), mode)
+        room.pop()
+        return stream
+
+    monkeypatch.setattr(os, "fdopen", filling)
+    other = document(replace(run, header=replace(run.header, run_id="other")), explain(run))
+    with pytest.raises(StoreError, match=r"could not be written to .*: No space left on device; none of its files was"):
+        write_document(other, tmp_path, ["markdown", "csv"])
+    assert not room, "one file was written"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_an_imported_run_id_does_not_lead_out_of_the_reports_folder() -> None:

@@ -76,6 +76,31 @@ def test_a_round_that_could_not_be_read_again_ends_the_run_and_the_others_are_ke
 
 
 @pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("begin", "nothing was measured, and no run was begun: the disk is full"),
+        ("append", "the round with N=1 was measured, and is not stored: the disk is full; 1 finished round stored, see:"),
+        ("finish", "all rounds of run one are stored, but not that it is complete: the disk is full"),
+    ],
+)
+def test_a_store_that_takes_no_more_is_said_with_what_it_did_not_take(
+    store: Store, monkeypatch: pytest.MonkeyPatch, method: str, said: str
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    def fills_up(_: Round) -> None:
+        monkeypatch.setattr(store, method, full)
+
+    if method == "begin":
+        monkeypatch.setattr(store, method, full)
+    with pytest.raises(StoreError, match=f"^{re.escape(said)}"):
+        keep_rounds(
+            store, runs.header("one", status="running"), [runs.round_of(1, 0), runs.round_of(1, 1)], fills_up
+        )
+
+
+@pytest.mark.parametrize(
     ("error", "kind"), [(StoreError("the disk is full"), StoreError), (KeyboardInterrupt(), Interrupted)]
 )
 def test_what_goes_on_between_rounds_is_ended_before_a_run_that_stops(

@@ -10,6 +10,7 @@ from dbcpu.analysis.comparison import decisions, measured_run
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.cli import main
 from dbcpu.config.request import Request
+from dbcpu.errors import StoreError
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.store.database import Store, open_store
@@ -76,6 +77,14 @@ def test_only_the_formats_that_are_asked_for_are_written(
     assert [file.name for file in tmp_path.rglob("*.*") if ".db" not in file.name] == files
     shown = f"{said}{folder / 'report.html' if files == ['report.html'] else folder}\n" if said else ""
     assert capsys.readouterr().err == f"{shown}Show again: dbcpu show {run.header.run_id}\n"
+
+
+def test_a_report_that_cannot_be_written_is_said_with_where_the_run_is(tmp_path: Path) -> None:
+    run = noisy_run(1)
+    (tmp_path / "file").touch()
+    with kept(tmp_path, run) as store, pytest.raises(StoreError, match="^the report could not be written to ") as found:
+        present(store, "run-1", lambda: run.rounds, **given(tmp_path / "file" / "out", "csv"))
+    assert str(found.value).endswith(f"; run run-1 is kept in {tmp_path / 'runs.db'}, see: dbcpu show run-1")
 
 
 def test_compare_explains_each_variant_of_a_run_once(tmp_path: Path, explained: list[str]) -> None:
