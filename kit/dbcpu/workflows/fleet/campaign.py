@@ -176,7 +176,7 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
     """The preview, line by line."""
     turns = [group for group, count in Counter(each.group for each in items if each.group).items() if count > 1]
     shared = f", {plural(len(turns), 'group')} of targets that take turns" if turns else ""
-    yield f"campaign {name}: {plural(len(items), 'target')}, {at_once} at once{shared}"
+    yield f"campaign {name}: {plural(len(items), 'target')}, {min(at_once, len(items))} at once{shared}"
     yield from ahead.same
     if far := [f"{ahead.origins[each]} {_IN_WORDS[each]}" for each in ORIGINS[1:] if ahead.origins.get(each)]:
         yield f"not measured from here: {listed(far)}"

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dbcpu.errors import MeasureError, UsageError
@@ -92,7 +93,8 @@ def workers(scheduler: str | None, at_once: int) -> Iterator[Workers]:
     _quiet()
     if scheduler is None:
         with (
-            dask.config.set(_ALONE),
+            TemporaryDirectory(prefix="dbcpu-fleet-", ignore_cleanup_errors=True) as scratch,
+            dask.config.set({**_ALONE, "temporary-directory": scratch}),  # else Dask leaves a folder of its own
             LocalCluster(
                 n_workers=1, threads_per_worker=at_once, processes=False, dashboard_address=_NOWHERE,
                 worker_dashboard_address=_NOWHERE,

@@ -43,6 +43,7 @@ def test_the_preview_counts_turns() -> None:
     apart = preview(targets(a="postgresql://me@a/x", b="postgresql://me@b/x", c="postgresql://me@c/x"))
     turns = preview(targets(a="postgresql://me@a/x", b="postgresql://me@a/y", c="postgresql://me@a/z"))
     assert "take turns" not in apart
+    assert apart.splitlines()[0] == "campaign q4: 3 targets, 3 at once", "though 8 may be"
     assert "1 group of targets that take turns" in turns
     assert apart.splitlines()[1] != turns.splitlines()[1]
 

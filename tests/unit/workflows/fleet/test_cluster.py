@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from pathlib import Path
 
 import pytest
 
@@ -17,3 +18,11 @@ def test_what_a_loop_gave_up_is_not_logged_between_the_lines_of_a_campaign(caplo
         gc.collect()
         loop.close()
     assert not caplog.records
+
+
+def test_dask_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with workers(None, 1):
+        assert [each.name[:12] for each in tmp_path.iterdir()] == ["dbcpu-fleet-"]
+    assert list(tmp_path.iterdir()) == []
