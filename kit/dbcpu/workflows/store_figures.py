@@ -74,9 +74,10 @@ def make_figures(url: str | None, scheduler: str | None = None) -> str:
                     advance()
             except KeyboardInterrupt:
                 made = store.figures.analysed(VERSION) - there  # the last may be kept and not counted
+                left = plural(len(store.figures.lacking(VERSION)), "run")
                 raise Interrupted(
-                    f"interrupted; figures of {made} of {plural(len(wanted), 'run')} are kept, and the same command "
-                    "makes the others"
+                    f"interrupted; figures of {plural(made, 'run')} were made and are kept, {left} have none yet: the "
+                    "same command goes on with these"
                 ) from None
         unread = f"; {plural(left_out, 'run')} could not be read" if left_out else ""
         others = f", those of {plural(there, 'run')} were there" if there else ""

@@ -207,7 +207,9 @@ def test_what_deletes_figures_makes_none(filled: Path, tmp_path: Path, capsys: p
     assert execute(copy, "select count(distinct run_id) from figure") == [(12,)]
 
 
-def test_an_interrupted_making_keeps_what_is_done_and_goes_on(store: str, tmp_path: Path) -> None:
+def test_an_interrupted_making_keeps_what_is_done_and_goes_on(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Ctrl-C goes to all processes of the terminal: to the children, too."""
     code = """
 import os, signal, sys
@@ -232,10 +234,11 @@ if __name__ == "__main__":
         start_new_session=True,
     )  # fmt: skip
     assert done.returncode == 130, done.stderr
-    assert "figures of 3 of 12 runs are kept" in done.stderr
+    assert "figures of 3 runs were made and are kept, 9 runs have none yet: the same" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(execute(store, "select distinct run_id from figure")) == 3
     assert main(["store", "figures"]) == 0
+    assert "figures of 9 runs were made" in capsys.readouterr().out
     assert len(execute(store, "select distinct run_id from figure")) == 12
 
 
