@@ -203,6 +203,11 @@ def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
 
 
+def shortened(text: str, most: int = 40) -> str:
+    """``text``, or its first characters and ``...``: in a table one long cell widens all lines."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def printable_lines(text: str) -> str:
     """``printable``, line by line."""
     return "\n".join(map(printable, text.split("\n")))

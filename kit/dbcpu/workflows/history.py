@@ -14,7 +14,7 @@ from dbcpu.reports.documents import history
 from dbcpu.store.database import RunSummary, open_store
 from dbcpu.workflows.check import earlier_runs, same_before
 from dbcpu.workflows.kept_figures import KeptFigures
-from dbcpu.workflows.readable_runs import ReadableRuns, none_kept
+from dbcpu.workflows.readable_runs import ReadableRuns, none_kept, refuse_unknown
 
 MAX_RUNS = 60
 """Of a history, where nobody asks for more."""
@@ -53,6 +53,8 @@ def overview_document(
         kept = KeptFigures(opened, runs)
         histories = list(_histories(runs, runs.list(target, host)))
         found = [each for some in _pieces(histories) for each in _trends(runs, kept, some, most)]
+        if not found:
+            refuse_unknown(opened, "complete run", target, host)
     if not found:
         raise UsageError(none_kept("complete run", target, host))
     return history.overview_document(found)

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbcpu.config.targets import say_faults
-from dbcpu.formatting import UNKNOWN, aligned
+from dbcpu.formatting import UNKNOWN, aligned, shortened
 from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
-from dbcpu.workflows.readable_runs import none_kept
+from dbcpu.workflows.readable_runs import none_kept, refuse_unknown
 
 if TYPE_CHECKING:
     from dbcpu.workflows.list_verdicts import AnswerOfRun
 
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
+MAX_LABEL = 60
+"""Characters of a label in the table; JSON and the files of --out have all of it."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
 
 
@@ -33,7 +35,11 @@ def list_runs(
     """Print them, the newest first, at most ``limit`` (None: MAX_RUNS, 0: all), and what is wrong in dbcpu.toml.
 
     ``with_verdict``: the runs that are listed are explained, and their answers shown. ``out``: a page of them is
-    written there, with the verdicts, and the other formats. Raises StoreError.
+    written there, with the verdicts, and the other formats.
+
+    Raises:
+        UsageError: there is no run of ``target`` or ``host``; as JSON that is an empty list.
+        StoreError: the store cannot be read.
     """
     limit = MAX_RUNS if limit is None else limit
     say_faults()
@@ -46,6 +52,8 @@ def list_runs(
             from dbcpu.workflows.list_verdicts import verdicts  # the analysis: a list without it starts faster
 
             words = verdicts(opened, runs)
+        if not runs and not as_json:
+            refuse_unknown(opened, "run", target, host)
     _say(runs, words if with_verdict else None, as_json=as_json)
     if not runs and not as_json:
         click.echo(none_kept("run", target, host), err=True)
@@ -65,7 +73,7 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
     lines = [
         (r.run_id, r.started_at[:19].replace("T", " "), r.status, r.target, r.hostname,
          *(_columns(words[r.run_id]) if words is not None else ()),
-         f"{r.workload} {r.size}", r.levels, str(r.rounds), r.label) for r in runs
+         f"{r.workload} {r.size}", r.levels, str(r.rounds), shortened(r.label, MAX_LABEL)) for r in runs
     ]  # fmt: skip
     headings = HEADINGS if words is None else (*HEADINGS[:5], "verdict", "usable cores", "evenness", *HEADINGS[5:])
     if lines:

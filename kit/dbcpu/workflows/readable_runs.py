@@ -7,12 +7,14 @@ from functools import cache
 
 from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.history.limits import KEY_FACTS, HistoryKey, history_key
-from dbcpu.errors import DbcpuError, RecordFormatError
+from dbcpu.errors import DbcpuError, RecordFormatError, UsageError, did_you_mean
 from dbcpu.figures import VERSION
-from dbcpu.formatting import plain
+from dbcpu.formatting import plain, shortened
 from dbcpu.record import Header, RunRecord
 from dbcpu.store.database import RunSummary, Store
 
+MAX_NAMED = 20
+"""Targets or hosts in a sentence."""
 FIRST = 200
 """Of a history, read at once."""
 
@@ -101,3 +103,20 @@ def none_kept(what: str, target: str | None, host: str | None) -> str:
     chosen = "".join([f" of target {target!r}" if target else "", f" on host {host!r}" if host else ""])
     helps = "; dbcpu list shows which there are" if chosen else " yet; dbcpu run measures one"
     return plain(f"no {what}{chosen} is kept{helps}")
+
+
+def refuse_unknown(store: Store, what: str, target: str | None, host: str | None) -> None:
+    """Raises UsageError where one of these was asked for: that there is no such run, and of what there are runs."""
+    if target is None and host is None:
+        return
+    there = store.list()
+    named = {"target": (target, {each.target for each in there}), "host": (host, {each.hostname for each in there})}
+    for kind, (given, known) in named.items():
+        if given is not None and given not in known and there:
+            names = sorted(filter(None, known))
+            more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+            listed = ", ".join(map(shortened, names[:MAX_NAMED])) or "none"
+            raise UsageError(
+                f"no run of {kind} {given!r} is kept{did_you_mean(given, names)}; {kind}s with runs: {listed}{more}"
+            )
+    raise UsageError(none_kept(what, target, host))

@@ -49,9 +49,6 @@ def test_list_shows_the_newest_first_and_steers_no_terminal() -> None:
 def test_list_as_json_and_of_one_target() -> None:
     (only,) = json.loads(run("list", "--json", "--target", "embedded").stdout)
     assert (only["run_id"], only["levels"], only["rounds"]) == ("20250102-a", "1-3,8", 2)
-    nothing = run("list", "--target", "none")
-    said = "no run of target 'none' is kept; dbcpu list shows which there are\n"
-    assert (nothing.stdout, nothing.stderr) == ("", said)
     assert json.loads(run("list", "--target", "none", "--json").stdout) == []
 
 
@@ -76,9 +73,32 @@ def test_list_writes_an_index_page_of_the_runs_that_it_prints(tmp_path: Path) ->
 def test_the_index_says_what_is_left_out_and_of_no_run_there_is_none(tmp_path: Path) -> None:
     run("list", "--out", str(tmp_path / "index"), "--limit", "1")
     assert "Only the newest 1 are listed" in (tmp_path / "index" / "runs.txt").read_text("utf-8")
-    nothing = run("list", "--out", str(tmp_path / "none"), "--target", "none")
-    assert nothing.stderr.splitlines()[1:] == [f"nothing is written to {tmp_path / 'none'}"]
+    assert main(["list", "--out", str(tmp_path / "none"), "--target", "none"]) == 2
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("history", [[], ["--history"], ["--verdict"]])
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (["--target", "embeded"], "no run of target 'embeded' is kept (did you mean 'embedded'?); targets with runs: embedded, prod"),
+        (["--host", "db9"], "no run of host 'db9' is kept; hosts with runs: none"),
+    ],
+)
+def test_of_a_target_without_a_run_the_list_is_no_empty_table(
+    capsys: pytest.CaptureFixture[str], history: list[str], chosen: list[str], said: str
+) -> None:
+    assert main(["list", *chosen, *history]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said in told.err
+
+
+def test_a_long_label_is_shortened_in_the_table_alone() -> None:
+    with open_store() as store:
+        store.save(runs.record("20250104-c", started_at="2025-01-04T00:00:00Z", label="x" * 9000))
+    assert run("list").stdout.splitlines()[1].endswith(f"  {'x' * 57}...")
+    assert json.loads(run("list", "--json").stdout)[0]["label"] == "x" * 9000
 
 
 @pytest.mark.parametrize("limit", ["1", "0"])
