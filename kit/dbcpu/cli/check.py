@@ -34,4 +34,6 @@ def command(run: str | None, last: bool, target: str | None, fail_on: str, as_js
         raise click.UsageError("give either a RUN, or --last (with --target NAME for the newest of one target)")
     found = check.checked(run, store, target, given, fail_on == "inconclusive")
     click.echo(codec.dumps(found.data()) + "\n" if as_json else "".join(found.lines()), nl=False)
+    if found.not_checked and not as_json:
+        click.echo(f"dbcpu: {found.not_checked}", err=True)
     return found.exit_code

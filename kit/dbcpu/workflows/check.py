@@ -28,7 +28,7 @@ from dbcpu.config.settings import settings
 from dbcpu.errors import BusyHost, StoreError, UsageError
 from dbcpu.figures import VERSION, RunFigures
 from dbcpu.formatting import moment, plain
-from dbcpu.record import Header
+from dbcpu.record import POOL, SOAK, TOGETHER, Header
 from dbcpu.store import codec
 from dbcpu.store.database import RunSummary, Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name
@@ -37,6 +37,14 @@ from dbcpu.workflows.readable_runs import ReadableRuns
 
 BUSY = BusyHost.exit_code
 """Exit code: beyond the limits on a host that was busy with strangers."""
+NOT_CHECKED = {
+    SOAK: "of a soak no limit is about drift, two groups of times, gaps or the worst segment",
+    POOL: "of a pool no limit is about max/min, for its sessions share the jobs unequally by design, nor about which size "
+    "is enough; its slowdown is that of a job",
+    TOGETHER: "of several targets together only the first is checked, alone; no limit is about what they lose beside each "
+    "other",
+}
+"""By experiment: what the limits, which are those of a sweep, leave out."""
 
 
 class Checked(Struct, frozen=True):
@@ -60,11 +68,17 @@ class Checked(Struct, frozen=True):
         for each in (*said, self.context) if said else ():
             yield plain(f"{header.plan.target} {header.run_id}: {each}") + "\n"
 
+    @property
+    def not_checked(self) -> str:
+        """What is left out of a run that is no sweep, and what shows it; '' of a sweep."""
+        left_out = NOT_CHECKED.get(self.header.plan.experiment)
+        return f"{left_out}: see dbcpu show {self.header.run_id}" if left_out else ""
+
     def data(self) -> Mapping[str, Any]:
         """The same for programs."""
         found = [codec.encode(each) for each in self.violations]
         return {"run_id": self.header.run_id, "violations": found, "strangers": self.strangers,
-                "context": self.context}  # fmt: skip
+                "context": self.context, "not_checked": self.not_checked}  # fmt: skip
 
 
 def checked(

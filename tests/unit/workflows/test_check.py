@@ -1,5 +1,6 @@
 """dbcpu check and dbcpu delete --like on a store with a history."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,11 @@ from dbcpu.analysis.history.limits import Violation
 from dbcpu.analysis.history.strangers import by_strangers_alone, strangers
 from dbcpu.cli import main
 from dbcpu.figures import Figure, RunFigures
-from dbcpu.record import Foreign, KitCost, Round
+from dbcpu.record import Foreign, KitCost, Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from support.builders.comparison import noisy_run
+from support.builders.experiments import ALONE_S, pool, soak, together
 
 
 @pytest.fixture
@@ -185,3 +187,28 @@ def test_runs_that_started_at_the_same_moment_are_one_history(
     assert main(["list", "--history", "--store", place]) == 0
     assert "History of 1 target" in (said := capsys.readouterr().out)
     assert "3 runs" in said
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (soak(lambda *_: ALONE_S, segments=2, sessions=1), "dbcpu: of a soak no limit is about drift, "),
+        (pool({1: 10.0, 2: 5.0}), "dbcpu: of a pool no limit is about max/min, "),
+        (together([2.0, 2.0], [2.1, 2.1]), "dbcpu: of several targets together only the first is checked, alone; "),
+        (noisy_run(1, levels=(1, 2)), ""),
+    ],
+    ids=["soak", "pool", "together", "sweep"],
+)
+def test_of_what_is_no_sweep_is_said_what_is_not_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], made: RunRecord, said: str
+) -> None:
+    """Silence about a soak was read as a soak without drift."""
+    url, run_id = str(tmp_path / "runs.db"), made.header.run_id
+    with open_store(url) as opened:
+        opened.save(made)
+    assert main(["check", "--last", "--store", url]) in (0, 1)
+    told = capsys.readouterr()
+    assert told.err.startswith(said) and told.err.endswith(f": see dbcpu show {run_id}\n" if said else "")
+    assert "no limit" not in told.out
+    assert main(["check", "--last", "--json", "--store", url]) in (0, 1)
+    assert f"dbcpu: {json.loads(capsys.readouterr().out)['not_checked']}\n" == (told.err or "dbcpu: \n")
