@@ -107,7 +107,7 @@ def _make_room(location: Location, create: bool) -> None:
     elif path.exists() and not path.is_file():
         raise StoreError(f"the store {path} is a FIFO or a device, which keeps nothing; give a file")
     elif not create and not path.exists():
-        raise StoreError(f"there is no store at {path}; see --store and DBCPU_STORE, or measure one by dbcpu run")
+        raise StoreError(f"there is no store at {path}; see --store and DBCPU_STORE, or measure one with dbcpu run")
 
 
 def _needs_upgrade(location: Location, revision: str, not_writable: str) -> str:
@@ -228,8 +228,9 @@ class Store(AbstractContextManager["Store"]):
         if name.startswith("label:"):
             raise UsageError("label:TEXT stands for runs in dbcpu compare alone; give a run_id, which dbcpu list shows")
         if not found:
+            file = f"; if the file {name} is meant: dbcpu import {name}" if is_file(name) else ""
             raise UsageError(
-                f"no run in the store {self.shown} begins with {name!r}; the newest are {', '.join(newest)}; "
+                f"no run in the store {self.shown} begins with {name!r}{file}; the newest are {', '.join(newest)}; "
                 "dbcpu list shows all"
             )
         if len(found) > 1:

@@ -39,10 +39,10 @@ BUSY = BusyHost.exit_code
 """Exit code: beyond the limits on a host that was busy with strangers."""
 NOT_CHECKED = {
     SOAK: "of a soak no limit is about drift, two groups of times, gaps or the worst segment",
-    POOL: "of a pool no limit is about max/min, for its sessions share the jobs unequally by design, nor about which size "
-    "is enough; its slowdown is that of a job",
-    TOGETHER: "of several targets together only the first is checked, alone; no limit is about what they lose beside each "
-    "other",
+    POOL: "of a pool no limit is about max/min, for its sessions share the jobs unequally by design, nor about which "
+    "size is enough; its slowdown is that of a job",
+    TOGETHER: "of several targets together only the first is checked, alone; no limit is about what they lose beside "
+    "each other",
 }
 """By experiment: what the limits, which are those of a sweep, leave out."""
 

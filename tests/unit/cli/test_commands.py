@@ -81,7 +81,10 @@ def test_the_index_says_what_is_left_out_and_of_no_run_there_is_none(tmp_path: P
 @pytest.mark.parametrize(
     ("chosen", "said"),
     [
-        (["--target", "embeded"], "no run of target 'embeded' is kept (did you mean 'embedded'?); targets with runs: embedded, prod"),
+        (
+            ["--target", "embeded"],
+            "no run of target 'embeded' is kept (did you mean 'embedded'?); targets with runs: embedded, prod",
+        ),
         (["--host", "db9"], "no run of host 'db9' is kept; hosts with runs: none"),
     ],
 )

@@ -205,3 +205,11 @@ def test_a_number_out_of_range_is_refused_in_words(
     """Click says `not a valid integer range`, and `1<=x<=1000`."""
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def test_quiet_and_verbose_do_not_go_with_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
+    assert main(["run", "sqlite", "--quiet", "--verbose", "--yes"]) == 2
+    assert "--quiet prints only the result, and --verbose each round; leave one out" in capsys.readouterr().err

@@ -148,6 +148,11 @@ def test_other_commands_say_where_csv_belongs(here: Path, capsys: pytest.Capture
     (here / "run.csv").write_text(RATES)
     (here / "empty.csv").write_text("")
     assert "import it: dbcpu import ./run.csv" in refused(capsys, "show", "./run.csv")
+    with open_store() as store:
+        store.save(runs.record("a"))
+    assert "begins with 'run.csv'; if the file run.csv is meant: dbcpu import run.csv; " in refused(
+        capsys, "show", "run.csv"
+    )
     said = refused(capsys, "compare", "empty.csv")
     assert "empty.csv is neither a run nor a table of published figures" in said
     assert "n,repeat,session,seconds" in said

@@ -79,7 +79,10 @@ def test_a_round_that_could_not_be_read_again_ends_the_run_and_the_others_are_ke
     ("method", "said"),
     [
         ("begin", "nothing was measured, and no run was begun: the disk is full"),
-        ("append", "the round with N=1 was measured, and is not stored: the disk is full; 1 finished round stored, see:"),
+        (
+            "append",
+            "the round with N=1 was measured, and is not stored: the disk is full; 1 finished round stored, see:",
+        ),
         ("finish", "all rounds of run one are stored, but not that it is complete: the disk is full"),
     ],
 )
@@ -95,9 +98,7 @@ def test_a_store_that_takes_no_more_is_said_with_what_it_did_not_take(
     if method == "begin":
         monkeypatch.setattr(store, method, full)
     with pytest.raises(StoreError, match=f"^{re.escape(said)}"):
-        keep_rounds(
-            store, runs.header("one", status="running"), [runs.round_of(1, 0), runs.round_of(1, 1)], fills_up
-        )
+        keep_rounds(store, runs.header("one", status="running"), [runs.round_of(1, 0), runs.round_of(1, 1)], fills_up)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_only_the_formats_that_are_asked_for_are_written(
 def test_a_report_that_cannot_be_written_is_said_with_where_the_run_is(tmp_path: Path) -> None:
     run = noisy_run(1)
     (tmp_path / "file").touch()
-    with kept(tmp_path, run) as store, pytest.raises(StoreError, match="^the report could not be written to ") as found:
+    with kept(tmp_path, run) as store, pytest.raises(StoreError, match=r"^the report could not be ") as found:
         present(store, "run-1", lambda: run.rounds, **given(tmp_path / "file" / "out", "csv"))
     assert str(found.value).endswith(f"; run run-1 is kept in {tmp_path / 'runs.db'}, see: dbcpu show run-1")
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.conclusions.open_questions import too_few_words
 from dbcpu.analysis.conclusions.verdict import HIDDEN
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
@@ -82,10 +83,11 @@ def impossible_figures(given: FindingInput) -> Finding | None:
     if not fast:
         return None
     ratio, level = max(fast)
+    named = [each for _, each in fast]
     return noted(
         "baseline-too-slow",
-        f"at N={ranges(each for _, each in fast)} the throughput is up to {times(ratio)} of what so many single "
-        f"sessions would reach (N={level})",
+        f"at N={ranges(named)} the throughput is up to {times(ratio)} of what so many single sessions would "
+        f"reach{worst_words(level, named)}",
     )
 
 

@@ -1,5 +1,7 @@
 """Which levels a verdict names, and what it names of each: who loses, and to what."""
 
+from collections.abc import Collection
+
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, loss_ratio, lost_to
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer
@@ -19,6 +21,12 @@ def lost_words(level: LevelView, they: str = "sessions") -> str:
     if rounds_differ(level):
         return f"{they} are slower"
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, f"{they} are slower")
+
+
+def worst_words(worst: int, named: Collection[int], more: str = "") -> str:
+    """`` (N=8: more)``, the level that a figure is of; without it where it alone was ``named`` before."""
+    inside = ": ".join(filter(None, (f"N={worst}" if set(named) != {worst} else "", more)))
+    return f" ({inside})" if inside else ""
 
 
 def largest_loss(level: LevelView) -> float:

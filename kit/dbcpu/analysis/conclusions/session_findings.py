@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to
@@ -50,12 +51,12 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f": {_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
-    held = _held(given, worst)
+    slow = f"{_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    held, named = _held(given, worst), [each.level for each in uneven]
     found = noted(
         "uneven-sessions",
-        f"at N={ranges(each.level for each in uneven)} the slowest session took up to "
-        f"{times(worst.max_over_min)} as long as the fastest (N={worst.level}{slow}){held and f'; {held}'}",
+        f"at N={ranges(named)} the slowest session took up to {times(worst.max_over_min)} as long as the "
+        f"fastest{worst_words(worst.level, named, slow)}{held and f'; {held}'}",
     )
     return replace(found, remedy=AS_MANY_CPUS) if held else found
 
@@ -159,10 +160,11 @@ def misplaced(given: FindingInput) -> Finding | None:
     host = given.record.header.host
     # A newer kernel balances over SMT already, and without SMT there is nothing to balance over.
     pins = host is not None and (_balances(host.kernel) or given.vcpus == given.cores)
+    named = [each.level for each in seen]
     found = noted(
         "misplaced",
-        f"at N={ranges(each.level for each in seen)} sessions shared a core or a CPU while another that they may use "
-        f"was idle, for up to {percent(worst.share(worst.misplaced_s))} of their time (N={worst.level})",
+        f"at N={ranges(named)} sessions shared a core or a CPU while another that they may use was idle, for up to "
+        f"{percent(worst.share(worst.misplaced_s))} of their time{worst_words(worst.level, named)}",
     )
     return replace(found, remedy=PINNED) if pins else found
 
@@ -182,10 +184,11 @@ def shared_cores(given: FindingInput) -> Finding | None:
     worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
     tail = f", and {seconds(tail_s)} more after other sessions had ended and left cores idle" if tail_s > TAIL_S else ""
+    named = [each.level for each in seen]
     found = noted(
         "shared-cores",
-        f"at N={ranges(each.level for each in seen)} sessions shared a core while no core was idle, for up to "
-        f"{percent(worst.share(worst.sharing_s))} of their time (N={worst.level}){tail}",
+        f"at N={ranges(named)} sessions shared a core while no core was idle, for up to "
+        f"{percent(worst.share(worst.sharing_s))} of their time{worst_words(worst.level, named)}{tail}",
         cores=cores or "as many as cores",
     )
     return replace(found, remedy=f"{_fewer(given, cores)}{SMT_OFF}{_price_of_smt_off(given)}") if cores else found
@@ -237,11 +240,12 @@ def oversubscribed(given: FindingInput) -> Finding | None:
         worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
         shares = f"took turns, in unequal shares: {times(worst.max_over_min)} between fastest and slowest"
     slowdown = worst.slowdown_median or 1.0
-    median = f", with a median slowdown of {times(slowdown)} (N={worst.level})" if slowdown > 1.0 else ""
+    named = [each.level for each in seen]
+    whose = worst_words(worst.level, named)
+    median = f", with a median slowdown of {times(slowdown)}{whose}" if slowdown > 1.0 else ""
     return noted(
         "oversubscribed",
-        f"at N={ranges(each.level for each in seen)} there were more sessions than the {vcpu_words(given.record)}: "
-        f"they {shares}{median}",
+        f"at N={ranges(named)} there were more sessions than the {vcpu_words(given.record)}: they {shares}{median}",
         sessions=sessions_that_fit(
             vcpus or 0 if quota is None else _room(quota, given.levels), given.busy, given.levels
         ),

@@ -1,1 +1,1 @@
-"""Many hosts measured by one plan: who is unlike its twins, is a type a lottery, who is fastest for what. Pure."""
+"""Many hosts and one plan: who is unlike its twins, do those of a type differ, who is fastest for what. Pure."""

@@ -18,8 +18,8 @@ from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.analysis.statistics.run_effect import BetweenRuns, between_runs
 
-LOTTERY = 0.05
-"""A type is a lottery if its hosts differ by more than this CV, by nature and not by chance."""
+DIFFERENT_CV = 0.05
+"""Hosts of a type differ if they do so by more than this CV, by nature and not by chance."""
 MIN_HOSTS = 5
 """Fewer say nothing of a spread: its interval is wider than a factor of six."""
 MIN_FREEDOM = 3
@@ -29,8 +29,8 @@ MIN_FREEDOM = 3
 class Spread(Struct, frozen=True):
     """CV of hosts as measured, and without what their own runs differ by (``between``), with intervals (95 %).
 
-    ``between`` None: no run effect is known, so that hosts and hours cannot be separated. ``answer``: is this kind a
-    lottery? ``why``: what is lacking where that is undecided.
+    ``between`` None: no run effect is known, so that hosts and hours cannot be separated. ``answer``: do hosts of
+    this kind differ? ``why``: what is lacking where that is undecided.
     """
 
     hosts: int
@@ -78,12 +78,14 @@ def spread(hosts: Sequence[FleetHost], metric: str, effect: BetweenRuns | None) 
     cv, interval = _cv(deviation), Interval(_cv(within.low), _cv(within.high))
     if effect is None:
         # Hosts cannot differ by more than hosts and hours together: a small spread answers even so.
-        small = interval.high < LOTTERY
+        small = interval.high < DIFFERENT_CV
         why = "" if small else "too few hosts were measured twice to know how much of this is the hour"
         return Spread(*seen, cv, interval, None, None, Answer.NO if small else Answer.UNDECIDED, why)
     most = own * _upper(effect.freedom)
     between = Interval(_cv(_less(within.low, most)), _cv(_less(within.high, own / _upper(effect.freedom))))
-    answer = Answer.YES if between.low > LOTTERY else Answer.NO if between.high < LOTTERY else Answer.UNDECIDED
+    answer = (
+        Answer.YES if between.low > DIFFERENT_CV else Answer.NO if between.high < DIFFERENT_CV else Answer.UNDECIDED
+    )
     why = "more hosts decide" if answer is Answer.UNDECIDED else ""
     return Spread(*seen, cv, interval, _cv(_less(deviation, own)), between, answer, why)
 

@@ -20,7 +20,7 @@ def rounds_words(header: Header, done: int) -> str:
 def unfinished_prefix(header: Header, done: int) -> str:
     """How the verdict of such a run begins; '' of any other."""
     word = BEGAN.get(header.status)
-    return f"{word} after {rounds_words(header, done)}: " if word else ""
+    return f"{word} after {rounds_words(header, done)}. " if word else ""
 
 
 def unfinished_sentence(header: Header, done: int) -> str:

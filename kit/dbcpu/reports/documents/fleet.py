@@ -1,4 +1,4 @@
-"""The report of a campaign: who is unlike its twins, is a type a lottery, who failed; ranking, groups, sizing."""
+"""The report of a campaign: who is unlike its twins, do hosts of a type differ, who failed; ranking, groups, sizing."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, FleetHost
 from dbcpu.analysis.fleet.ranking import INSTANCE, Group
 from dbcpu.analysis.fleet.report import FleetReport
-from dbcpu.analysis.fleet.spread import LOTTERY, MIN_HOSTS
+from dbcpu.analysis.fleet.spread import DIFFERENT_CV, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, ComparedTwin, TwinKind
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.formatting import listed, percent, plain, plural
@@ -29,7 +29,7 @@ TERMS = (
     ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
     ("unlike its twins", f"slower or faster than chance explains; of those named {percent(FALSE_DISCOVERIES)} or fewer "
      "are named by chance on average (Benjamini and Hochberg, 1995)"),
-    ("a lottery", f"hosts of the type differ by nature by more than a CV of {percent(LOTTERY)}: yes, no, or undecided"),
+    ("hosts differ?", f"by nature, by more than a CV of {percent(DIFFERENT_CV)}: yes, no, or undecided"),
     ("CV", "standard deviation over mean"),
     ("between hosts", "what is left of the CV without what several runs of one host differ by"),
     ("alone, loaded", "a single session; all together at the largest N up to the vCPUs"),
@@ -80,19 +80,19 @@ def _front(report: FleetReport) -> Front:
         headline = f"No host of {len(compared)} that have twins was found to be unlike them"
     else:
         headline = f"{plural(measured, 'host')}: none has the {MIN_TWINS} twins that a comparison takes"
-    lotteries = [_lottery(each) for each in report.groups if each.key == INSTANCE]
+    types = [_of_type(each) for each in report.groups if each.key == INSTANCE]
     sentences = [f"{tables.sentence(each)}." for each in named[:MAX_SAID]]
     if len(names) > MAX_SAID:
         sentences.append(f"{len(names) - MAX_SAID} more are in the table.")
     if undecided := report.twins.undecided:
         sentences.append(_undecided(undecided))
-    sentences += [each for each in lotteries if each][:MAX_SAID]
+    sentences += [each for each in types if each][:MAX_SAID]
     if failed:
         sentences.append(f"{plural(failed, 'target')} failed: {_states(report)}.")
     slower = any(each.slower for each in named)
     tone = Outcome.BAD if slower else Outcome.PARTLY if failed or names else Outcome.NEITHER
     return Front(
-        question="Is a host unlike its twins, and is a type a lottery?",
+        question="Is a host unlike its twins, and do hosts of one type differ?",
         heading=f"Campaign {plain(report.campaign)}",
         headline=headline,
         tone=tone,
@@ -116,7 +116,7 @@ def _tiles(report: FleetReport, unlike: set[str]) -> tuple[Fact, ...]:
     return (
         Fact("hosts measured", str(len(report.hosts)), f"of {len(report.hosts) + len(report.failures)}"),
         Fact("unlike their twins", str(len(unlike)), "slower or faster than chance explains"),
-        Fact("types that are a lottery", types, f"{answers.count(Answer.UNDECIDED)} undecided"),
+        Fact("types whose hosts differ", types, f"{answers.count(Answer.UNDECIDED)} undecided"),
         Fact("failed", str(len(report.failures)), _states(report) or "none"),
     )
 
@@ -146,22 +146,20 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
         yield f"{plural(blind, 'host')} seen through SQL only: their hardware is not known, and twins may differ in it."
 
 
-def _lottery(group: Group) -> str:
-    """``Type c4.4xlarge is a lottery: hosts differ by a CV of 9 % (7 to 12 %).``; '' where nothing was measured."""
+def _of_type(group: Group) -> str:
+    """``Hosts of type c4.4xlarge differ: 12 hosts have a CV of 9 % (7 to 12 %).``; '' where nothing was measured."""
     found = group.spreads.get(ALONE)
     if found is None:
         return ""
     type_ = plain(group.value)
     kind = {
-        Answer.YES: f"Type {type_} is a lottery",
-        Answer.NO: f"Type {type_} is no lottery",
-        Answer.UNDECIDED: f"It is undecided whether type {type_} is a lottery",
+        Answer.YES: f"Hosts of type {type_} differ",
+        Answer.NO: f"Hosts of type {type_} differ by a CV below {percent(DIFFERENT_CV)}",
+        Answer.UNDECIDED: f"It is undecided whether hosts of type {type_} differ by more than {percent(DIFFERENT_CV)}",
     }[found.answer]
     known = found.between is not None
     shown = (found.between, found.between_interval) if known else (found.cv, found.cv_interval)
-    seen = (
-        f" its {plural(found.hosts, 'host')} differ by a CV of {tables.cv_words(shown)}" if shown[0] is not None else ""
-    )
+    seen = f" {plural(found.hosts, 'host')} with a CV of {tables.cv_words(shown)}" if shown[0] is not None else ""
     why = f"{';' if seen else ''} {found.why}" if found.why else ""
     return f"{kind}:{seen}{why}."
 
@@ -213,7 +211,7 @@ def _types(report: FleetReport) -> Iterator[Section]:
         if rows:
             note = (
                 f"CV: as measured. Between hosts: what is left of it without the differences between runs of one host. "
-                f"Lottery: more than {percent(LOTTERY)} between hosts; undecided below {MIN_HOSTS} hosts."
+                f"Hosts differ: more than {percent(DIFFERENT_CV)} between hosts; undecided below {MIN_HOSTS} hosts."
             )
             columns = tables.GROUPS if name == "tags" else tables.TYPES
             yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))

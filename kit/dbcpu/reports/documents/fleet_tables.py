@@ -107,7 +107,7 @@ _SPREAD = (
     Column(
         "between", "between hosts", kind="figure", value=lambda row: cv_words((row[2].between, row[2].between_interval))
     ),
-    Column("answer", "a lottery?", kind="text", value=lambda row: _answer(row[2])),
+    Column("answer", "hosts differ?", kind="text", value=lambda row: _answer(row[2])),
 )
 TYPES = (Column("value", "type", kind="name", value=lambda row: row[0].value), *_SPREAD)
 GROUPS = (

@@ -122,7 +122,7 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
 
 
 def _newest_words(trend: Trend) -> str:
-    """``the newest run is outside the usual range: Mrows/s of a single session 31.1, usual 40.2 to 49.0``; '' where it is within."""
+    """``the newest run is outside the usual range: max/min at N=2 1.31, usual 1.02 to 1.13``; '' where it is within."""
     worse = [
         f"{_words(each)} {_written(each, each.values[-1])}, usual {_usual(each)}"
         for each in trend.series

@@ -25,8 +25,8 @@ TERMS = (
     *VERDICTS.items(),
     (
         "usable cores",
-        "the top of the throughput curve in rates of a single session, with its 95 % interval; where others slowed that "
-        "session, too, in whole CPUs: fewer than the rates are",
+        "the top of the throughput curve in rates of a single session, with its 95 % interval; where others slowed "
+        "that session, too, in whole CPUs: fewer than the rates are",
     ),
     (
         "evenness",

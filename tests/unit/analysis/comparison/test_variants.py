@@ -337,7 +337,7 @@ def test_an_interrupted_run_of_variants_counts_all_of_its_rounds(varied: RunReco
         seen = next(each for each in found.findings if each.code == "incomplete-run")
         assert seen.seen == f"the run is interrupted with {words}"
         assert "dbcpu more" not in seen.remedy
-    assert explain(part).verdict.startswith(f"Interrupted after {words}: ")
+    assert explain(part).verdict.startswith(f"Interrupted after {words}. ")
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_queueing_though_there_are_cpus_enough_is_said() -> None:
         (record(solos()), "A single session reaches 22.76 Mrows/s (1.80 s); measure more"),
         (record([round_of([], level=4, error="17 of 32 connected")], status="failed"), "Nothing was measured: 17 of"),
         (record([round_of([session(0), session(1, 2.7)])]), "Without a valid single-session baseline only the spread"),
-        (replace_status(even(), "interrupted"), "Interrupted after 8 of 8 rounds: All sessions get equal CPU"),
+        (replace_status(even(), "interrupted"), "Interrupted after 8 of 8 rounds. All sessions get equal CPU"),
         (record([], status="interrupted", planned=9), "Nothing was measured: no round was finished."),
     ],
     ids=["solo only", "failed", "no solo", "interrupted", "interrupted at once"],

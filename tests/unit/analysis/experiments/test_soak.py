@@ -261,7 +261,7 @@ def test_an_interrupted_soak_says_so() -> None:
     plan = replace(record.header.plan, rounds=None)
     record = replace(record, header=replace(record.header, status="interrupted", plan=plan))
     # As many as `dbcpu list` counts: three segments, and one session alone.
-    assert explain(record).verdict.startswith("Interrupted after 4 rounds: 4 sessions in a loop for 3.0 min")
+    assert explain(record).verdict.startswith("Interrupted after 4 rounds. 4 sessions in a loop for 3.0 min")
 
 
 def test_rounds_of_an_interrupted_soak_that_are_not_explained_one_by_one_count_too() -> None:
@@ -270,7 +270,7 @@ def test_rounds_of_an_interrupted_soak_that_are_not_explained_one_by_one_count_t
     found = explain(replace(record, header=replace(record.header, status="interrupted", plan=plan)))
     seen = next(each.seen for each in found.findings if each.code == "incomplete-run")
     assert seen == f"the run is interrupted with {len(record.rounds)} rounds"
-    assert found.verdict.startswith(f"Interrupted after {len(record.rounds)} rounds: ")
+    assert found.verdict.startswith(f"Interrupted after {len(record.rounds)} rounds. ")
 
 
 def test_a_soak_without_any_execution_is_told_as_that() -> None:

@@ -119,7 +119,8 @@ def test_a_history_without_a_change_says_how_small_one_would_not_be_seen() -> No
     found = trend(first_nights(8))
     low, high = (f"{limit:.1f}" for limit in (found.series[0].usual.low, found.series[0].usual.high))  # type: ignore[union-attr]
     assert history.document(found).front.headline == (
-        f"No lasting change shown in 8 runs; a change of Mrows/s of a single session within {low} to {high} would not be seen"
+        f"No lasting change shown in 8 runs; a change of Mrows/s of a single session within {low} to {high} would not "
+        "be seen"
     )
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the histories of many targets are named after their targets, and no two are one file; nor are two experiments."""
+"""Pictures of many histories are named after their targets, and no two are one file; experiments are told apart."""
 
 from pathlib import Path
 
@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.analysis.run_figures import run_figures
-from dbcpu.reports.documents import history
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
+from dbcpu.reports.documents import history
 from dbcpu.store.database import open_store
 from support.builders.comparison import noisy_run
 from support.builders.experiments import ALONE_S, pool, soak

@@ -106,7 +106,7 @@ def test_a_campaign_of_failures_alone_is_reported(store: str) -> None:
     assert "the host key changed" in found.output
 
 
-def test_one_run_a_host_decides_no_lottery_and_two_may(store: str) -> None:
+def test_one_run_a_host_decides_not_whether_hosts_differ_and_two_may(store: str) -> None:
     once = _data(store, "small-1")["groups"][0]["spreads"]["alone"]
     assert (once["answer"], once["between"]) == ("undecided", None)
     more = _data(store, "small-1", *(word for seed in (2, 3, 4) for word in ("--with", f"small-{seed}")))
