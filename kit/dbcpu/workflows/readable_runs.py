@@ -106,7 +106,7 @@ def none_kept(what: str, target: str | None, host: str | None) -> str:
 
 
 def refuse_unknown(store: Store, what: str, target: str | None, host: str | None) -> None:
-    """Raises UsageError where one of these was asked for: that there is no such run, and of what there are runs."""
+    """Raises UsageError where one of these was requested: that there is no such run, and of what there are runs."""
     if target is None and host is None:
         return
     there = store.list()
