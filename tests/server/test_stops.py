@@ -236,7 +236,12 @@ def test_crash_of_the_server_keeps_the_rounds_before(drive: Drive, debian_server
 def test_one_killed_session_is_marked_and_the_run_goes_on(drive: Drive, debian_server: DebianServer) -> None:
     driver = drive("run", debian_server.url, *STEPS, "1").said("round 2 of")
     ended: list[int] = []
-    driver.until(lambda: ended.extend(row[0] for row in debian_server.ask(END_ONE_OF_TWO)) or ended, "two at work")
+
+    def ended_one() -> bool:
+        ended.extend(row[0] for row in debian_server.ask(END_ONE_OF_TWO))
+        return bool(ended)
+
+    driver.until(ended_one, "two active sessions")
     (victim,) = ended
     code, _, err = driver.finish()
     assert code == 0, err

@@ -339,7 +339,7 @@ class Interrupted(bytearray):
 
 
 def test_a_session_is_seen_while_its_entry_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others end it by what they see, and count it: one that is missing for a moment made tests red on a busy machine."""
+    """Others count sessions and end them by what they see: none may be missing while its writer has no CPU."""
     table = SessionTable(2)
     seen: list[object] = []
     memory = Interrupted(len(table._memory))

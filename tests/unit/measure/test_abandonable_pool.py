@@ -13,7 +13,9 @@ PATIENCE_S = 60.0
 class WaitsForBegin:
     """The queue that a pool waits for, from when an action has begun on: a thread that comes later does nothing."""
 
-    def __init__(self, pool: AbandonablePool[Any, Any], begun: threading.Event, error: type[BaseException] | None) -> None:
+    def __init__(
+        self, pool: AbandonablePool[Any, Any], begun: threading.Event, error: type[BaseException] | None
+    ) -> None:
         self._queue, self._begun, self._error = pool._ended, begun, error
 
     def get(self, timeout: float | None) -> None:
