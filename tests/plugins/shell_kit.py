@@ -12,7 +12,7 @@ import pytest
 from support.paths import ROOT
 
 SCRIPTS = ROOT / "shell"
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 TOOLS = [("dash", "mawk"), ("busybox sh", "busybox"), ("bash", "mawk"), ("dash", "gawk")]
 """(shell, awk): Debian's, the smallest there is, the one of the article, GNU's."""
 

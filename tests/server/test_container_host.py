@@ -30,7 +30,7 @@ from support.servers.postgresql import DebianServer
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 SMALL = Choices(sessions="1,2", size="tiny", executions=10, repeats=1, seed=1)
-LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes", "--workload", "calm")
+LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "9", "--yes", "--workload", "calm")
 QUOTA = QUOTA_US / PERIOD_US
 THROTTLED, THROTTLED_S = attrgetter("throttled_periods"), attrgetter("throttled_s")
 

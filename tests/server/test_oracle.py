@@ -85,12 +85,12 @@ def test_executions_follow_each_other_by_the_servers_clock(target: OracleTarget)
 
 
 def test_a_time_limit_ends_the_loop_on_the_server(target: OracleTarget) -> None:
-    target.clock()
+    within_s = 0.2 + 2 * target.clock().uncertainty_s
     outcome = execute(target, tiny(), None, for_s=0.2)
     assert outcome.error is None
     assert len(outcome.executions) >= 1
     *all_but_last, last = outcome.executions
-    assert all_but_last[0].start_s + 0.2 > last.start_s if all_but_last else True
+    assert all_but_last[0].start_s + within_s > last.start_s if all_but_last else True
 
 
 def test_a_limit_that_has_passed_leaves_one_execution(target: OracleTarget) -> None:
@@ -131,15 +131,19 @@ def test_cancelling_stops_the_server_and_is_told(target: OracleTarget) -> None:
 def test_what_ran_before_a_cancel_is_kept(target: OracleTarget) -> None:
     """Executions take milliseconds, and a call holds hundreds of them: all but the one under way are known."""
     target.clock()
-    with SessionGate(target, None, TICKS) as gate:
-        gate.gather(2, tiny())
-        gate.release(100_000, None, 1.0)
-        for outcome in gate.outcomes():
-            assert outcome.executions
-            assert outcome.answer_ok
-            assert outcome.error == f"no answer within 1 s; cancelled after {len(outcome.executions)} executions"
-            for earlier, later in itertools.pairwise(outcome.executions):
-                assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
+    for limit_s in (1, 10, 60):  # a busy machine may keep a session from its first call
+        with SessionGate(target, None, TICKS) as gate:
+            gate.gather(2, tiny())
+            gate.release(100_000, None, limit_s)
+            outcomes = gate.outcomes()
+        if all(outcome.executions for outcome in outcomes):
+            break
+    for outcome in outcomes:
+        assert outcome.executions
+        assert outcome.answer_ok
+        assert outcome.error == f"no answer within {limit_s} s; cancelled after {len(outcome.executions)} executions"
+        for earlier, later in itertools.pairwise(outcome.executions):
+            assert later.start_s == pytest.approx(earlier.start_s + earlier.elapsed_s)
 
 
 @pytest.mark.proves("ALTER SYSTEM CANCEL SQL cancels from another session")

@@ -37,8 +37,8 @@ pytestmark = [pytest.mark.slow]
 
 ARCHIVES = sorted(TESTS.joinpath("hosts").glob("*.tar.gz"))
 SMALL = Choices(sessions="1,2", size="tiny", executions=20, repeats=1, seed=1)
-LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "1", "--yes", "--workload", "calm")
-"""The first round of one session, the second of two that are at work for a second or more."""
+LONG = ("--sessions", "1,2", "--size", "short", "--executions", "5", "--repeats", "9", "--yes", "--workload", "calm")
+"""Rounds of a second or more, one or two sessions at work in each, for longer than anything takes that stops them."""
 TRIES = 3
 """Other work on the machine can blur the picture, and cannot paint it."""
 
@@ -92,7 +92,8 @@ def test_files_and_folders_are_read_like_local_ones(host: ShellHost, tmp_path: P
     assert host.list(f"{tmp_path}/none") == ()
     with pytest.raises(FileNotFoundError):
         host.read(f"{tmp_path}/none")
-    assert abs(host.clock() - time.clock_gettime(time.CLOCK_BOOTTIME)) < 1
+    asked_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+    assert asked_s - 1 < host.clock() < time.clock_gettime(time.CLOCK_BOOTTIME) + 1
     assert host.clock_ticks == os.sysconf("SC_CLK_TCK")
 
 
@@ -101,14 +102,14 @@ def test_settings_are_written_and_commands_run_there(any_host: ShellHost, tmp_pa
     assert (tmp_path / "it's").read_text() == "0-3 $HOME 'x'"
     with pytest.raises(HostError, match=r"none/x on ssh:.* could not be written: .*; root is needed"):
         any_host.write(f"{tmp_path}/none/x", "1")
-    done = any_host.run(("sh", "-c", "echo out; echo err >&2; cat; exit 3"), 20.0)
+    done = any_host.run(("sh", "-c", "echo out; echo err >&2; cat; exit 3"), 120.0)
     assert (done.code, done.stdout, done.stderr) == (3, "out\n", "err\n")
     with pytest.raises(HostError, match="no-such-command is not installed on ssh:"):
-        any_host.run(("no-such-command", "x"), 20.0)
+        any_host.run(("no-such-command", "x"), 120.0)
     with subprocess.Popen(["sleep", "60"]) as child:
         try:
             cpu = min(os.sched_getaffinity(0))
-            assert any_host.run(("taskset", "-cp", str(cpu), str(child.pid)), 20.0).code == 0
+            assert any_host.run(("taskset", "-cp", str(cpu), str(child.pid)), 120.0).code == 0
             assert os.sched_getaffinity(child.pid) == {cpu}
         finally:
             child.kill()

@@ -67,7 +67,7 @@ def test_a_target_that_is_given_twice_is_one_turn(conninfo: str) -> None:
 def test_a_session_without_a_name_that_has_the_lock_is_named_by_its_process(conninfo: str) -> None:
     with psycopg.connect(conninfo, autocommit=True, application_name="") as beside:
         beside.execute("select pg_advisory_lock(1684169584, 0)")
-        control = dial(conninfo, 10.0)
+        control = dial(conninfo, 60.0)
         try:
             assert take_turn(control) == (
                 f"a session without a name of role {beside.info.user} (server process {beside.info.backend_pid})"

@@ -14,6 +14,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
+from dbcpu.record import RunRecord
 from dbcpu.store.shell_kit import line_file
 from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit
 
@@ -126,6 +127,12 @@ def test_sessions_end_by_themselves_when_the_script_is_killed(script: str, work:
     one_kit.no_process_is_left()
 
 
+def assert_first_rounds(record: RunRecord) -> None:
+    """Two or more: a busy machine kills a script later than it is told to."""
+    orders = [each.order for each in record.rounds]
+    assert orders == list(range(max(2, len(orders))))
+
+
 def test_rounds_that_have_ended_are_in_the_file_when_the_script_is_killed(kit: Kit, tmp_path: Path) -> None:
     result = tmp_path / "result"
     with kit.start("increment", "-S", kit.shell, "-o", str(result), "-r", "100", "1", "1") as process:
@@ -135,7 +142,7 @@ def test_rounds_that_have_ended_are_in_the_file_when_the_script_is_killed(kit: K
     kit.no_process_is_left()
     record = line_file.read(str(result))
     assert record.header.status == "interrupted"
-    assert [each.order for each in record.rounds] == [0, 1]
+    assert_first_rounds(record)
     for session in (session for each in record.rounds for session in each.sessions):
         assert (session.answer_ok, session.error) == (True, None)
     assert [file.name for file in tmp_path.glob("result*")] == ["result"]
@@ -151,7 +158,7 @@ def test_the_next_run_names_what_a_killed_one_left(one_kit: Kit) -> None:
     with one_kit.start("increment", "1", "1") as process:
         _, err = process.communicate(timeout=60)
     assert f"increment: a run that was killed left {left}; dbcpu import {left}/lines, or remove the folder\n" in err
-    assert [each.order for each in line_file.read(str(left / "lines")).rounds] == [0, 1]
+    assert_first_rounds(line_file.read(str(left / "lines")))
 
 
 @pytest.mark.parametrize("dangling", [False, True])

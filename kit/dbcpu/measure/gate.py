@@ -213,7 +213,10 @@ class SessionGate:
         self._end_late(timeout_s)
 
     def _receive(self, deadline_s: float) -> None:
-        while self._running and not self._paused and (left_s := deadline_s - time.monotonic()) > 0:
+        over = False
+        while self._running and not self._paused and not over:
+            left_s = max(deadline_s - time.monotonic(), 0.0)
+            over = not left_s  # and it looks once more: what kept it from a CPU may have lasted until now
             for key, _ in self._selector.select(left_s):
                 if isinstance(key.data, BlockingSessions):
                     self._running.difference_update(key.data.take())

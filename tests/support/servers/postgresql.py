@@ -64,12 +64,12 @@ class DebianServer:
     def kill(self) -> None:
         """Without letting it know."""
         self._process.kill()
-        self._process.wait(20)
+        self._process.wait(START_LIMIT_S)
 
     def crash(self) -> None:
         """All its processes end at once, without a goodbye worth the name."""
         self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(20)
+        self._process.wait(START_LIMIT_S)
 
     def ask(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a statement, run by the superuser; [] where there are none."""

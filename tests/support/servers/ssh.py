@@ -124,7 +124,7 @@ class Sshd:
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(START_LIMIT_S)
 
     def suspend(self) -> None:
         """It answers no more: the kernel accepts connections, and nobody takes them."""

@@ -4,6 +4,7 @@ import gc
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -319,13 +320,34 @@ def test_sessions_that_work_can_go_ahead_of_others(oracle_connect: Connect) -> N
         assert nice == [os.getpriority(os.PRIO_PROCESS, 0), -20]
 
 
-def test_two_workers_never_have_one_index_though_an_entry_is_written_meanwhile() -> None:
-    """Whoever reads entries misses one that is being written: a fault of the first session then befell two."""
+def test_two_workers_never_have_one_index() -> None:
     table = SessionTable(4)
-    table.write(0, {"index": 0})
-    assert table.take_index(0) == 0
-    table._memory[0:4] = bytes(4)  # as ``write`` leaves it for a moment
-    assert table.entries() == []
-    assert table.take_index(1) == 1
+    assert [table.take_index(number) for number in (0, 1)] == [0, 1]
     table.clear(0)
     assert table.take_index(2) == 0
+
+
+class Interrupted(bytearray):
+    """Memory whose writer is kept from a CPU before its last byte: ``meanwhile`` is what others do then."""
+
+    meanwhile: Callable[[], object]
+
+    def __setitem__(self, at: Any, data: Any) -> None:
+        super().__setitem__(slice(at.start, at.stop - 1), data[:-1])
+        self.meanwhile()
+        super().__setitem__(at, data)
+
+
+def test_a_session_is_seen_while_its_entry_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others count sessions and end them by what they see: none may be missing while its writer has no CPU."""
+    table = SessionTable(2)
+    seen: list[object] = []
+    memory = Interrupted(len(table._memory))
+    memory.meanwhile = lambda: seen.append(table.entries())
+    monkeypatch.setattr(table, "_memory", memory)
+    first, second, third = ({"index": index} for index in range(3))
+    for entry in (first, second, third):
+        table.write(1, entry)
+    table.clear(1)
+    assert seen == [[], [first], [second], [third]]
+    assert table.entries() == []

@@ -26,7 +26,7 @@ with OracleDouble() as double:
 """
 
 
-def await_that(condition: Callable[[], object], limit_s: float = 30.0) -> None:
+def await_that(condition: Callable[[], object], limit_s: float = 120.0) -> None:
     """Until ``condition`` is true; what is awaited comes by itself."""
     deadline = time.monotonic() + limit_s
     while not condition():
@@ -119,7 +119,7 @@ def test_it_can_be_started_by_hand() -> None:
         with oracledb.connect(user="dbcpu", password="dbcpu", dsn=dsn) as connection:
             assert connection.version.startswith("12.1")
         started.stdin.close()
-        assert started.wait(30) == 0
+        assert started.wait(120) == 0
 
 
 def test_many_sessions_at_once_are_served(oracle_connect: Connect) -> None:

@@ -1,12 +1,31 @@
 """A pool works off items, and its wait can be given up."""
 
 import threading
+from typing import Any
 
 import pytest
 
 from dbcpu.measure.abandonable_pool import AbandonablePool
 
 PATIENCE_S = 60.0
+
+
+class WaitsForBegin:
+    """The queue that a pool waits for, from when an action has begun on: a thread that comes later does nothing."""
+
+    def __init__(
+        self, pool: AbandonablePool[Any, Any], begun: threading.Event, error: type[BaseException] | None
+    ) -> None:
+        self._queue, self._begun, self._error = pool._ended, begun, error
+
+    def get(self, timeout: float | None) -> None:
+        assert self._begun.wait(PATIENCE_S)
+        if self._error:
+            raise self._error
+        self._queue.get(timeout=timeout)
+
+    def put(self, _: None) -> None:
+        self._queue.put(None)
 
 
 def test_no_more_than_the_width_at_once() -> None:
@@ -58,18 +77,20 @@ def test_items_that_fail_to_come_are_an_error_too() -> None:
     assert isinstance(pool.error, ZeroDivisionError)
 
 
-def test_result_after_the_wait_was_given_up_goes_to_too_late() -> None:
-    go, late, arrived = threading.Event(), [], threading.Event()
+def test_result_after_the_wait_was_given_up_goes_to_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go, late, arrived = threading.Event(), threading.Event(), [], threading.Event()
 
     def take(result: str) -> None:
         late.append(result)
         arrived.set()
 
     def action(item: str) -> str:
+        begun.set()
         assert go.wait(PATIENCE_S)
         return item
 
     pool = AbandonablePool(action, 1, too_late=take)
+    monkeypatch.setattr(pool, "_ended", WaitsForBegin(pool, begun, None))
     pool.work(["a", "b"], timeout_s=0.01)
     assert pool.results == []
     go.set()
@@ -78,7 +99,7 @@ def test_result_after_the_wait_was_given_up_goes_to_too_late() -> None:
 
 
 def test_interrupted_wait_raises_and_late_results_are_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    go, arrived = threading.Event(), threading.Event()
+    begun, go, arrived = threading.Event(), threading.Event(), threading.Event()
     late: list[int] = []
 
     def take(result: int) -> None:
@@ -86,19 +107,12 @@ def test_interrupted_wait_raises_and_late_results_are_handed_over(monkeypatch: p
         arrived.set()
 
     def action(item: int) -> int:
+        begun.set()
         assert go.wait(PATIENCE_S)
         return item
 
-    class Interrupting:
-        """A queue during whose wait Ctrl-C is pressed."""
-
-        def get(self, timeout: float | None) -> None:
-            raise KeyboardInterrupt
-
-        def put(self, _: None) -> None: ...
-
     pool = AbandonablePool(action, 1, too_late=take)
-    monkeypatch.setattr(pool, "_ended", Interrupting())
+    monkeypatch.setattr(pool, "_ended", WaitsForBegin(pool, begun, KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         pool.work([7])
     go.set()

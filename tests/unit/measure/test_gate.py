@@ -1,5 +1,6 @@
 """All sessions or none are released, and all are ended again, with descriptors and without."""
 
+import selectors
 import socket
 import threading
 import time
@@ -24,9 +25,12 @@ both_kinds = pytest.mark.parametrize("threaded", [False, True], ids=["descriptor
 
 
 class CtrlC:
-    """A queue during whose wait Ctrl-C is pressed."""
+    """A queue during whose wait Ctrl-C is pressed, when a thread is at work: one that comes later would do none."""
+
+    begun: threading.Event
 
     def get(self, timeout: float | None) -> None:
+        assert self.begun.wait(PATIENCE_S)
         raise KeyboardInterrupt
 
     def put(self, _: None) -> None: ...
@@ -46,10 +50,25 @@ def proc(tmp_path: Path) -> FakeProc:
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The waits that a deaf session makes the gate sit out."""
-    monkeypatch.setattr(module, "CANCEL_S", 0.1)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The threads that cancel may be late; a session that hears it the second time is asked again soon."""
+    monkeypatch.setattr(module, "CANCEL_S", PATIENCE_S)
     monkeypatch.setattr(module, "CANCEL_AGAIN_S", 0.02)
+
+
+def too_late(ordinal: int, gate: SessionGate, monkeypatch: pytest.MonkeyPatch) -> float:
+    """A limit in s that is over once the gate waits for this session alone, however long the others take."""
+    limit_s, stands_s, real, select = 1.0, time.monotonic(), time.monotonic, gate._selector.select
+
+    def selecting(_: float) -> list[tuple[selectors.SelectorKey, int]]:
+        if [session.ordinal for session in gate._running - gate._without_work()] == [ordinal]:
+            monkeypatch.setattr(gate._selector, "select", select)
+            monkeypatch.setattr(time, "monotonic", lambda: real() + limit_s)
+        return select(0.01)
+
+    monkeypatch.setattr(gate._selector, "select", selecting)
+    monkeypatch.setattr(time, "monotonic", lambda: stands_s)
+    return limit_s
 
 
 # --- gathering
@@ -176,7 +195,7 @@ def test_fault_of_the_program_stays_what_it_is() -> None:
 
 def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C while connecting: the listener answers afterwards."""
-    go, closed, session = threading.Event(), threading.Event(), FakeSession(0)
+    begun, go, closed, session = threading.Event(), threading.Event(), threading.Event(), FakeSession(0)
     close = session.close
 
     def close_and_tell() -> None:
@@ -186,9 +205,11 @@ def test_session_that_connects_after_ctrl_c_is_closed(monkeypatch: pytest.Monkey
     monkeypatch.setattr(session, "close", close_and_tell)
 
     def make(ordinal: int) -> FakeSession:
+        begun.set()
         assert go.wait(PATIENCE_S)
         return session
 
+    monkeypatch.setattr(CtrlC, "begun", begun, raising=False)
     monkeypatch.setattr("dbcpu.measure.gate.AbandonablePool", InterruptedPool)
     with pytest.raises(KeyboardInterrupt), SessionGate(FakeTarget(make), None, TICKS) as gate:
         gate.gather(1, WORK)
@@ -238,12 +259,24 @@ def test_a_session_that_breaks_at_the_release_is_not_waited_for(at_most: int | N
     assert len(outcomes[2].executions) == 2
 
 
+def test_an_answer_that_came_in_time_counts_though_the_gate_was_kept_from_looking() -> None:
+    target = FakeTarget()
+    with SessionGate(target, None, TICKS) as gate:
+        gate.gather(3, WORK)
+        gate.release(2, None, timeout_s=0.0)
+        outcomes = gate.outcomes()
+    assert [(outcome.error, len(outcome.executions)) for outcome in outcomes] == [(None, 2)] * 3
+    assert not any("cancel" in session.log for session in target.opened)
+
+
 @both_kinds
-def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(threaded: bool) -> None:
+def test_late_session_is_cancelled_and_says_so_while_others_keep_theirs(
+    threaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
     with SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
-        gate.release(2, None, timeout_s=1.0)  # long enough for the others on a machine that is busy
+        gate.release(2, None, too_late(1, gate, monkeypatch))
         outcomes = gate.outcomes()
     assert [outcome.error for outcome in outcomes] == [None, "no answer within 1 s; cancelled", None]
     assert [len(outcome.executions) for outcome in outcomes] == [2, 0, 2]
@@ -263,7 +296,6 @@ def test_session_that_hears_no_cancel_is_given_up_and_closed(threaded: bool, mon
                 monkeypatch.setattr(module, "CANCEL_S", 0.0)  # and none again when the gate is left
 
     real = time.monotonic
-    monkeypatch.setattr(module, "CANCEL_S", PATIENCE_S)
     target = FakeTarget(lambda ordinal: TimePasses(ordinal, threaded=threaded, deaf=True))
     with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
@@ -281,7 +313,6 @@ def test_a_session_that_hears_the_second_cancel_is_asked_twice(threaded: bool, m
             self.deaf = "cancel" not in self.log
             super().cancel()
 
-    monkeypatch.setattr(module, "CANCEL_S", PATIENCE_S)
     target = FakeTarget(lambda ordinal: HardOfHearing(ordinal, threaded=threaded, deaf=True))
     with SessionGate(target, None, TICKS) as gate:
         gate.gather(2, WORK)
@@ -366,14 +397,14 @@ def test_jobs_that_come_when_others_are_answered_are_all_done_once(
 
 
 @both_kinds
-def test_a_session_without_work_is_neither_late_nor_cancelled(threaded: bool) -> None:
+def test_a_session_without_work_is_neither_late_nor_cancelled(threaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def again(session: Session) -> Order | None:
         return None if session.failed() else IDLE
 
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
     with Door() as door, SessionGate(target, None, TICKS) as gate:
         gate.gather(3, WORK)
-        released = gate.release(1, None, 1.0, None, again, door)
+        released = gate.release(1, None, too_late(1, gate, monkeypatch), None, again, door)
         outcomes = gate.outcomes()
     assert released.window_s < PATIENCE_S
     assert [outcome.error for outcome in outcomes] == [None, "no answer within 1 s; cancelled", None]

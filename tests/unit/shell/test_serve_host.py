@@ -176,7 +176,7 @@ def test_commands_are_run_without_the_programs_own_input(served: Served) -> None
 def test_it_ends_with_its_input(served: Served) -> None:
     assert served.process.stdin is not None
     served.process.stdin.close()
-    assert served.process.wait(20) == 0
+    assert served.process.wait(120) == 0
 
 
 def test_host_without_awk_says_so(tmp_path: Path) -> None:

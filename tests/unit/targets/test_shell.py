@@ -53,7 +53,8 @@ def test_fixed_work(target: Target) -> None:
     assert outcome.executions[0].start_s == began_s
     for one in outcome.executions:
         assert one.server_start_s is not None
-        assert abs(one.server_start_s - (time.time() - time.monotonic()) - one.start_s) < 1.0
+        begun_s = one.server_start_s - (time.time() - time.monotonic())
+        assert one.start_s - 1.0 < begun_s < one.start_s + one.elapsed_s + 1.0
 
 
 def test_fixed_time(target: Target) -> None:
@@ -64,7 +65,7 @@ def test_fixed_time(target: Target) -> None:
     assert time.monotonic() >= until_s - 0.02, "it goes on until then"
     assert outcome.error is None
     last = outcome.executions[-1]
-    assert last.start_s <= until_s + 0.02
+    assert last.start_s <= until_s + 0.02 or len(outcome.executions) == 1
     # A busy host can keep it from a CPU after an execution until the time is over.
     if last.start_s + last.elapsed_s < until_s - 0.02:
         fail_unless_busy("as many as fit, and no fewer")

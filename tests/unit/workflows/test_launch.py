@@ -25,6 +25,7 @@ from dbcpu.workflows.launch import Delivery, launch_pool, split_options
 from dbcpu.workflows.launch_run import launch_run
 from dbcpu.workflows.measure_run import Choices, Watcher
 from plugins import runs
+from support.busy import fail_unless_busy
 from support.driving import Drive
 
 WATCHING = (
@@ -189,9 +190,14 @@ def test_what_goes_before_the_first_release_is_no_part_of_a_soak(
         record = store.load(
             measure_run.run(Request("shell", "shell"), choices, store, Watcher(), forced=True, experiment=shape)
         )
-    first, *_, last = [round_ for round_ in record.rounds if not round_.anchor]
-    end = last.sessions[0].executions[-1]
-    assert last.released_monotonic_s + end.start_s + end.elapsed_s >= first.released_monotonic_s + 1.8
+    segments = [round_ for round_ in record.rounds if not round_.anchor]
+    # Where an execution takes longer than a segment, one of them may have none that ended in it.
+    ends_s = [
+        round_.released_monotonic_s + each.start_s + each.elapsed_s
+        for round_ in segments
+        for each in round_.sessions[0].executions
+    ]
+    assert max(ends_s) >= segments[0].released_monotonic_s + 1.8
 
 
 @pytest.mark.slow
@@ -208,9 +214,11 @@ def test_a_soak_of_shells_goes_on_from_segment_to_segment(
             measure_run.run(Request("shell", "shell"), choices, store, Watcher(), forced=True, experiment=shape)
         )
     segments = [round_ for round_ in record.rounds if not round_.anchor]
-    assert len(segments) >= 2
     pids = {session.server.pid for round_ in segments for session in round_.sessions}
     assert len(pids) == 2, "the sessions stay the same"
     for round_ in segments:
         assert round_.error is None
-        assert all(session.executions and session.answer_ok and not session.error for session in round_.sessions)
+        assert all(session.answer_ok for session in round_.sessions if session.executions)
+        assert not any(session.error for session in round_.sessions)
+    if not all(session.executions for round_ in segments[:2] for session in round_.sessions) or len(segments) < 2:
+        fail_unless_busy("of two segments each session has executed something")

@@ -1,7 +1,7 @@
 """The table of sessions that all server processes share, and the journal of what happened in them.
 
 Both live in anonymous memory that the listener makes before the first fork. A session writes its own entry
-only; readers skip one that is being written.
+only; readers see it as it was before or as it is after, also when its writer gets no CPU in the middle.
 """
 
 import contextlib
@@ -16,6 +16,8 @@ from typing import Any
 
 _ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
+_WRITINGS_BYTES = 8
+"""How often an entry was written: it stands in the first or the second of two places in turn."""
 _INDEX_BYTES = 2
 _CURSOR_SLOTS = 1 << 22
 _PLACE_BYTES = 4
@@ -32,11 +34,15 @@ Entry = dict[str, Any]
 
 
 class SessionTable:
-    """One entry per session: a length and so many bytes of JSON; a length of 0 is a free entry."""
+    """One entry per session: its writings and two places, each a length and so many bytes of JSON.
+
+    A length of 0 is a free entry.
+    """
 
     def __init__(self, size: int = 1024) -> None:
         self._size = size
-        self._memory = mmap.mmap(-1, size * _ENTRY_BYTES)
+        self._memory = mmap.mmap(-1, size * 2 * _ENTRY_BYTES)
+        self._writings = memoryview(mmap.mmap(-1, size * _WRITINGS_BYTES)).cast("Q")
         self._indices = mmap.mmap(-1, size * _INDEX_BYTES)
         self._places = mmap.mmap(-1, size * _PLACE_BYTES)
         self._uses = mmap.mmap(-1, MOST_INSTANCES * size * _USES_BYTES)
@@ -78,14 +84,11 @@ class SessionTable:
         data = json.dumps(entry).encode()
         if len(data) > _ENTRY_BYTES - _LENGTH_BYTES:
             raise ValueError(f"an entry of {len(data)} bytes does not fit")
-        at = number * _ENTRY_BYTES
-        self._empty(number)
-        self._memory[at + _LENGTH_BYTES : at + _LENGTH_BYTES + len(data)] = data
-        self._memory[at : at + _LENGTH_BYTES] = len(data).to_bytes(_LENGTH_BYTES, "big")
+        self._put(number, data)
 
     def clear(self, number: int) -> None:
         """The entry, and the index of a worker, are free."""
-        self._empty(number)
+        self._put(number, b"")
         self._indices[number * _INDEX_BYTES : (number + 1) * _INDEX_BYTES] = bytes(_INDEX_BYTES)
         self._places[number * _PLACE_BYTES : (number + 1) * _PLACE_BYTES] = bytes(_PLACE_BYTES)
 
@@ -111,19 +114,26 @@ class SessionTable:
         self._indices[at : at + _INDEX_BYTES] = one_more.to_bytes(_INDEX_BYTES, "big")
         return one_more - 1
 
-    def _empty(self, number: int) -> None:
-        at = number * _ENTRY_BYTES
-        self._memory[at : at + _LENGTH_BYTES] = bytes(_LENGTH_BYTES)
+    def _put(self, number: int, data: bytes) -> None:
+        """Into the place that is not read; counting the writing shows it, in one store of eight bytes."""
+        writings = self._writings[number] + 1
+        at = _place(number, writings)
+        self._memory[at : at + _LENGTH_BYTES + len(data)] = len(data).to_bytes(_LENGTH_BYTES, "big") + data
+        self._writings[number] = writings
+
+    def _get(self, number: int) -> bytes:
+        """As it was at one moment: read again if it was written meanwhile, for then its place may be in use."""
+        while True:
+            writings = self._writings[number]
+            at = _place(number, writings)
+            length = int.from_bytes(self._memory[at : at + _LENGTH_BYTES], "big")
+            data = self._memory[at + _LENGTH_BYTES : at + _LENGTH_BYTES + length]
+            if self._writings[number] == writings:
+                return data
 
     def entries(self) -> list[Entry]:
         """All sessions that have logged on."""
-        found = []
-        for at in range(0, self._size * _ENTRY_BYTES, _ENTRY_BYTES):
-            length = int.from_bytes(self._memory[at : at + _LENGTH_BYTES], "big")
-            if length:
-                with contextlib.suppress(ValueError):
-                    found.append(json.loads(self._memory[at + _LENGTH_BYTES : at + _LENGTH_BYTES + length]))
-        return found
+        return [json.loads(data) for number in range(self._size) if (data := self._get(number))]
 
     def flag(self, name: str) -> bool:
         """A fact that all sessions share."""
@@ -160,6 +170,11 @@ class SessionTable:
             yield
         finally:
             fcntl.lockf(self._lock, fcntl.LOCK_UN)
+
+
+def _place(number: int, writings: int) -> int:
+    """Where the entry stands that was written last."""
+    return (2 * number + writings % 2) * _ENTRY_BYTES
 
 
 class Journal:

@@ -15,6 +15,8 @@ import pytest
 from dbcpu.measure.samplers._poller import Poller, Track
 from support.doubles.proc_folder import FakeProc
 
+PATIENCE_S = 120.0
+
 
 @pytest.fixture
 def proc(tmp_path: Path) -> FakeProc:
@@ -204,7 +206,7 @@ def ask(process: subprocess.Popen[str], message: dict[str, Any]) -> dict[str, An
     assert process.stdout is not None
     process.stdin.write(json.dumps(message) + "\n")
     process.stdin.flush()
-    assert select.select([process.stdout], [], [], 20.0)[0], "no answer"
+    assert select.select([process.stdout], [], [], PATIENCE_S)[0], "no answer"
     answer: dict[str, Any] = json.loads(process.stdout.readline())
     return answer
 
@@ -219,7 +221,7 @@ def test_process_serves_several_rounds_and_ends_with_its_pipe(proc: FakeProc, pr
         assert len(os.listdir(f"/proc/{process.pid}/fd")) <= 5, "descriptors of the round are closed again"  # noqa: PTH208
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE_S) == 0
 
 
 def test_process_counts_neither_itself_nor_what_it_was_told_to_skip(process: subprocess.Popen[str]) -> None:
