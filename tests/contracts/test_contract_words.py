@@ -110,7 +110,9 @@ def test_a_module_has_the_words_of_the_field(module: Path) -> None:
 
 def test_each_room_is_looked_at() -> None:
     assert {"__init__.py", "api.py", "inventory.py", "station.py", "variants.py"} <= {file.name for file in MODULES}
-    assert {"CHANGELOG.md", "SECURITY.md", "0001-postgresql-plan-without-memoize.md"} <= {file.name for file in DOCUMENTS}
+    assert {"CHANGELOG.md", "SECURITY.md", "0001-postgresql-plan-without-memoize.md"} <= {
+        file.name for file in DOCUMENTS
+    }
 
 
 def test_a_slip_is_noticed() -> None:
