@@ -43,7 +43,7 @@ BESIDE = 0.02
 """Of its CPU time another process was on its core."""
 MIN_SESSIONS = 4
 """That shared, before a speed is reported."""
-MIN_ROUNDS = 3
+MIN_INFORMED_ROUNDS = 3
 FALSE_ALARM = 0.001
 
 
@@ -140,7 +140,7 @@ def _full_cores(record: RunRecord) -> frozenset[int]:
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     counts = _thread_counts(table)
     orders = distinct(table.rounds)
-    if not counts or orders.size < MIN_ROUNDS:
+    if not counts or orders.size < MIN_INFORMED_ROUNDS:
         return ()
     whole = _fit(table, counts)
     again = np.array([_fit(table.without(order), counts) for order in orders])
@@ -149,7 +149,7 @@ def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     for index, others in enumerate(counts):
         # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
         informed = distinct(table.rounds[table.shares[:, others] > NEVER]).size
-        if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
+        if informed < MIN_INFORMED_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
         half = Chance(float(spread[index]), informed - 1).passed_by((1 - CONFIDENCE) / 2)
         speed = float(whole[index])

@@ -141,7 +141,7 @@ def host_of(member: FleetMember) -> FleetHost | None:
         return None
     header, figures = runs[-1]
     host, work = header.host, header.plan.workload
-    vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
+    vcpus, cores = (whole(figures.value(each)) for each in ("vcpus", "cores"))
     bare = RunRecord(header, ())
     return FleetHost(
         name=member.name,
@@ -234,5 +234,5 @@ def _settings(header: Header, cores: int | None) -> Mapping[str, str]:
     return {name: str(value) for name, value in found.items() if value}
 
 
-def _whole(value: float | None) -> int | None:
+def whole(value: float | None) -> int | None:
     return None if value is None else int(value)
