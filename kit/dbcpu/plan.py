@@ -26,6 +26,11 @@ PACE_LEAD_S = 0.6
 SMALL_HOST_VCPUS = 16
 SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""
+SMT_OFF, ONE_PER_CORE, CPUS, NCPUS, NODE, MEMORY, ACTIVE = (
+    "smt_off", "one_per_core", "cpus", "ncpus", "node", "memory", "active",
+)  # fmt: skip
+"""Other variants that explaining or simulating knows by name. Neither may import the room of variants, whose members
+these are (tests/contracts/test_contract_variants.py)."""
 NOT_VARIED = "variant {} is left out: "
 """Begins the note of a run about a variant that changes nothing there."""
 ROUND_OVERHEAD_S = 0.6
