@@ -115,7 +115,7 @@ class FleetHost(Struct, frozen=True):
         return math.exp(float(np.mean([each.log for each in found]))) if found else None
 
 
-class Failure(Struct, frozen=True):
+class FailedTarget(Struct, frozen=True):
     """A target without a whole run: its ``state`` (refused, partial, unknown, cancelled ...) and why."""
 
     name: str
