@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import version_numbers
 from dbcpu.record import RDS
-from dbcpu.remedies import by_oracle_window
+from dbcpu.service_remedies import by_oracle_window
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
