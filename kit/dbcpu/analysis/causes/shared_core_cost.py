@@ -53,7 +53,7 @@ class _Table(Struct, frozen=True):
     rounds: npt.NDArray[np.int64]
     speed: Floats
     shares: Floats
-    others: Floats
+    other_processes: Floats
     slow: npt.NDArray[np.bool_]
 
     def without(self, left_out: int) -> "_Table":
@@ -176,9 +176,9 @@ def _fit(table: _Table, counts: Sequence[int]) -> Floats:
     """Speeds with ``counts`` other threads busy, over that of a single thread; NaN where too few rounds are left."""
     alone = np.asarray(table.shares[:, 0] >= 1 - NEVER)
     speed = table.speed
-    if distinct(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
-        slope, level = np.polyfit(table.others[alone], speed[alone], 1)
-        speed = speed * level / np.maximum(level + slope * table.others, 0.1 * level)
+    if distinct(table.other_processes[alone]).size > 1 and np.ptp(table.other_processes[alone]) > 0.5:
+        slope, level = np.polyfit(table.other_processes[alone], speed[alone], 1)
+        speed = speed * level / np.maximum(level + slope * table.other_processes, 0.1 * level)
     met = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]
     if 0 not in met or not set(counts) <= set(met):
         return np.full(len(counts), np.nan)
