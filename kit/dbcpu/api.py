@@ -21,6 +21,7 @@ from dbcpu.analysis.levels import variant_rounds
 from dbcpu.analysis.results.comparison import Comparison
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
+from dbcpu.formatting import DAY_S
 from dbcpu.hosts.topology import allowed_cores, usable_vcpus
 from dbcpu.plan import parse_levels
 from dbcpu.record import Header, Round, RunRecord
@@ -52,7 +53,6 @@ __all__ = [
 ]
 
 LevelsPer = Literal["session", "core", "vcpu"]
-DAY_S = 86_400
 _LEVELS = "numbers of sessions, or a text such as '1-8,16'"
 
 

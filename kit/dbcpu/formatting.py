@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dbcpu.record import WorkloadInfo  # who reads options needs no record
 
 UNKNOWN = "-"
+DAY_S = 86_400
 MAX_WORDS = 40
 """Of a sentence; what stands in parentheses counts."""
 COLON = ": "
@@ -62,6 +63,11 @@ def as_whole_number(text: str, least: int = 0, most: int = MAX_NUMBER) -> int | 
     if not (len(text) <= MAX_DIGITS and text.isascii() and text.isdecimal()):
         return None
     return found if least <= (found := int(text)) <= most else None
+
+
+def version_numbers(version: str, most: int) -> tuple[int, ...]:
+    """The first ``most`` parts of a version such as ``19.3.0.0.0``, without those that are no numbers; to compare."""
+    return tuple(int(part) for part in version.split(".")[:most] if part.isdecimal())
 
 
 def gibibytes(size_bytes: float) -> str:

@@ -17,13 +17,26 @@ if TYPE_CHECKING:
 MAX_SESSIONS = 10_000
 MAX_PACE_HZ = 25.0
 """Pieces of the witness per second and CPU."""
+PACE_PIECES = 30
+"""Beside one session: with so many its time at one pace is known to 3 % (one standard deviation)."""
+MIN_PACE_PIECES = 15
+"""Beside one session: with fewer its pace is less certain than its time."""
+PACE_LEAD_S = 0.6
+"""Before each release the CPUs' pace without any session is seen for so long."""
 SMALL_HOST_VCPUS = 16
 SPREAD, PACK = "spread", "pack"
 """Variants that differ in placement alone: what sharing a core costs is computed from these two."""
+SMT_OFF, ONE_PER_CORE, CPUS, NCPUS, NODE, MEMORY, ACTIVE = (
+    "smt_off", "one_per_core", "cpus", "ncpus", "node", "memory", "active",
+)  # fmt: skip
+"""Other variants that explaining or simulating knows by name. Neither may import the room of variants, whose members
+these are (tests/contracts/test_contract_variants.py)."""
 NOT_VARIED = "variant {} is left out: "
 """Begins the note of a run about a variant that changes nothing there."""
-OVERHEAD_S = 0.6
+ROUND_OVERHEAD_S = 0.6
 """Of a round, beside its work."""
+ANCHOR_EXECUTIONS = 5
+"""Of the single session before and after a pool (its jobs) or a simulated soak, where there is work for as many."""
 QUICK, NORMAL, COMPARE = 3, 6, 10
 """Repeats: 3 against 3 cannot be significant (minimum two-sided p of Mann-Whitney's U: 0.10); 6 and 10 can."""
 
@@ -169,7 +182,7 @@ def executions_for(seconds: float, solo_s: float) -> int:
 
 def estimate_s(specs: Iterable[RoundSpec], solo_work_s: float, vcpus: int) -> float:
     """Expected wall seconds of the rounds if a single session takes ``solo_work_s`` for its work."""
-    return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + OVERHEAD_S for spec in specs)
+    return sum(solo_work_s * max(1.0, spec.level / max(1, vcpus)) + ROUND_OVERHEAD_S for spec in specs)
 
 
 def fixed(specs: Sequence[RoundSpec]) -> NextRound:

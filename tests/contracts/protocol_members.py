@@ -40,7 +40,7 @@ from dbcpu.measure.samplers.trace import TraceSampler
 from dbcpu.reports.formats import csv, html, json, markdown, metrics, table
 from dbcpu.reports.formats.base import FormatModule
 from dbcpu.targets import embedded, oracle, postgresql, shell, sqlite
-from dbcpu.targets.base import Session, Target, TargetModule
+from dbcpu.targets.base import DatabaseSession, Target, TargetModule
 from dbcpu.targets.embedded import EmbeddedTarget
 from dbcpu.targets.oracle.session import OracleSession
 from dbcpu.targets.oracle.target import OracleTarget
@@ -64,7 +64,7 @@ TARGETS: tuple[type[Target], ...] = (
     SqliteTarget,
     TargetGroup,
 )
-SESSIONS: tuple[type[Session], ...] = (LibpqSession, OracleSession, ShellSession, SqliteSession)
+SESSIONS: tuple[type[DatabaseSession], ...] = (LibpqSession, OracleSession, ShellSession, SqliteSession)
 
 SAMPLER_MODULES: dict[str, SamplerModule] = {
     "container": container, "none": none, "procfs": procfs, "sql": sql, "ssh": ssh, "trace": trace,

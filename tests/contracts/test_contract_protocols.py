@@ -14,7 +14,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
 from dbcpu.measure.samplers.base import Sampler, load_sampler
 from dbcpu.record import Plan, WorkloadInfo
-from dbcpu.targets.base import Session, Target, load_target
+from dbcpu.targets.base import DatabaseSession, Target, load_target
 from support.doubles.target import FakeTarget
 from support.paths import ROOT
 
@@ -28,7 +28,7 @@ MODULES: dict[str, Mapping[str, object]] = {
 }
 CLASSES: list[tuple[str, str, tuple[type, ...], set[str]]] = [
     # folder, protocol, the classes that mypy compares with it, methods by which such a class is recognised
-    ("targets", "Session", members.SESSIONS, {"identify", "start", "outcome"}),
+    ("targets", "DatabaseSession", members.SESSIONS, {"identify", "start", "outcome"}),
     ("targets", "Target", members.TARGETS, {"connect", "vcpus"}),
     ("measure", "Target", members.TARGETS, {"connect", "vcpus"}),
     ("measure/samplers", "Sampler", members.SAMPLERS, {"start", "stop"}),
@@ -58,7 +58,7 @@ def test_every_class_that_acts_as_one_is_compared(
 def test_targets_hand_out_sessions_that_are_compared() -> None:
     for target in members.TARGETS:
         session = typing.get_type_hints(target.connect)["return"]
-        assert session is Session or session in members.SESSIONS, target
+        assert session is DatabaseSession or session in members.SESSIONS, target
 
 
 def test_openers_are_annotated_with_the_protocol() -> None:

@@ -132,3 +132,14 @@ def test_no_module_is_a_box_for_everything() -> None:
     root = source(importlib.import_module("dbcpu")).parent
     for file in root.rglob("*.py"):
         assert file.stem not in {"utils", "helpers", "types", "common", "misc"}, file
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    """But ``Store``: what the Python API offers of one is called as what it opens, whoever reads it."""
+    root = source(dbcpu).parent
+    where: dict[str, list[str]] = {}
+    for file in root.rglob("*.py"):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                where.setdefault(node.name, []).append(str(file.relative_to(root)))
+    assert {name for name, files in where.items() if len(files) > 1} == {"Store"}, "two classes of one name"

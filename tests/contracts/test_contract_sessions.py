@@ -1,4 +1,4 @@
-"""Every session of every target keeps what ``targets.base.Session`` promises, start after start.
+"""Every session of every target keeps what ``targets.base.DatabaseSession`` promises, start after start.
 
 The targets are those of the registry, with those of installed packages: one that opens by its name alone needs no
 edit here.
@@ -23,7 +23,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import CANCEL_AGAIN_S
 from dbcpu.record import Clock, Database
-from dbcpu.targets.base import Arms, Session, Target, Work, load_target
+from dbcpu.targets.base import Arms, DatabaseSession, Target, Work, load_target
 
 DEADLINE_S = 60.0
 SERVERS = {"oracle": "oracle_dsn"}
@@ -55,7 +55,7 @@ def work(target: Target, size: str) -> Work:
     return workloads.load(target.kind, workloads.usual(target.kind)).work(size)
 
 
-def ready(target: Target, work: Work) -> Session:
+def ready(target: Target, work: Work) -> DatabaseSession:
     session = target.connect(0, DEADLINE_S)
     session.prepare(work)
     session.warm()
@@ -65,7 +65,7 @@ def ready(target: Target, work: Work) -> Session:
 class Start:
     """One start of a session as the gate drives it: by its descriptor, or in a thread where it has none."""
 
-    def __init__(self, session: Session, executions: int) -> None:
+    def __init__(self, session: DatabaseSession, executions: int) -> None:
         self._session, self._executions = session, executions
         self._thread = threading.Thread(target=self._send, daemon=True)
         self.stamps: list[float] = []
@@ -88,7 +88,7 @@ class Start:
         return not self._thread.is_alive()
 
 
-def execute(session: Session, executions: int) -> float:
+def execute(session: DatabaseSession, executions: int) -> float:
     """When it was sent, by the driver's monotonic clock."""
     start, finished = Start(session, executions), False
     while not finished:

@@ -8,8 +8,10 @@ import typing
 import pytest
 
 from dbcpu import registry
-from dbcpu.plan import PACK, SPREAD
+from dbcpu.analysis.comparison.measured_remedy import DONE_BY
+from dbcpu.plan import ACTIVE, PACK, SPREAD
 from dbcpu.record import BASELINE
+from dbcpu.simulator.variants import NAMES
 from dbcpu.variants import (
     active,
     baseline,
@@ -119,7 +121,11 @@ def test_a_variant_describes_itself_in_a_few_words(name: str) -> None:
 
 
 def test_variants_that_others_name_exist() -> None:
-    assert {BASELINE, SPREAD, PACK} <= {*registry.names("variants")}
+    assert {BASELINE, SPREAD, PACK, ACTIVE} <= {*registry.names("variants")}
+    for name, _, argument in (each.partition(":") for each in NAMES):
+        assert bool(argument) is bool(load_variant(name).ARGUMENT), f"{name} is simulated with another form"
+        load_variant(name).check(argument)
+    assert {*DONE_BY} <= {*registry.names("variants")}
     for name in registry.names("variants"):
         module = load_variant(name)
         if isinstance(module, CountsPerCpu):

@@ -40,8 +40,8 @@ PLAIN_WORDS = {
 GENERATED = {"accuracy.md", "benchmarks.md"}
 """Written by the laboratory and the benchmarks, whose texts are in tests/."""
 
-DOCUMENTS = [file for file in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md")))
-             if file.name not in GENERATED]  # fmt: skip
+DOCUMENTS = [file for file in (*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")),
+                               ROOT / "reports" / "examples" / "README.md") if file.name not in GENERATED]  # fmt: skip
 MODULES = sorted((ROOT / "kit" / "dbcpu").rglob("*.py"))
 
 
@@ -98,7 +98,7 @@ def test_the_glossary_is_linked(document: str) -> None:
     assert "glossary.md)" in (ROOT / document).read_text("utf-8")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: file.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_document_has_the_words_of_the_field(document: Path) -> None:
     assert slips(" ".join(prose(document.read_text("utf-8")).split())) == []
 
@@ -110,6 +110,9 @@ def test_a_module_has_the_words_of_the_field(module: Path) -> None:
 
 def test_each_room_is_looked_at() -> None:
     assert {"__init__.py", "api.py", "inventory.py", "station.py", "variants.py"} <= {file.name for file in MODULES}
+    assert {"CHANGELOG.md", "SECURITY.md", "0001-postgresql-plan-without-memoize.md"} <= {
+        file.name for file in DOCUMENTS
+    }
 
 
 def test_a_slip_is_noticed() -> None:

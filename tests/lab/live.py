@@ -28,7 +28,7 @@ from dbcpu.measure.rounds import RoundSetup, calibrate, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.plan import RoundSpec, rounds
 from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
-from dbcpu.targets.base import Session, Target, Work
+from dbcpu.targets.base import DatabaseSession, Target, Work
 from lab.cpu_speed import Instrument, Speeds
 from lab.generator import Generator
 from lab.labelled import LabelledRun, Treatment
@@ -84,7 +84,7 @@ class _Altered:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)
 
-    def connect(self, ordinal: int, timeout_s: float) -> Session:
+    def connect(self, ordinal: int, timeout_s: float) -> DatabaseSession:
         session = self._target.connect(ordinal, timeout_s)
         prepare = session.prepare
         setattr(session, "prepare", lambda work: prepare(self._generator.alter(ordinal, work)))  # noqa: B010

@@ -16,7 +16,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import SessionGate
 from dbcpu.measure.host_counters import between, reading
-from dbcpu.targets.base import Outcome, Work, load_target
+from dbcpu.targets.base import SessionOutcome, Work, load_target
 from dbcpu.targets.oracle import settings, statements
 from dbcpu.targets.oracle.driver import Views, query
 from dbcpu.targets.oracle.facts import read_facts
@@ -45,7 +45,7 @@ def tiny(name: str = "cartesian") -> Work:
     return workloads.load("oracle", name).work("tiny")
 
 
-def execute(target: OracleTarget, work: Work, executions: int | None, for_s: float | None = None) -> Outcome:
+def execute(target: OracleTarget, work: Work, executions: int | None, for_s: float | None = None) -> SessionOutcome:
     session = target.connect(0, CONNECT_S)
     try:
         session.identify()

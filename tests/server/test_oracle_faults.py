@@ -19,7 +19,7 @@ from dbcpu.findings import Finding, Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import SessionGate
-from dbcpu.targets.base import Outcome, Work, load_target
+from dbcpu.targets.base import SessionOutcome, Work, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.address import Address
 from dbcpu.targets.oracle.driver import THREAD, Dialer
@@ -47,7 +47,7 @@ def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
 
 def outcomes(
     double: OracleDouble, level: int, executions: int = 2, timeout_s: float = 600.0, work: Work = TINY
-) -> list[Outcome]:
+) -> list[SessionOutcome]:
     with open_target(double) as target, SessionGate(target, target.host(), TICKS) as gate:
         gate.gather(level, work)
         gate.release(executions, None, timeout_s)

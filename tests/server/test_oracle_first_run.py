@@ -3,14 +3,14 @@
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.targets.base import Outcome, load_target
+from dbcpu.targets.base import SessionOutcome, load_target
 from support.doubles.oracle.double import OracleDouble
 
 CONNECT_S = 20.0
 
 
 def test_no_statement_of_dbcpus_own_is_parsed_in_the_work_of_a_session() -> None:
-    outcomes: list[Outcome] = []
+    outcomes: list[SessionOutcome] = []
     with (
         OracleDouble() as double,
         load_target("oracle").open_target(resolve(double.url, lambda _: None), Guard()) as target,

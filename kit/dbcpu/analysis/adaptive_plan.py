@@ -37,7 +37,7 @@ from dbcpu.record import Header, Round, RunRecord
 
 NARROW = 0.05
 """Half-width of the 95 % interval of a level's median and worst slowdown, relative, that is good enough."""
-MIN_ROUNDS = 2
+MIN_ROUNDS_PER_LEVEL = 2
 """Of the levels up to the vCPUs; others may do with one where rounds scatter little."""
 MIN_SOLOS = 3
 LONGER, MAX_ROUNDS = 7, ROUNDS[-1]
@@ -155,7 +155,9 @@ def _least_known(seen: Mapping[int, _Level], done: Sequence[int], most: int, vcp
     """The level to measure again: ends of the border first, then the widest interval; None when all are narrow."""
     border = _border(seen) or (max(seen), max(seen))
     within = sorted(level for level in seen if 1 < level <= vcpus)
-    due = [level for level in (*border, *within) if level in seen and done.count(level) < min(MIN_ROUNDS, most)]
+    due = [
+        level for level in (*border, *within) if level in seen and done.count(level) < min(MIN_ROUNDS_PER_LEVEL, most)
+    ]
     if done.count(1) < min(MIN_SOLOS, most) or due:
         return due[0] if due else 1
     widths = {level: _half_width(seen, level) for level in seen if done.count(level) < most}

@@ -16,7 +16,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures
 from dbcpu.record import Round, RunRecord
-from dbcpu.steal import steal_unseen
+from dbcpu.reported_steal import steal_unseen
 
 _BySession = Mapping[tuple[int, int], float | None]
 """Seconds by round order and ordinal."""

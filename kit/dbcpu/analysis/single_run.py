@@ -57,9 +57,9 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
     seen = watched_run(context)
     views: Mapping[Key, SessionView] = attribute(context, session_groups(context), seen)
     shared = shared_core(context, seen, views)
-    told = sessions_with_proven_sharing(views, context, seen, shared)
-    if told is not views and any(told[key] is not view for key, view in views.items()):
-        views, shared = told, with_cross_table(shared, context, seen, told)
+    proven = sessions_with_proven_sharing(views, context, seen, shared)
+    if proven is not views and any(proven[key] is not view for key, view in views.items()):
+        views, shared = proven, with_cross_table(shared, context, seen, proven)
     level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(

@@ -24,10 +24,9 @@ from dbcpu.cli._command_groups import Commands
 from dbcpu.cli._numpy_threads import numpy_with_one_thread
 from dbcpu.cli._refused_values import word_refusals
 from dbcpu.errors import DbcpuError, without_password
+from dbcpu.workflows.terminal import ONE_PRESS_S
 
 OK, FINDINGS, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-ONE_PRESS_S = 1.0
-"""Within this time a second Ctrl-C belongs to the first."""
 AGAIN_S = 0.02
 """After this time a Ctrl-C that Python dropped comes again."""
 BROKEN_PIPE = 141

@@ -50,7 +50,7 @@ format_option = click.option(
 )
 
 
-def _none_alone(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+def _none_is_single(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     if len(value) > 1 and "none" in value:
         raise click.BadParameter(f"none goes with no other format; found {', '.join(value)}", param=param)
     return value
@@ -73,7 +73,7 @@ record_option = click.option(
 
 
 report_option = click.option(
-    "--report", "formats", type=Format(pictures=True, none=True), multiple=True, callback=_none_alone,
+    "--report", "formats", type=Format(pictures=True, none=True), multiple=True, callback=_none_is_single,
     metavar="FORMAT",
     help="Write only this (html, png, csv ... as dbcpu report --format) into the report's folder, or none.  "
     "Can be repeated.  [default: all but metrics]",

@@ -37,4 +37,4 @@ def command(runs: tuple[str, ...], form: str, out: Path | None, baseline: str | 
     """
     from dbcpu.workflows import compare, show
 
-    show.show(compare.document(runs, baseline, **given), form, out)
+    show.show(compare.document(runs, baseline, given.pop("store"), compare.ComparisonOptions(**given)), form, out)

@@ -36,7 +36,7 @@ def draft_of(target: Path) -> Iterator[IO[bytes]]:
     with _place_of(target) as (folder, name):
         draft = f".{name}.{os.urandom(4).hex()}.draft"
         with _named(target):
-            stream = os.fdopen(os.open(draft, _NEW, 0o666, dir_fd=folder), "wb")
+            stream = os.fdopen(os.open(draft, NEW_FILE, 0o666, dir_fd=folder), "wb")
         try:
             with stream:
                 yield stream
@@ -72,7 +72,7 @@ def _draft(target: Path, content: bytes) -> str:
     """The name of a new file beside ``target`` that holds it; where that fails there is none."""
     with _place_of(target) as (folder, name), _named(target):
         draft = f".{name}.{os.urandom(4).hex()}.draft"
-        stream = os.fdopen(os.open(draft, _NEW, 0o666, dir_fd=folder), "wb")
+        stream = os.fdopen(os.open(draft, NEW_FILE, 0o666, dir_fd=folder), "wb")
         try:
             with stream:
                 stream.write(content)
@@ -196,7 +196,7 @@ def _check_owner(target: Path, status: os.stat_result) -> None:
 # --- the way there ------------------------------------------------------------------------------
 
 _PART = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DEVICE = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC
 _LOG = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 

@@ -7,31 +7,31 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 
-from dbcpu.targets.base import Session
+from dbcpu.targets.base import DatabaseSession
 
 Order = tuple[int | None, float | None]
-"""Executions, or driver monotonic time until which new ones start; as ``Session.start`` takes them."""
+"""Executions, or driver monotonic time until which new ones start; as ``DatabaseSession.start`` takes them."""
 IDLE: Order = (0, None)
 """No work now: the session waits, and is asked again when some has come."""
-Again = Callable[[Session], Order | None]
+Again = Callable[[DatabaseSession], Order | None]
 """Gives more work to a session that has finished, failed or waits, in its own thread if it has one; None ends it."""
 
 
 class BlockingSessions:
     """Sessions of drivers that block: a thread each, all waiting for one event."""
 
-    def __init__(self, sessions: Sequence[Session], again: Again, at_most: int | None = None) -> None:
+    def __init__(self, sessions: Sequence[DatabaseSession], again: Again, at_most: int | None = None) -> None:
         self._again = again
         # Sockets, not a bare pipe: a late thread writes into a closed object, never into a reused descriptor.
         self._receiver, self._notifier = socket.socketpair()
         self.done = self._receiver.fileno()
-        self._finished: queue.SimpleQueue[Session | None] = queue.SimpleQueue()
+        self._finished: queue.SimpleQueue[DatabaseSession | None] = queue.SimpleQueue()
         self._go = threading.Event()
         self._order: Order = (None, None)
         self._places = threading.Semaphore(max(1, len(sessions) if at_most is None else at_most))
         self._given_up = False
         self._changed = threading.Condition()
-        self.idle: set[Session] = set()
+        self.idle: set[DatabaseSession] = set()
         self.stamps: list[float] = []
         for session in sessions:
             threading.Thread(target=self._run, args=(session,), daemon=True).start()
@@ -40,7 +40,7 @@ class BlockingSessions:
         self._order = (executions, until_s)
         self._go.set()
 
-    def take(self) -> list[Session]:
+    def take(self) -> list[DatabaseSession]:
         count = len(self._receiver.recv(4096))
         return [session for _ in range(count) if (session := self._finished.get()) is not None]
 
@@ -61,7 +61,7 @@ class BlockingSessions:
         self._receiver.close()
         self._notifier.close()
 
-    def _run(self, session: Session) -> None:
+    def _run(self, session: DatabaseSession) -> None:
         # For this thread alone, until its end: it sends once, waits, and stamps the answer.
         realtime(True)
         self._go.wait()
@@ -76,7 +76,7 @@ class BlockingSessions:
                     session.start(*order)
         self._notify(session)
 
-    def _more(self, session: Session) -> Order | None:
+    def _more(self, session: DatabaseSession) -> Order | None:
         """Its next order, once there is one."""
         order = self._again(session)
         while order == IDLE and not self._given_up:
@@ -90,7 +90,7 @@ class BlockingSessions:
             self.wake(1)  # perhaps there is nothing left for the next one, either
         return None if order == IDLE else order
 
-    def _notify(self, session: Session | None) -> None:
+    def _notify(self, session: DatabaseSession | None) -> None:
         self._finished.put(session)
         with contextlib.suppress(OSError):
             self._notifier.send(b".")

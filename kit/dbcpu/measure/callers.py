@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from dbcpu.errors import MeasureError
 from dbcpu.measure._callers import NUMBER
-from dbcpu.measure.own_program import answer_of, sent
+from dbcpu.measure.own_program import read, send
 from dbcpu.record import Call, Session
 
 ARRIVE_S = 30.0
@@ -69,8 +69,8 @@ class Callers:
             raise _failed(f"no port of this machine could be opened: {error.strerror}") from None
         with door:
             door.settimeout(ARRIVE_S)
-            self._write(f"connect {door.getsockname()[1]} {self._connections}")
-            self._opened = [(port, took_s) for port, took_s in self._read()]
+            send(self._process, f"connect {door.getsockname()[1]} {self._connections}", _gone)
+            self._opened = [(port, took_s) for port, took_s in read(self._process, _gone)]
             ports = {port: at for at, (port, _) in enumerate(self._opened)}
             found: dict[int, socket.socket] = {}
             while len(found) < len(ports):
@@ -93,7 +93,7 @@ class Callers:
         """Have so many calls sent; returns when those have arrived that wait for no answer. Raises MeasureError."""
         self._arrived, self._answered = [], []
         first = min(calls, self._connections) if self._one_at_a_time else calls
-        self._write(f"call {calls} {first}")
+        send(self._process, f"call {calls} {first}", _gone)
         deadline_s = time.monotonic() + ARRIVE_S
         while len(self._arrived) < first:
             if not self._receive(max(0.0, deadline_s - time.monotonic())):
@@ -140,8 +140,8 @@ class Callers:
 
         ``taken``: the ordinal of the session that took each, in that order; ``released_s``: on CLOCK_MONOTONIC.
         """
-        self._write(f"end {len(self._answered)}")
-        times = self._read()
+        send(self._process, f"end {len(self._answered)}", _gone)
+        times = read(self._process, _gone)
         self._hang_up()
         did = {each.ordinal: _jobs(each) for each in sessions}
         made = []
@@ -173,18 +173,6 @@ class Callers:
     def _open_selector(self) -> selectors.DefaultSelector:
         assert self._selector is not None
         return self._selector
-
-    def _write(self, line: str) -> None:
-        assert self._process is not None
-        if not sent(self._process, line):
-            raise _gone()
-
-    def _read(self) -> Any:
-        assert self._process is not None
-        answer = answer_of(self._process)
-        if answer is None:
-            raise _gone()
-        return answer
 
 
 def _received(connection: Any) -> bytes:

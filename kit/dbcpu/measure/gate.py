@@ -23,7 +23,7 @@ from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realt
 from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.verification import AtGate, verify
 from dbcpu.record import TOO_LATE, Server
-from dbcpu.targets.base import Arms, Outcome, ServerClaim, Session, Target, Work
+from dbcpu.targets.base import Arms, DatabaseSession, ServerClaim, SessionOutcome, Target, Work
 
 BATCH = 8
 """Sessions that connect at the same time: with all at once the listener's queue would be measured."""
@@ -64,14 +64,14 @@ class SessionGate:
         self._batch = batch
         self._selector = selectors.DefaultSelector()
         self._threads: BlockingSessions | None = None
-        self._running: set[Session] = set()
+        self._running: set[DatabaseSession] = set()
         self._late: dict[int, str] = {}
         self._again: Again = lambda _: None
         self._paused = False
-        self._waiting: list[Session] = []
-        self._idle: dict[Session, None] = {}
+        self._waiting: list[DatabaseSession] = []
+        self._idle: dict[DatabaseSession, None] = {}
         self._incoming: Incoming | None = None
-        self._keys: dict[Session, selectors.SelectorKey] = {}
+        self._keys: dict[DatabaseSession, selectors.SelectorKey] = {}
         self._order: tuple[int | None, float | None] = (None, None)
         self.members: list[AtGate] = []
 
@@ -238,7 +238,7 @@ class SessionGate:
         if self._threads:
             self._threads.wake(came)
 
-    def _feed(self, session: Session) -> bool:
+    def _feed(self, session: DatabaseSession) -> bool:
         """False: it has ended already. A broken connection has no descriptor any more that would say so."""
         session.feed()
         if not (session.failed() and session.finish()):
@@ -247,7 +247,7 @@ class SessionGate:
         self._drop(session)
         return False
 
-    def _drop(self, session: Session) -> None:
+    def _drop(self, session: DatabaseSession) -> None:
         self._running.discard(session)
         if key := self._keys.pop(session, None):
             self._selector.unregister(key.fd)
@@ -260,7 +260,7 @@ class SessionGate:
             if self._feed(session):
                 return
 
-    def _gave_more(self, session: Session) -> bool:
+    def _gave_more(self, session: DatabaseSession) -> bool:
         order = self._again(session)
         if order == IDLE:
             self._idle.setdefault(session)
@@ -279,7 +279,7 @@ class SessionGate:
             self._late = {session.ordinal: f"{TOO_LATE} {timeout_s:g} s; cancelled" for session in late}
             self._end_running()
 
-    def _without_work(self) -> set[Session]:
+    def _without_work(self) -> set[DatabaseSession]:
         """Those that wait for it."""
         return {*self._idle, *(self._threads.idle if self._threads else ())}
 
@@ -295,11 +295,11 @@ class SessionGate:
         if self._threads:
             self._threads.give_up()
         while self._running and (left_s := deadline_s - time.monotonic()) > 0:
-            pool = AbandonablePool[Session, None](lambda session: session.cancel(), self._batch)
+            pool = AbandonablePool[DatabaseSession, None](lambda session: session.cancel(), self._batch)
             pool.work(list(self._running), left_s)
             self._receive(min(deadline_s, time.monotonic() + CANCEL_AGAIN_S))
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[SessionOutcome]:
         """The result of each session, in the order of ``members``."""
         results = [member.session.outcome() for member in self.members]
         return [
@@ -323,7 +323,7 @@ def _prepare(member: AtGate, work: Work) -> None:
     member.session.prepare(work)
 
 
-def _late(why: str, outcome: Outcome) -> str:
+def _late(why: str, outcome: SessionOutcome) -> str:
     """Why the session was cancelled, and how many executions it had finished."""
     return f"{why} after {plural(len(outcome.executions), 'execution')}" if outcome.executions else why
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dbcpu.errors import ServerError
 from dbcpu.record import HostCounters
-from dbcpu.targets.base import CountsItsHost, HostReading, Outcome, Target
+from dbcpu.targets.base import CountsItsHost, HostReading, SessionOutcome, Target
 
 
 def reading(target: Target) -> HostReading | None:
@@ -17,7 +17,7 @@ def reading(target: Target) -> HostReading | None:
         return None
 
 
-def unsettled_s(outcomes: Sequence[Outcome], read_s: float) -> float:
+def unsettled_s(outcomes: Sequence[SessionOutcome], read_s: float) -> float:
     """How long these sessions may have computed between their last execution and a reading, added up.
 
     Args:

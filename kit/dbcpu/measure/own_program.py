@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
+
+from dbcpu.errors import MeasureError
 
 
 def sent(program: subprocess.Popen[str], line: str) -> bool:
@@ -24,6 +26,22 @@ def answer_of(program: subprocess.Popen[str]) -> Any:
     assert program.stdout is not None
     line = program.stdout.readline()
     return json.loads(line) if line else None
+
+
+def send(program: subprocess.Popen[str] | None, line: str, gone: Callable[[], MeasureError]) -> None:
+    """Give it ``line``; raises ``gone`` where it has ended."""
+    assert program is not None
+    if not sent(program, line):
+        raise gone()
+
+
+def read(program: subprocess.Popen[str] | None, gone: Callable[[], MeasureError]) -> Any:
+    """Its next answer; raises ``gone`` where it has ended."""
+    assert program is not None
+    answer = answer_of(program)
+    if answer is None:
+        raise gone()
+    return answer
 
 
 class OwnProgram:

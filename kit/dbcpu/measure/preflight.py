@@ -13,8 +13,8 @@ from dbcpu.hosts.topology import HIDDEN_PROCESSES, allowed_cores, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import best_sampler, equal_preferences, reasons_against
 from dbcpu.record import AUTONOMOUS, RDS, HostInfo
-from dbcpu.remedies import without_host
-from dbcpu.steal import why_unseen
+from dbcpu.reported_steal import why_unseen
+from dbcpu.service_remedies import without_host
 from dbcpu.targets.base import Target
 from dbcpu.variants import _restore as restore
 

@@ -24,9 +24,8 @@ from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.measure.unseen_load import UnseenLoad
 from dbcpu.measure.verification import AtGate
 from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, Gate, HostCounters, KitCost, Limits, Residency, Round, Server, ServerUse
-from dbcpu.record import Session as SessionRecord
-from dbcpu.targets.base import Outcome, Target, Work
+from dbcpu.record import Clock, Execution, Gate, HostCounters, KitCost, Limits, Round, Server, ServerUse, Session
+from dbcpu.targets.base import SessionOutcome, Target, Work
 
 if TYPE_CHECKING:
     from dbcpu.measure.callers import Callers  # only a pool has any
@@ -286,7 +285,7 @@ class Observed(Struct, frozen=True):
     """
 
     members: Sequence[AtGate]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[SessionOutcome]
     released: Released
     sampled: Sampled
     quiet: Quiet
@@ -341,8 +340,8 @@ def assemble(setup: RoundSetup, spec: RoundSpec, observed: Observed) -> Round:
     )
 
 
-def _session(member: AtGate, outcome: Outcome, seen: Seen | None, released: Released, clock: Clock) -> SessionRecord:
-    session = SessionRecord(
+def _session(member: AtGate, outcome: SessionOutcome, seen: Seen | None, released: Released, clock: Clock) -> Session:
+    session = Session(
         ordinal=member.session.ordinal,
         server=member.server,
         connect_s=member.connect_s,
@@ -369,7 +368,10 @@ def _session(member: AtGate, outcome: Outcome, seen: Seen | None, released: Rele
         involuntary_switches=seen.involuntary_switches,
         migrations=seen.migrations,
         migrations_seen=seen.migrations_seen,
-        residency=tuple(_from_release(one, released) for one in seen.residency),
+        residency=tuple(
+            replace(one, from_s=one.from_s - released.monotonic_s, to_s=one.to_s - released.monotonic_s)
+            for one in seen.residency
+        ),
         ran_instead=seen.ran_instead,
         wake_ups=seen.wake_ups,
         memory_policy=seen.memory_policy,
@@ -385,10 +387,6 @@ def _execution(one: Execution, released: Released, clock: Clock) -> Execution:
         start_s=one.start_s - released.monotonic_s,
         server_start_s=None if server_s is None else server_s - clock.offset_s - released.epoch_s,
     )
-
-
-def _from_release(one: Residency, released: Released) -> Residency:
-    return replace(one, from_s=one.from_s - released.monotonic_s, to_s=one.to_s - released.monotonic_s)
 
 
 def own_pids(*others: int | None) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dbcpu.measure.blocking_sessions import IDLE, Order
 from dbcpu.plan import jobs_that_wait
-from dbcpu.targets.base import Blocks, Session
+from dbcpu.targets.base import Blocks, DatabaseSession
 
 
 class Jobs(Struct, frozen=True):
@@ -43,7 +43,7 @@ class JobQueue:
         self._waits = jobs.waits()
         self._come = come or (lambda: len(self._waits))
         self._lock = threading.Lock()
-        self._at: dict[Session, int] = {}
+        self._at: dict[DatabaseSession, int] = {}
         self._taken: list[int] = []
 
     @property
@@ -51,19 +51,19 @@ class JobQueue:
         """The ordinal of the session that took each job, in their order, of those that were taken."""
         return tuple(self._taken)
 
-    def begin(self, sessions: Iterable[Session]) -> None:
+    def begin(self, sessions: Iterable[DatabaseSession]) -> None:
         """Before the release: one for each of them."""
         for session in sessions:
             self._take(session)
 
-    def again(self, session: Session) -> Order | None:
+    def again(self, session: DatabaseSession) -> Order | None:
         """The next for a session that has ended one: IDLE when none has come yet, None when it gets no more."""
         number = self._at.pop(session, None)
         if number is not None:
             self._done(number)
         return None if session.failed() else self._take(session)
 
-    def _take(self, session: Session) -> Order | None:
+    def _take(self, session: DatabaseSession) -> Order | None:
         with self._lock:
             number = len(self._taken)
             if number == len(self._waits):

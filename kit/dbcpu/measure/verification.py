@@ -12,7 +12,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse, was_busy
 from dbcpu.record import Server
-from dbcpu.targets.base import ServerClaim, Session
+from dbcpu.targets.base import DatabaseSession, ServerClaim
 
 IDLE_LOOK_S = 0.02
 IDLE_LOOKS = 100
@@ -25,7 +25,7 @@ CHECKS = 3
 class AtGate(Struct):
     """One session at the gate."""
 
-    session: Session
+    session: DatabaseSession
     connect_s: float
     claim: ServerClaim
     server: Server

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
-from dbcpu.plan import MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
+from dbcpu.plan import ANCHOR_EXECUTIONS, MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
 from dbcpu.record import BASELINE, POOL, SOAK, TOGETHER, Call, Party, Plan, Round, RunRecord
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.jobs import CallsInTurn
@@ -19,8 +19,6 @@ from dbcpu.simulator.rounds import EPOCH, MAX_ANSWER_S, SimulatedWork, as_round,
 from dbcpu.simulator.runs import PAUSE_S, header_of, plan_of, simulated_database
 from dbcpu.simulator.trace import ClockTrace, Floats
 
-ALONE = 5
-"""Executions of a single session before and after, of a pool and a soak."""
 MAX_SEGMENT_S, MIN_SEGMENT_S, SEGMENTS = 60.0, 2.0, 10
 MAX_SOAK_S = 4 * 3600.0
 MAX_PIECES = 10_000
@@ -72,7 +70,7 @@ def simulate_soak(host: SimulatedHost, sessions: int, for_s: float, given: RunOp
     plan = plan_of(host, given.size, tuple(sorted({1, sessions})), 1, given.seed, given.hz, given.workload)
     plan = replace(plan, experiment=SOAK, executions=None, for_s=for_s, segment_s=segment_s)
     clock, rows = _Clock(host, given), plan.workload.rows
-    alone = SimulatedWork(rows, ALONE)
+    alone = SimulatedWork(rows, ANCHOR_EXECUTIONS)
     made = [clock.round(RoundSpec(1, 0, BASELINE, 0, anchor=True), alone)]
     spec = RoundSpec(sessions, 0, BASELINE, 1)
     rng = clock.rng(spec)
@@ -125,7 +123,7 @@ def simulate_pool(
         plan = replace(plan, blocking=blocking, block_s=block_s)
     rows = plan.workload.rows
     shared = SimulatedWork(rows, jobs=jobs_that_wait(pieces, blocking), block_s=block_s)
-    alone = SimulatedWork(rows, min(ALONE, pieces))
+    alone = SimulatedWork(rows, min(ANCHOR_EXECUTIONS, pieces))
     pools = [each for each in rounds(active, given.repeats, given.seed, (BASELINE,)) if not each.anchor]
     singles = [RoundSpec(1, given.repeats + at, BASELINE, 0, anchor=True) for at in range(2)]
     clock, made = _Clock(host, given), []

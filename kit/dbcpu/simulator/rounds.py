@@ -34,7 +34,7 @@ SLICE_S = 0.003
 SKEW_S = 0.0005
 TIMELINE_S = 0.5
 STAT_GRAIN_S = 0.01
-LEAD_S = 0.03
+SAMPLED_BEFORE_S = 0.03
 """The sampler watches from this long before the release to this long after the last answer."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 MIN_ANSWER_S, MAX_ANSWER_S = 0.00002, 0.0001
@@ -134,9 +134,9 @@ def as_round(
 
 def _polls(end_s: float, hz: float, rng: np.random.Generator) -> Floats:
     """Times of the polls: at ``hz`` with a little lateness, the first before the release, the last after the end."""
-    regular = np.arange(-LEAD_S, end_s + LEAD_S, 1 / hz)
+    regular = np.arange(-SAMPLED_BEFORE_S, end_s + SAMPLED_BEFORE_S, 1 / hz)
     late = rng.exponential(0.0002, len(regular)).clip(max=0.2 / hz)
-    return np.append(regular + late, max(end_s + LEAD_S, float(regular[-1] + late[-1]) + 0.001))
+    return np.append(regular + late, max(end_s + SAMPLED_BEFORE_S, float(regular[-1] + late[-1]) + 0.001))
 
 
 def _session(
@@ -249,7 +249,7 @@ def _halfway(beside: Floats) -> list[float]:
 def _timeline(
     host: SimulatedHost, trace: ClockTrace, begin_s: float, end_s: float
 ) -> tuple[tuple[float, ...], tuple[CpuSeries, ...]]:
-    edges = np.append(np.arange(-LEAD_S, end_s, TIMELINE_S), end_s + LEAD_S)
+    edges = np.append(np.arange(-SAMPLED_BEFORE_S, end_s, TIMELINE_S), end_s + SAMPLED_BEFORE_S)
     times = edges - begin_s
 
     def slices(total: Floats) -> list[list[float]]:

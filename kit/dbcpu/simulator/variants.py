@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import as_whole_number
 from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.plan import CPUS, MEMORY, NCPUS, NODE, ONE_PER_CORE, SMT_OFF
 from dbcpu.record import AA, BASELINE
 from dbcpu.simulator.host import SimulatedHost
 
@@ -22,9 +23,10 @@ def host_under_variant(host: SimulatedHost, variant: str) -> SimulatedHost:
     name, colon, argument = variant.partition(":")
     if variant in (BASELINE, *AA):
         return host
-    if name not in _KINDS or bool(colon) is (name in ("smt_off", "one_per_core")):
+    example, applied = _KINDS.get(name, ("", None))
+    if applied is None or bool(colon) is not bool(example):
         raise UnknownName("variant of a simulated host", variant, NAMES)
-    return _KINDS[name](host, argument)
+    return applied(host, argument)
 
 
 def _smt_off(host: SimulatedHost, _: str) -> SimulatedHost:
@@ -76,12 +78,13 @@ def _held(host: SimulatedHost, cpus: Iterable[int]) -> SimulatedHost:
     return replace(host, held=found)
 
 
-_KINDS: Mapping[str, Callable[[SimulatedHost, str], SimulatedHost]] = {
-    "smt_off": _smt_off,
-    "one_per_core": _one_per_core,
-    "cpus": _cpus,
-    "ncpus": _ncpus,
-    "node": _node,
-    "memory": _memory,
+_KINDS: Mapping[str, tuple[str, Callable[[SimulatedHost, str], SimulatedHost]]] = {
+    SMT_OFF: ("", _smt_off),
+    ONE_PER_CORE: ("", _one_per_core),
+    CPUS: ("0-3", _cpus),
+    NCPUS: ("4", _ncpus),
+    NODE: ("0", _node),
+    MEMORY: ("interleave", _memory),
 }
-NAMES = (BASELINE, "smt_off", "one_per_core", "cpus:0-3", "ncpus:4", "node:0", "memory:interleave")
+"""By name: an example of what stands behind the colon, '' where nothing may; and what becomes of a host."""
+NAMES = (BASELINE, *(f"{name}:{argument}" if argument else name for name, (argument, _) in _KINDS.items()))

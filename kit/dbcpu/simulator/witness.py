@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from dbcpu.plan import MAX_PACE_HZ
+from dbcpu.plan import MAX_PACE_HZ, PACE_LEAD_S, PACE_PIECES
 from dbcpu.record import CpuPace, Witness
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.trace import ClockTrace, Floats
 
-PIECES = 30
 PIECE_NS = 110_000
 PIECE_NOISE = 0.02
 """Relative standard deviation of a piece at one speed."""
-LEAD_S = 0.6
-"""So long before the release it sees the CPUs without a session."""
 
 
 def simulate_witness(
@@ -23,12 +20,12 @@ def simulate_witness(
     end_s = float(trace.times_s[-1])
     hz = host.pace_hz
     if hz is None:
-        hz = min(MAX_PACE_HZ, max(1.0, PIECES / end_s)) if host.toggle > 1 else 0.0
+        hz = min(MAX_PACE_HZ, max(1.0, PACE_PIECES / end_s)) if host.toggle > 1 else 0.0
     if not hz:
         return None
     cpus = []
     for cpu in host.online:
-        at_s = np.cumsum(rng.uniform(0.5, 1.5, int((LEAD_S + end_s) * hz * 2) + 2)) / hz - LEAD_S - begin_s
+        at_s = np.cumsum(rng.uniform(0.5, 1.5, int((PACE_LEAD_S + end_s) * hz * 2) + 2)) / hz - PACE_LEAD_S - begin_s
         at_s = at_s[at_s < end_s]
         during = np.clip(np.searchsorted(trace.times_s, at_s, side="right") - 1, 0, len(trace.piece) - 1)
         slower = np.where(at_s >= 0, trace.piece[during, cpu], _idle(host, at_s, cpu, rng))

@@ -13,12 +13,12 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from dbcpu.config.trusted_file import ROOT, user_name
+from dbcpu.config.written_files import NEW_FILE
 from dbcpu.errors import StoreError
 
 JOURNAL = "-journal"
 SUFFIXES = (JOURNAL, "-wal", "-shm")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _AS_WAL = b"\x02\x02"
 """Bytes 18 and 19 of a database with a write-ahead log. Source: sqlite.org/fileformat.html, section 1.3"""
 
@@ -102,7 +102,7 @@ def _take_names(store: Path) -> None:
         return  # nothing to take them for, or not ours to take
     for suffix in SUFFIXES:
         with suppress(FileExistsError):
-            new = os.open(store.with_name(store.name + suffix), _NEW, 0o600)
+            new = os.open(store.with_name(store.name + suffix), NEW_FILE, 0o600)
             try:
                 # So that the owner can go on. SQLite gives away the others as it opens them, and could not
                 # if they were not its own. Source: proc_sys_fs(5), protected_regular
@@ -120,7 +120,7 @@ def _make_empty(store: Path) -> None:
         content = bytearray(memory.serialize())
     content[18:20] = _AS_WAL
     draft = store.with_name(f".{store.name}.{os.urandom(4).hex()}.draft")
-    file = os.fdopen(os.open(draft, _NEW, 0o644), "wb")
+    file = os.fdopen(os.open(draft, NEW_FILE, 0o644), "wb")
     try:
         with file:
             file.write(content)

@@ -64,7 +64,7 @@ class ServerClaim(Struct, frozen=True):
     may_be_older: bool = False
 
 
-class Outcome(Struct, frozen=True):
+class SessionOutcome(Struct, frozen=True):
     """The result of one session. Offsets in ``executions`` are absolute driver monotonic seconds
     (the gate subtracts the release); server stamps are seconds since the epoch on the server's clock."""
 
@@ -76,10 +76,10 @@ class Outcome(Struct, frozen=True):
     blocked: tuple[Execution, ...] = ()
     """Jobs that only waited, see ``Blocks``."""
 
-    def followed_by(self, later: "Outcome") -> "Outcome":
+    def followed_by(self, later: "SessionOutcome") -> "SessionOutcome":
         """Both as one: of a session that delivered twice before anybody asked."""
         known = [each for each in (self.answer_ok, later.answer_ok) if each is not None]
-        return Outcome(
+        return SessionOutcome(
             executions=self.executions + later.executions,
             answer_ok=all(known) if known else None,
             error=self.error or later.error,
@@ -89,7 +89,7 @@ class Outcome(Struct, frozen=True):
         )
 
 
-class Session(Protocol):
+class DatabaseSession(Protocol):
     """One session. Methods are called in this order, by one thread at a time.
 
     With a descriptor (``fileno``) ``start`` returns at once and ``finish`` is called whenever the
@@ -127,7 +127,7 @@ class Session(Protocol):
     def failed(self) -> bool:
         """Whether ``outcome`` will have an error or a wrong answer: such a session gets no more work."""
 
-    def outcome(self, *, more: bool = False) -> Outcome:
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
         """What came since the first start, or since the start after the last call of this.
 
         ``more``: the session will be started again, so that what can be checked only at its end has to wait.
@@ -146,7 +146,7 @@ class Target(AbstractContextManager["Target"], Protocol):
     private: bool
     """True for one that dbcpu started for itself: no confirmation needed."""
 
-    def connect(self, ordinal: int, timeout_s: float) -> Session:
+    def connect(self, ordinal: int, timeout_s: float) -> DatabaseSession:
         """Open one session (called from several threads). Raises ConnectError, without the password in it."""
 
     def describe(self) -> Database: ...
@@ -183,7 +183,7 @@ class Blocks(Protocol):
     """A session that can be given a job which only waits: it holds its session and uses no CPU."""
 
     def block(self, for_s: float) -> None:
-        """The next ``start``, of one execution, waits so long on the server instead; ``Outcome.blocked`` has it."""
+        """The next ``start``, of one execution, waits so long on the server instead: ``SessionOutcome.blocked``."""
 
 
 @runtime_checkable

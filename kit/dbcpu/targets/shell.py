@@ -24,7 +24,7 @@ from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import UPTIME_GRAIN_S
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import ANSWER_WITHIN_S, Outcome, ServerClaim, Target, Work
+from dbcpu.targets.base import ANSWER_WITHIN_S, ServerClaim, SessionOutcome, Target, Work
 
 _CLOSE_S = 2.0
 
@@ -108,7 +108,7 @@ class ShellSession:
     def failed(self) -> bool:
         return self._cancelled or self._error is not None or self._wrong is not None
 
-    def outcome(self, *, more: bool = False) -> Outcome:
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
         self._delivered = True
         # The end closes what gzip reads from: nothing can be started after it.
         if self._executions and not (more or self._ended or self._error):
@@ -120,7 +120,7 @@ class ShellSession:
                 self._error = str(error)
         ok = None if not self._executions else self._wrong is None
         wrong = f"the answer was {self._wrong}: the work was not done" if self._wrong is not None else None
-        return Outcome(tuple(self._executions), ok, self._error or wrong)
+        return SessionOutcome(tuple(self._executions), ok, self._error or wrong)
 
     def cancel(self) -> None:
         self._cancelled = True

@@ -26,7 +26,7 @@ from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat
 from dbcpu.hosts.topology import parse_cpu_list
-from dbcpu.remedies import by_oracle_window
+from dbcpu.service_remedies import by_oracle_window
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")

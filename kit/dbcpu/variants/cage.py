@@ -11,8 +11,9 @@ Information User Manual, "Permitted Features, Options, and Management Packs" (En
 from collections.abc import Mapping
 
 from dbcpu.findings import Finding, noted
+from dbcpu.formatting import version_numbers
 from dbcpu.record import RDS
-from dbcpu.remedies import by_oracle_window
+from dbcpu.service_remedies import by_oracle_window
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"
@@ -85,7 +86,7 @@ def _container_forbids(context: VariantContext) -> str | None:
         )
     if container in ("", _ROOT):
         return None
-    if _release(context.database.version) < _PDB_COUNT_SINCE:
+    if version_numbers(context.database.version, 2) < _PDB_COUNT_SINCE:
         return "before 12.2 cpu_count belongs to the instance, and cannot be set in a pluggable database; use active:"
     if not parameters.get("root_plan"):
         return (
@@ -153,7 +154,3 @@ def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Chan
     instance = parameters["instance_name"]
     planned = (Change(f"parameter:{_PLAN}@{instance}", "", _DEFAULT_PLAN),) if no_plan else ()
     return (*planned, Change(f"parameter:{_COUNT}@{instance}", parameters[_COUNT], argument))
-
-
-def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())

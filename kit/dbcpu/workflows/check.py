@@ -21,7 +21,7 @@ from dbcpu.analysis.history.limits import (
     same_history,
     undecided,
 )
-from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
+from dbcpu.analysis.history.strangers import may_all_be_strangers, stranger_words, strangers
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.check_limits import CheckLimits, limit
 from dbcpu.config.settings import settings
@@ -125,7 +125,7 @@ def _checked(
     found = found if lost is None else (lost, *found)
     counted = [each for each in found if strict or not each.inconclusive]
     others = strangers(figures, limits.steal)
-    code = 0 if not counted else BUSY if others and by_strangers_alone(counted) else 1
+    code = 0 if not counted else BUSY if others and may_all_be_strangers(counted) else 1
     return Checked(header, found, others, _context(header, figures), code)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import compare_sides, measured_side
@@ -43,38 +44,53 @@ from dbcpu.workflows.side_history import with_history
 MAX_PUBLISHED_BYTES = 16 * 1024**2
 
 
+class ComparisonOptions(Struct, frozen=True, kw_only=True):
+    """What ``dbcpu compare`` takes beside names; everything is optional, and needs runs.
+
+    ``busy``: cores whose load the sizing places. ``ratio``: largest slowest / fastest that counts as even. ``aa``: an
+    A/A run, which sets the smallest detectable difference. ``licences``: the rules to count by, ``RULE``, or
+    ``NAME=RULE`` for one of the sides. ``rank_by``: one of ``sizing.RANKS``. ``levels_per``: as of ``compare_sides``.
+    ``vcpus``, ``cores``, ``threads``: as of ``given_shapes.with_shapes``.
+    """
+
+    busy: int | None = None
+    ratio: float = FAIR
+    aa: str | None = None
+    licences: tuple[str, ...] = ()
+    rank_by: str | None = None
+    levels_per: str | None = None
+    vcpus: tuple[str, ...] = ()
+    cores: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The fields that are not as they are by default."""
+        return tuple(field for field in self.__struct_fields__ if getattr(self, field) != getattr(NO_OPTIONS, field))
+
+    @property
+    def needs_sizing(self) -> bool:
+        """Whether there is no answer without a ranking of hosts."""
+        return bool(self.busy is not None or self.licences or self.rank_by)
+
+
+NO_OPTIONS = ComparisonOptions()
+_WRITTEN = {"busy": "--size-for", "licences": "--licence", "threads": "--threads-per-core"}
+"""Options of the command line whose names are not those of the fields."""
+
+
 def document(
     names: Sequence[str],
     baseline: str | None = None,
     store: str | None = None,
-    *,
-    busy: int | None = None,
-    ratio: float = FAIR,
-    aa: str | None = None,
-    licences: Sequence[str] = (),
-    rank_by: str | None = None,
-    levels_per: str | None = None,
-    vcpus: Sequence[str] = (),
-    cores: Sequence[str] = (),
-    threads: Sequence[str] = (),
+    options: ComparisonOptions = NO_OPTIONS,
 ) -> Document:
     """Of runs, of files of published measurements, or of both. Raises as the two below.
 
-    From ``busy`` on: as of ``comparison_document``; with published measurements UsageError names their options.
+    With published measurements UsageError names the ``options`` that are given.
     """
     if tables := [name for name in names if _is_published(name)]:
-        of_runs = {
-            "--size-for": busy,
-            "--ratio": ratio != FAIR,
-            "--aa": aa,
-            "--licence": licences,
-            "--rank-by": rank_by,
-            "--levels-per": levels_per,
-            "--vcpus": vcpus,
-            "--cores": cores,
-            "--threads-per-core": threads,
-        }
-        if unused := [option for option, given in of_runs.items() if given]:
+        if unused := [_WRITTEN.get(field, f"--{field.replace('_', '-')}") for field in options.given]:
             raise UsageError(
                 f"{listed(unused)}: {tables[0]} is a table of published figures, and only runs have what this needs; "
                 "leave it out, or compare runs"
@@ -84,48 +100,36 @@ def document(
         raise UsageError(
             "--baseline is for published measurements, and none is given; of runs the first is the baseline"
         )
-    shapes = {"vcpus": vcpus, "cores": cores, "threads": threads}
-    return comparison_document(names, store, busy, ratio, aa, licences, rank_by, levels_per, **shapes)
+    return comparison_document(names, store, options)
 
 
 def comparison_document(
-    names: Sequence[str],
-    store: str | None = None,
-    busy: int | None = None,
-    ratio: float = FAIR,
-    aa: str | None = None,
-    licences: Sequence[str] = (),
-    rank_by: str | None = None,
-    levels_per: str | None = None,
-    **shapes: Sequence[str],
+    names: Sequence[str], store: str | None = None, options: ComparisonOptions = NO_OPTIONS
 ) -> Document:
-    """Sides against the first of them, with the sizing answer for ``busy`` cores.
+    """Sides against the first of them, with the sizing answer for ``options.busy`` cores.
 
     A side is ``RUN``, ``RUN:VARIANT``, several of these with commas between, or ``label:TEXT`` for all complete runs of
     that label. A single run of several variants or targets stands for all of them; variants are shown against the first
-    in tables of their own, unless there is an argument that only sides have. ``NAME=`` before a side is what it is
-    called. ``aa`` names an A/A run: it sets the smallest detectable difference. ``licences`` are the rules to count by,
-    ``RULE`` or ``NAME=RULE`` for one of the sides; ``rank_by`` is one of ``sizing.RANKS``. ``levels_per``: as of
-    ``compare_sides``. ``shapes``: as of ``given_shapes.with_shapes``.
+    in tables of their own, unless there is an option, all of which only sides have. ``NAME=`` before a side is what it
+    is called.
 
     Raises:
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
     found = [replace(each, written=name) for name in names for each in given_sides(name, store)]
-    as_sides = busy or aa or licences or rank_by or levels_per or ratio != FAIR or any(shapes.values())
-    if len(names) == 1 and len(found) > 1 and not as_sides and real_variants(found[0].first.record):
+    if len(names) == 1 and len(found) > 1 and not options.given and real_variants(found[0].first.record):
         record = found[0].first.record
         return variants_document(record, explain(record))
-    floor = None if aa is None else floor_from(load_run(aa, store))
+    floor = None if options.aa is None else floor_from(load_run(options.aa, store))
     given = with_names(found)
-    licences = by_name(licences, given)
-    shapes = {option: by_name(texts, given) for option, texts in shapes.items()}
-    named = [(each.name, each.candidates) for each in given]
-    sides = with_history([measured_side(*each) for each in with_shapes(named, **shapes)], store)
-    comparison = compare_sides(sides, floor, levels_per)
+    licences = by_name(options.licences, given)
+    vcpus, cores, threads = (by_name(texts, given) for texts in (options.vcpus, options.cores, options.threads))
+    shaped = with_shapes([(each.name, each.candidates) for each in given], vcpus, cores, threads)
+    sides = with_history([measured_side(*each) for each in shaped], store)
+    comparison = compare_sides(sides, floor, options.levels_per)
     if comparison.other_work:
-        if busy is not None or licences or rank_by:
+        if options.needs_sizing:
             raise UsageError(
                 f"sizing needs the same work on all hosts, and theirs differs ({comparison.other_work}); measure all "
                 "with the same workload and size, or leave --size-for, --licence and --rank-by out"
@@ -136,13 +140,13 @@ def comparison_document(
         sizing = size(
             [(each.name, each.middle.record, each.middle.analysis) for each in sides],
             rules,
-            busy,
-            ratio,
-            rank_by,
+            options.busy,
+            options.ratio,
+            options.rank_by,
             {each.name: decision for each in comparison.sides for decision in each.decisions[:1]},
         )
     except UsageError:
-        if busy is not None or licences or rank_by:
+        if options.needs_sizing:
             raise
         return of_runs.document(comparison)  # not requested: the comparison has no ranking then
     return of_runs.document(comparison, replace(sizing, unknown=(*middle_words(sides), *sizing.unknown)))

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rich.console import Console
 
+ONE_PRESS_S = 1.0
+"""Within this time a second Ctrl-C belongs to the first."""
 MIN_WIDTH, MAX_WIDTH = 20, 10_000
 """Of COLUMNS; what is outside is no width of a terminal, and is ignored."""
 

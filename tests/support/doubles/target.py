@@ -11,7 +11,7 @@ from dbcpu.errors import ServerError
 from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import Outcome, ServerClaim, Work
+from dbcpu.targets.base import ServerClaim, SessionOutcome, Work
 from support.doubles.proc_folder import FakeProc
 
 WORK = Work("cartesian", "tiny", 20, 160_000, (), "select 160000", "160000", "select 1", 6_000_000)
@@ -90,8 +90,8 @@ class FakeSession:
     def failed(self) -> bool:
         return self._error is not None
 
-    def outcome(self, *, more: bool = False) -> Outcome:
-        return Outcome(self._executions, True if self._executions else None, self._error)
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
+        return SessionOutcome(self._executions, True if self._executions else None, self._error)
 
     def cancel(self) -> None:
         self.log.append("cancel")

@@ -16,7 +16,7 @@ from dbcpu.measure.blocking_sessions import IDLE, Order
 from dbcpu.measure.callers import Callers
 from dbcpu.measure.gate import SessionGate
 from dbcpu.measure.shared_jobs import Jobs
-from dbcpu.targets.base import Session
+from dbcpu.targets.base import DatabaseSession
 from support.doubles.proc_folder import TICKS, FakeProc
 from support.doubles.target import WORK, FakeSession, FakeTarget, open_descriptors
 
@@ -398,7 +398,7 @@ def test_jobs_that_come_when_others_are_answered_are_all_done_once(
 
 @both_kinds
 def test_a_session_without_work_is_neither_late_nor_cancelled(threaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def again(session: Session) -> Order | None:
+    def again(session: DatabaseSession) -> Order | None:
         return None if session.failed() else IDLE
 
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 1))
@@ -416,7 +416,7 @@ def test_a_session_without_work_is_neither_late_nor_cancelled(threaded: bool, mo
 def test_the_end_of_what_work_comes_from_ends_all_sessions(threaded: bool) -> None:
     target = FakeTarget(lambda ordinal: FakeSession(ordinal, threaded=threaded, endless=ordinal == 0))
 
-    def again(session: Session) -> Order | None:
+    def again(session: DatabaseSession) -> Order | None:
         door.gone = True
         door.knock()
         return IDLE
@@ -437,7 +437,7 @@ def test_a_session_that_breaks_while_it_waits_for_work_is_given_none() -> None:
         made[ordinal] = FakeSession(ordinal)
         return made[ordinal]
 
-    def again(session: Session) -> Order | None:
+    def again(session: DatabaseSession) -> Order | None:
         if session.failed():
             come.set()
             door.knock()

@@ -76,7 +76,9 @@ def document_of(name: str) -> Document:
     with pytest.MonkeyPatch.context() as patch:
         if rules.is_file():
             patch.setenv("DBCPU_CONFIG", str(rules))
-        return compare.comparison_document([f"{called}={FOLDER / file}" for called, file in runs.items()], busy=busy)
+        return compare.comparison_document(
+            [f"{called}={FOLDER / file}" for called, file in runs.items()], options=compare.ComparisonOptions(busy=busy)
+        )
 
 
 @pytest.fixture(autouse=True)

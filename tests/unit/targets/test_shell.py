@@ -13,7 +13,7 @@ from dbcpu.config.request import Request
 from dbcpu.errors import ServerError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
-from dbcpu.targets.base import Outcome, Target, Work
+from dbcpu.targets.base import SessionOutcome, Target, Work
 from dbcpu.targets.shell import ShellSession, open_target
 from support.busy import fail_unless_busy
 
@@ -34,7 +34,7 @@ def ready(target: Target, work: Work) -> ShellSession:
     return session
 
 
-def finished(session: ShellSession, *, more: bool = False) -> Outcome:
+def finished(session: ShellSession, *, more: bool = False) -> SessionOutcome:
     while True:
         assert select.select([session.fileno()], [], [], DEADLINE_S)[0], "nothing came"
         if session.finish():

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.history.limits import Violation
-from dbcpu.analysis.history.strangers import by_strangers_alone, strangers
+from dbcpu.analysis.history.strangers import may_all_be_strangers, strangers
 from dbcpu.cli import main
 from dbcpu.figures import Figure, RunFigures
 from dbcpu.record import Foreign, KitCost, Round, RunRecord
@@ -63,9 +63,9 @@ def test_a_busy_host_is_told_apart_from_a_worse_one(
 
 def test_strangers_do_not_excuse_what_has_lasted_nor_an_interrupted_run() -> None:
     slow = Violation("throughput", 2, 1.0, 2.0, "slower")
-    assert by_strangers_alone([slow])
-    assert not by_strangers_alone([slow, replace(slow, lasting=True)])
-    assert not by_strangers_alone([Violation("status", 0, 0.0, 0.0, "the run is interrupted")])
+    assert may_all_be_strangers([slow])
+    assert not may_all_be_strangers([slow, replace(slow, lasting=True)])
+    assert not may_all_be_strangers([Violation("status", 0, 0.0, 0.0, "the run is interrupted")])
 
 
 def test_steal_above_a_limit_of_ones_own_is_a_busy_host() -> None:

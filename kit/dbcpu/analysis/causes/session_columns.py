@@ -25,7 +25,7 @@ from dbcpu.analysis.statistics.columns import column, columns, floats
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record import Round, RunRecord
-from dbcpu.steal import steal_unseen
+from dbcpu.reported_steal import steal_unseen
 
 Partners = Sequence[tuple[int, int, float]]
 """(ordinal, CPU of the asking session, seconds together), longest first."""

@@ -43,7 +43,7 @@ BESIDE = 0.02
 """Of its CPU time another process was on its core."""
 MIN_SESSIONS = 4
 """That shared, before a speed is reported."""
-MIN_ROUNDS = 3
+MIN_INFORMED_ROUNDS = 3
 FALSE_ALARM = 0.001
 
 
@@ -53,7 +53,7 @@ class _Table(Struct, frozen=True):
     rounds: npt.NDArray[np.int64]
     speed: Floats
     shares: Floats
-    others: Floats
+    other_processes: Floats
     slow: npt.NDArray[np.bool_]
 
     def without(self, left_out: int) -> "_Table":
@@ -140,7 +140,7 @@ def _full_cores(record: RunRecord) -> frozenset[int]:
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     counts = _thread_counts(table)
     orders = distinct(table.rounds)
-    if not counts or orders.size < MIN_ROUNDS:
+    if not counts or orders.size < MIN_INFORMED_ROUNDS:
         return ()
     whole = _fit(table, counts)
     again = np.array([_fit(table.without(order), counts) for order in orders])
@@ -149,7 +149,7 @@ def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:
     for index, others in enumerate(counts):
         # Rounds in which nobody shared so say nothing of it: they are no degrees of freedom.
         informed = distinct(table.rounds[table.shares[:, others] > NEVER]).size
-        if informed < MIN_ROUNDS or not np.isfinite(again[:, index]).all():
+        if informed < MIN_INFORMED_ROUNDS or not np.isfinite(again[:, index]).all():
             continue
         half = Chance(float(spread[index]), informed - 1).passed_by((1 - CONFIDENCE) / 2)
         speed = float(whole[index])
@@ -176,9 +176,9 @@ def _fit(table: _Table, counts: Sequence[int]) -> Floats:
     """Speeds with ``counts`` other threads busy, over that of a single thread; NaN where too few rounds are left."""
     alone = np.asarray(table.shares[:, 0] >= 1 - NEVER)
     speed = table.speed
-    if distinct(table.others[alone]).size > 1 and np.ptp(table.others[alone]) > 0.5:
-        slope, level = np.polyfit(table.others[alone], speed[alone], 1)
-        speed = speed * level / np.maximum(level + slope * table.others, 0.1 * level)
+    if distinct(table.other_processes[alone]).size > 1 and np.ptp(table.other_processes[alone]) > 0.5:
+        slope, level = np.polyfit(table.other_processes[alone], speed[alone], 1)
+        speed = speed * level / np.maximum(level + slope * table.other_processes, 0.1 * level)
     met = [column for column in range(table.shares.shape[1]) if (table.shares[:, column] > NEVER).any()]
     if 0 not in met or not set(counts) <= set(met):
         return np.full(len(counts), np.nan)

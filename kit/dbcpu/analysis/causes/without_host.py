@@ -34,7 +34,7 @@ from dbcpu.analysis.statistics.robust import median
 from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record import Round, Session
-from dbcpu.steal import may_hide_steal
+from dbcpu.reported_steal import may_hide_steal
 
 PAIRED = (1.15, 2.2)
 """As ``two_groups.SIBLING_SLOWDOWN``, from a yield of 0.74 to worse than none: how many are slow has to fit, too."""

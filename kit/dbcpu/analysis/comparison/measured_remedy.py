@@ -4,13 +4,14 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LESS, SPREAD, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
+from dbcpu.plan import CPUS, MEMORY, NODE, ONE_PER_CORE, SMT_OFF
 
 DONE_BY = {
-    "node": "--cpunodebind",
-    "memory": "--interleave",
-    "cpus": "cores of full speed",
-    "smt_off": "SMT off",
-    "one_per_core": "one session per core",
+    NODE: "--cpunodebind",
+    MEMORY: "--interleave",
+    CPUS: "cores of full speed",
+    SMT_OFF: "SMT off",
+    ONE_PER_CORE: "one session per core",
 }
 """Kind of a variant, and the words of the remedies that do what it does."""
 
@@ -31,7 +32,7 @@ def _advised(variant: VariantResult, first: VariantResult, remedy: str) -> bool:
     own, usual = variant.row(1), first.row(1)
     slower = own is not None and usual is not None and own.median_s > EQUAL * usual.median_s
     slower = slower or any(row.cause == Cause.SLOWER_CPU for row in variant.rows)
-    return words is not None and words in remedy and not (kind == "cpus" and slower)
+    return words is not None and words in remedy and not (kind == CPUS and slower)
 
 
 def _shown(variant: VariantResult) -> str:

@@ -21,10 +21,9 @@ from dbcpu.analysis.results.comparison import (
     Variants,
 )
 from dbcpu.formatting import percent, ranges, times
+from dbcpu.plan import SMT_OFF
 
 ARTICLE = "AWS EC2 CPU (in)consistency, part 4, of January 2017"
-SMT_OFF = "smt_off"
-"""The variant that switches second threads off; others leave them to the rest of the host."""
 GAIN = 1.05
 """At a level at which SMT off does so much more it is named."""
 SAME_SPEED = 0.05
@@ -43,6 +42,7 @@ def of_variants(found: Variants) -> Iterator[str]:
     full = first.row(first.vcpus)
     for each in found.variants[1:]:
         halved = _halved(first.cores, first.vcpus, each.cores, each.vcpus)
+        # Other variants leave second threads to the rest of the host.
         if each.name != SMT_OFF or not halved or full is None or full.cause != Cause.SHARED_CORE:
             continue
         for one in each.decisions:

@@ -22,7 +22,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionVi
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.formatting import work_words
-from dbcpu.plan import PACK, SPREAD
+from dbcpu.plan import ACTIVE, PACK, SPREAD
 from dbcpu.record import RunRecord
 
 
@@ -68,12 +68,8 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
     return runs
 
 
-ACTIVE = "active"
-"""The variant under which so many sessions work at a time, ``active:4``, and the others wait in the client."""
-
-
 def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
-    """The levels whose sessions took turns: their rates cannot be added."""
+    """The levels whose sessions took turns (``active:4``: the others wait in the client): no rates to be added."""
     kind, _, most = variant.partition(":")
     if kind != ACTIVE or not most.isdigit():
         return frozenset()

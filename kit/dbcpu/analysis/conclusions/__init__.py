@@ -14,7 +14,7 @@ from dbcpu.analysis.conclusions import (
 )
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.findings import Finding
-from dbcpu.remedies import where
+from dbcpu.service_remedies import where
 
 
 def all_findings(given: FindingInput) -> tuple[Finding, ...]:

@@ -11,7 +11,7 @@ from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record import UNSET
-from dbcpu.remedies import UNKNOWN_VALUE, instance_name, value_to_restore
+from dbcpu.service_remedies import UNKNOWN_VALUE, instance_name, value_to_restore
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 from dbcpu.analysis.conclusions.named_levels import lost_words
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
-from dbcpu.analysis.conclusions.what_helps import noise_remedy, remedy_of, remedy_of_experiment, told_level
+from dbcpu.analysis.conclusions.what_helps import headline_level, noise_remedy, remedy_of, remedy_of_experiment
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, level_losses, lost_to
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
@@ -106,7 +106,7 @@ def _loss_words(found: LevelLosses, up_to: str) -> str:
 
 
 def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> tuple[Fact, ...]:
-    facts, worst = [], told_level(found)
+    facts, worst = [], headline_level(found)
     spread = [each for each in levels if each.max_over_min is not None]
     if spread:
         widest = max(spread, key=lambda each: each.max_over_min or 1.0)

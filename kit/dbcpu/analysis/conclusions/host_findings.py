@@ -21,7 +21,7 @@ from dbcpu.analysis.placement.joined_rounds import irq_s
 from dbcpu.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record import UNLISTED, Round
-from dbcpu.steal import steal_unseen
+from dbcpu.reported_steal import steal_unseen
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""

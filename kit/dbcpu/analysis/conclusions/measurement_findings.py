@@ -24,7 +24,7 @@ from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.plan import NORMAL
 from dbcpu.record import BASELINE, IMPORTED, SOAK, Header, Round, RunRecord
-from dbcpu.remedies import not_visible, without_host
+from dbcpu.service_remedies import not_visible, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10

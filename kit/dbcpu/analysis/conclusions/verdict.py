@@ -41,7 +41,7 @@ from dbcpu.analysis.sessions.valid_sessions import kernel_node_of
 from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
-from dbcpu.steal import steal_unseen
+from dbcpu.reported_steal import steal_unseen
 
 ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05

@@ -33,15 +33,15 @@ def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
 
 
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
-    told, worst = told_level(found), found.worst
+    first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
-    if told is None or worst is None:
+    if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
     if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
-    levels = [told, *(each for each in named if each is not told), *apart]
+    levels = [first, *(each for each in named if each is not first), *apart]
     at, cause, _ = next(_remedies(analysis, levels))
     if not cause.is_known or _waits_for_turns(analysis, at, cause):
         return _against(analysis, levels, noise)
@@ -78,7 +78,7 @@ def remedy_of_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> str
     return _against(analysis, [*named, *(each for each in levels if each.level == 1 and is_loss(each))])
 
 
-def told_level(found: LevelLosses) -> LevelView | None:
+def headline_level(found: LevelLosses) -> LevelView | None:
     """The level that the headline is of: one session alone where that loses, for what it loses all lose; or the worst.
 
     Of sessions beside each other nothing is known for certain before one alone gets a whole CPU.

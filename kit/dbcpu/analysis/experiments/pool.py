@@ -10,7 +10,7 @@ that only wait. The noise is that of the totals of rounds of one size, pooled ov
 chance as Student's t says.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import CONFIDENCE
-from dbcpu.analysis.statistics.robust import median
+from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record import Call, Plan, Round, RunRecord
 
 MIN_PIECES = 20
@@ -175,16 +175,16 @@ def _size(
         # A job that is faster than one alone shows that the single sessions were slowed.
         x_alone=piece_s / alone_s if alone_s and EQUAL * piece_s >= alone_s else None,
         pieces_per_s=pieces / total_s,
-        rss_bytes=_median(use.rss_bytes for use in uses if use),
-        pss_bytes=_median(use.pss_bytes for use in uses if use and use.pss_bytes is not None),
-        processes=_median(use.processes for use in uses if use),
-        threads=_median(use.threads for use in uses if use),
-        switches=_median(each for members in rounds if (each := _switches(members[0].round)) is not None),
+        rss_bytes=median_of_known(use.rss_bytes for use in uses if use),
+        pss_bytes=median_of_known(use.pss_bytes for use in uses if use and use.pss_bytes is not None),
+        processes=median_of_known(use.processes for use in uses if use),
+        threads=median_of_known(use.threads for use in uses if use),
+        switches=median_of_known(each for members in rounds if (each := _switches(members[0].round)) is not None),
         fast_s=_share(took_s, 5),
         slow_s=_share(took_s, 95),
         done_s=_share(done_s, 50),
         late_s=_share(done_s, 95),
-        sockets=_median(use.sockets for use in uses if use and use.sockets is not None),
+        sockets=median_of_known(use.sockets for use in uses if use and use.sockets is not None),
         calls=call_times([call for members in rounds for call in members[0].round.calls]),
     )
 
@@ -224,11 +224,6 @@ def _switches(done: Round) -> int | None:
     both = [(each.voluntary_switches, each.involuntary_switches) for each in done.sessions]
     known = [one + two for one, two in both if one is not None and two is not None]
     return sum(known) if len(known) == len(both) else None
-
-
-def _median(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return median(known) if known else None
 
 
 PARTS = ("connect", "send", "wait", "work", "receive", "whole")

@@ -17,7 +17,7 @@ from dbcpu.analysis.sessions.plausible_work import undone_in_round
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
 from dbcpu.record import Execution, Header, Round, WorkloadInfo
-from dbcpu.steal import why_unseen
+from dbcpu.reported_steal import why_unseen
 
 Floats = npt.NDArray[np.floating]
 

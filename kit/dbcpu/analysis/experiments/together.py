@@ -5,7 +5,7 @@ the noise of the rounds alone (robust standard deviation), and when each of thre
 each of three or more alone: by chance that happens once in twenty times.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
-from dbcpu.analysis.statistics.robust import median, robust_deviation
+from dbcpu.analysis.statistics.robust import median, median_of_known, robust_deviation
 from dbcpu.record import TOGETHER, Party, RunRecord
 
-MIN_ROUNDS = 3
+MIN_ROUNDS_APART = 3
 
 
 def together(record: RunRecord, sessions: Sequence[Timed]) -> Together:
@@ -37,11 +37,11 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
     beside = _rounds([each for each in sessions if each.round.variant == TOGETHER and each.session.ordinal in ordinals])
     alone = _rounds(own)
     alone_s, beside_s = [_elapsed_s(members) for members in alone], [_elapsed_s(members) for members in beside]
-    before = _median(alone_s)
+    before = median_of_known(alone_s)
     ratios = [value / before for value in beside_s] if before else []
     spread = robust_deviation(np.array(alone_s) / before, 1.0) if before else 0.0
     gate = 1.0 + max(MIN_TOLERANCE, SPREADS * spread)
-    loss = _median(ratios)
+    loss = median_of_known(ratios)
     # A sleeping process still shows the CPU that it was on before it was held on others.
     seen = {
         stretch.cpu for members in beside for each in members for stretch in each.session.residency
@@ -52,9 +52,9 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
         sessions=party.sessions,
         cpus=party.cpus,
         alone_s=before,
-        beside_s=_median(beside_s),
-        alone_rate=_median(_rate(members, party.workload.rows) for members in alone),
-        beside_rate=_median(_rate(members, party.workload.rows) for members in beside),
+        beside_s=median_of_known(beside_s),
+        alone_rate=median_of_known(_rate(members, party.workload.rows) for members in alone),
+        beside_rate=median_of_known(_rate(members, party.workload.rows) for members in beside),
         loss=loss,
         low=min(ratios, default=None),
         high=max(ratios, default=None),
@@ -65,7 +65,7 @@ def _party(party: Party, ordinals: range, sessions: Sequence[Timed]) -> PartyVie
 
 
 def _apart(alone_s: Sequence[float], beside_s: Sequence[float]) -> bool:
-    return min(len(alone_s), len(beside_s)) >= MIN_ROUNDS and min(beside_s) > max(alone_s)
+    return min(len(alone_s), len(beside_s)) >= MIN_ROUNDS_APART and min(beside_s) > max(alone_s)
 
 
 def _rounds(sessions: Sequence[Timed]) -> list[list[Timed]]:
@@ -81,8 +81,3 @@ def _elapsed_s(members: Sequence[Timed]) -> float:
 def _rate(members: Sequence[Timed], rows: int) -> float:
     """Mrows/s: the sum of the sessions' own rates."""
     return sum(rows / each_s for each_s in times_of(members)) / 1e6
-
-
-def _median(values: Iterable[float]) -> float | None:
-    known = list(values)
-    return median(known) if known else None

@@ -115,7 +115,7 @@ class FleetHost(Struct, frozen=True):
         return math.exp(float(np.mean([each.log for each in found]))) if found else None
 
 
-class Failure(Struct, frozen=True):
+class FailedTarget(Struct, frozen=True):
     """A target without a whole run: its ``state`` (refused, partial, unknown, cancelled ...) and why."""
 
     name: str
@@ -141,7 +141,7 @@ def host_of(member: FleetMember) -> FleetHost | None:
         return None
     header, figures = runs[-1]
     host, work = header.host, header.plan.workload
-    vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
+    vcpus, cores = (whole(figures.value(each)) for each in ("vcpus", "cores"))
     bare = RunRecord(header, ())
     return FleetHost(
         name=member.name,
@@ -234,5 +234,5 @@ def _settings(header: Header, cores: int | None) -> Mapping[str, str]:
     return {name: str(value) for name, value in found.items() if value}
 
 
-def _whole(value: float | None) -> int | None:
+def whole(value: float | None) -> int | None:
     return None if value is None else int(value)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dbcpu.analysis.fleet.hosts import Failure, FleetHost, FleetMember, host_of
+from dbcpu.analysis.fleet.hosts import FailedTarget, FleetHost, FleetMember, host_of
 from dbcpu.analysis.fleet.ranking import Group, Ranking, host_groups, ranking
 from dbcpu.analysis.fleet.sizing import FleetSizing, Measured, fleet_sizing
 from dbcpu.analysis.fleet.twins import Twins, twins
@@ -19,7 +19,7 @@ class FleetReport(Struct, frozen=True):
 
     campaign: str
     hosts: tuple[FleetHost, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedTarget, ...]
     twins: Twins
     ranking: Ranking
     groups: tuple[Group, ...]
@@ -29,18 +29,18 @@ class FleetReport(Struct, frozen=True):
 def fleet_report(
     campaign: str,
     members: Sequence[FleetMember],
-    failures: Sequence[Failure],
+    failures: Sequence[FailedTarget],
     rules: SizingRules,
     shapes: Sequence[Measured] = (),
 ) -> FleetReport:
     """``members`` were measured; one whose runs have no single session is a failure, too."""
     hosts: list[FleetHost] = []
-    without: list[Failure] = []
+    without: list[FailedTarget] = []
     for each in members:
         host = host_of(each)
         if host is None:
             why = "its run has no valid round of a single session, so that nothing can be compared"
-            without.append(Failure(each.name, "partial", why, each.group, each.tags))
+            without.append(FailedTarget(each.name, "partial", why, each.group, each.tags))
         else:
             hosts.append(host)
     return FleetReport(

@@ -12,7 +12,7 @@ from dbcpu.analysis.comparison.host_kind import FAIR, facts_of_run, kind_of
 from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.comparison.sizing import size, unmeasured_words
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
-from dbcpu.analysis.fleet.hosts import BUSY, FleetMember
+from dbcpu.analysis.fleet.hosts import BUSY, FleetMember, whole
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -155,7 +155,7 @@ def _as_run(name: str, header: Header, figures: RunFigures) -> tuple[str, RunRec
     levels = tuple(_view(figures, level, variant) for level in figures.levels(variant))
     if not levels:
         raise UsageError(f"{name}: no level was measured; sizing needs a complete run")
-    vcpus, cores = (_whole(figures.value(each)) for each in ("vcpus", "cores"))
+    vcpus, cores = (whole(figures.value(each)) for each in ("vcpus", "cores"))
     like = figures.value("scales_like_cores")
     agrees = figures.text("scales_like_cores")
     check = TopologyCheck(agrees, cores, vcpus, like, "") if vcpus and agrees else None
@@ -181,7 +181,3 @@ def _view(figures: RunFigures, level: int, variant: str) -> LevelView:
         ideal_throughput=None, mrows_per_s=None, connect_median_s=None, connect_max_s=None, skew_s=None,
         server_start_spread_s=None,
     )  # fmt: skip
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)

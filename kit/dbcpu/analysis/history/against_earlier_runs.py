@@ -21,14 +21,14 @@ from dbcpu.analysis.history.limits import (
     unusual,
     with_unit,
 )
-from dbcpu.analysis.history.strangers import by_strangers_alone, stranger_words, strangers
+from dbcpu.analysis.history.strangers import may_all_be_strangers, stranger_words, strangers
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
 from dbcpu.formatting import listed, percent, plural
 from dbcpu.record import Header
 
 WORSE, BETTER, NOT_SHOWN = "worse", "better", "not shown"
-MAX_TOLD = 3
+MAX_NAMED = 3
 NEARLY_ALL = 0.8
 """A loss that is so large is no limit that anybody asks for."""
 STEAL = "more steal"
@@ -68,12 +68,12 @@ def against_history(
     if worse := [one for value in shown for one in unusual(value, now, before, limits)]:
         return _worse(worse, runs, strangers(figures, limits.steal))
     if better := [each for each in found if each.is_better]:
-        told = "; ".join(each.text for each in better[:MAX_TOLD])
+        named = "; ".join(each.text for each in better[:MAX_NAMED])
         others = strangers(figures, limits.steal)
         if others:  # busy hosts differ by what others leave them
-            said = f"{told}; meanwhile {others}, so that it is not shown to be a faster host"
+            said = f"{named}; meanwhile {others}, so that it is not shown to be a faster host"
             return AgainstHistory(runs, NOT_SHOWN, f"Against the {_before(runs)}: {said}.")
-        return AgainstHistory(runs, BETTER, f"Faster than the {_before(runs)}: {told}.")
+        return AgainstHistory(runs, BETTER, f"Faster than the {_before(runs)}: {named}.")
     unseen = f"{_unseen(found)} would not have been seen"
     return AgainstHistory(runs, NOT_SHOWN, f"No change shown against the {_before(runs)}; {unseen}.")
 
@@ -81,13 +81,13 @@ def against_history(
 def _worse(found: Sequence[Violation], runs: int, others: str) -> AgainstHistory:
     words = list(dict.fromkeys(_WORDS[each.metric] for each in found))
     first = listed([each for each in words if each != STEAL] or words)
-    told = [each.text for each in found[:MAX_TOLD]]
-    if len(found) > MAX_TOLD:
-        told.append(f"{len(found) - MAX_TOLD} more, see `dbcpu check`")
+    named = [each.text for each in found[:MAX_NAMED]]
+    if len(found) > MAX_NAMED:
+        named.append(f"{len(found) - MAX_NAMED} more, see `dbcpu check`")
     dates = [each.since for each in found if each.since]
     beside = f"since {min(dates)}, by the {_before(runs)}" if dates else f"than the {_before(runs)}"
-    sentence = f"{first[0].upper()}{first[1:]} {beside}: {'; '.join(told)}."
-    may_be_all = bool(others) and by_strangers_alone(found)
+    sentence = f"{first[0].upper()}{first[1:]} {beside}: {'; '.join(named)}."
+    may_be_all = bool(others) and may_all_be_strangers(found)
     if others:
         why = stranger_words(others, may_be_all=may_be_all)
         sentence += f" {why[0].upper()}{why[1:]}."

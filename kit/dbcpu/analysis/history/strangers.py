@@ -29,12 +29,12 @@ def strangers(figures: RunFigures, steal_limit: float | None = None) -> str:
 
 
 def stranger_words(others: str, *, may_be_all: bool) -> str:
-    """Said beside what is worse. ``others``: what ``strangers`` found; ``may_be_all``: ``by_strangers_alone``."""
+    """Said beside what is worse. ``others``: what ``strangers`` found; ``may_be_all``: ``may_all_be_strangers``."""
     if may_be_all:
         return f"the host was busy with strangers ({others}): not shown to be a worse host, measure again"
     return f"meanwhile {others}"
 
 
-def by_strangers_alone(violations: Iterable[Violation]) -> bool:
+def may_all_be_strangers(violations: Iterable[Violation]) -> bool:
     """Whether strangers may be all of them: none is of something else, and none has lasted for several runs."""
     return all(each.metric in EXPLAINED and not each.lasting for each in violations)

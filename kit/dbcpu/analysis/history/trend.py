@@ -20,11 +20,10 @@ from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_c
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
-from dbcpu.formatting import moment, plural, seconds
+from dbcpu.formatting import DAY_S, moment, plural, seconds
 from dbcpu.record import POOL, SWEEP, Header, Plan
 
 GAP = 3.5
-DAY_S = 86_400.0
 MAX_FACTS = 3
 UNMARKED = frozenset({"host", "driver on the host", "variant", "amount", "sampler"})
 """Facts that do not change what the host can give, or are shown elsewhere."""

@@ -21,7 +21,7 @@ from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.statistics import apart_bound
-from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.chance import POWER, Chance
 from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_bound
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.outlying_range import outlying
@@ -36,8 +36,7 @@ UNEQUAL_TURNS = 1.25
 """Above the vCPUs all wait in turn, and by chance some longer: counted waits differ where they do by more than this."""
 SLOWED_ALARM = 0.001
 """Chance that one level without any loss counts as slowed."""
-POWER = 0.80
-MIN_ROUNDS = 2
+MIN_ROUNDS_TO_ANSWER = 2
 """One round of one pair proves no equality."""
 
 
@@ -227,7 +226,9 @@ def _even(seen: LevelSeen, bound: float | None, gate: float | None) -> Answer:
     noticed = gate is not None and seen.ratio > gate and exceeds(seen.ratio)
     if (counted or noticed) and (seen.beyond or is_usual(seen.ratios)):
         return Answer.NO
-    enough = len(seen.ratios) >= MIN_ROUNDS and seen.ratio <= EVEN_LIMIT and not seen.split and not _differ(seen)
+    enough = (
+        len(seen.ratios) >= MIN_ROUNDS_TO_ANSWER and seen.ratio <= EVEN_LIMIT and not seen.split and not _differ(seen)
+    )
     return Answer.YES if enough and bound is not None and bound < EQUAL else Answer.UNDECIDED
 
 
@@ -281,7 +282,7 @@ def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> An
         return Answer.NO
     if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO
-    if seen.beyond or seen.slow or _may_wait(seen) or len(seen.medians) < MIN_ROUNDS:
+    if seen.beyond or seen.slow or _may_wait(seen) or len(seen.medians) < MIN_ROUNDS_TO_ANSWER:
         return Answer.UNDECIDED
     return Answer.YES if high is not None and high < EQUAL else Answer.UNDECIDED
 
@@ -308,7 +309,7 @@ def _by_degrees(seen: LevelSeen, usual: Sequence[int], least: float) -> float:
 
     ``least``: at least this is possible.
     """
-    if len(usual) < MIN_ROUNDS:
+    if len(usual) < MIN_ROUNDS_TO_ANSWER:
         return least
     times, cpus = np.array([seen.logs[at] for at in usual]), [seen.cpus[at] if seen.cpus else () for at in usual]
     if not seen.sorted:

@@ -16,13 +16,13 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 
-MIN_ROUNDS = math.ceil(math.log2(1 / (1 - CONFIDENCE)))
+MIN_CALM_ROUNDS = math.ceil(math.log2(1 / (1 - CONFIDENCE)))
 """Without a slow session: 5."""
 
 
 def are_enough(rounds: int) -> bool:
     """Whether so many without a slow session speak for the usual round with 95 % confidence."""
-    return rounds >= MIN_ROUNDS
+    return rounds >= MIN_CALM_ROUNDS
 
 
 def short_of_rounds(calm: Sequence[tuple[int, int]], slow: Sequence[tuple[int, int]] = ()) -> dict[int, int]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.levels.answers import (
     EQUAL,
-    MIN_ROUNDS,
+    MIN_ROUNDS_TO_ANSWER,
     Answers,
     CountedSlowdown,
     LevelSeen,
@@ -323,7 +323,7 @@ def _seen(
         logs=tuple(tuple(np.log(times_of(members)).tolist()) for members in seen.used)
         if level > 1 and seen.all_shares
         else (),
-        cpus=tuple(usual_cpus(members) for members in seen.used) if len(seen.used) >= MIN_ROUNDS else (),
+        cpus=tuple(usual_cpus(members) for members in seen.used) if len(seen.used) >= MIN_ROUNDS_TO_ANSWER else (),
         alone=context.alone_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
         waits=context.reference is not None and context.reference.busy < 1,
@@ -357,7 +357,7 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
 def _upper(slowdowns: Sequence[float]) -> float | None:
     """The usual one is below it with 95 % confidence: of many rounds by their order, so that few may stand apart."""
     logs = sorted(np.log(slowdowns).tolist())
-    if len(logs) < MIN_ROUNDS:
+    if len(logs) < MIN_ROUNDS_TO_ANSWER:
         return None
     if apart := may_stand_apart(len(logs)):
         return float(np.exp(logs[-1 - apart]))

@@ -23,7 +23,8 @@ from dbcpu.config.origins import NOTES, THERE
 from dbcpu.plan import auto_levels
 from dbcpu.record import SWEEP, Header, Round
 
-POWER = 0.90
+PLANNED_POWER = 0.90
+"""More than of what is called detectable: whoever measures again wants an answer."""
 WELL_KNOWN = 8
 """Degrees of freedom."""
 ROUNDS = (3, 4, 5, 6, 8, 10, 15, 20)
@@ -140,7 +141,7 @@ def would_decide(
     if full_speed is Answer.UNDECIDED:
         error = slowdown_error(reference.noise, sessions, rounds, alone, scatter)
         apart = abs(float(np.log(EQUAL / slowdown))) - pace * (slowdown < EQUAL)
-        return error.passed_by(0.025) + error.passed_by(1 - POWER) < apart
+        return error.passed_by(0.025) + error.passed_by(1 - PLANNED_POWER) < apart
     return True
 
 

@@ -16,9 +16,6 @@ from dbcpu.analysis.placement.residency import ResidencyStretches
 from dbcpu.analysis.statistics.cumulative import Floats, Keys
 from dbcpu.record import HostInfo, Round
 
-FEWEST = 15
-"""Beside one session; with fewer its pace is less certain than its time."""
-
 
 class PaceStretch(Struct, frozen=True):
     """Pieces on one CPU in one round: CPU time in ns by piece. ``sessions`` at work: 0 before the release."""

@@ -18,13 +18,14 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.pace.by_level import PaceRatio, Speeds, are_cpus_alike, full_speed_ns, pace_ratio, speeds_with_few
 from dbcpu.analysis.pace.exponent import Case, Exponent, fitted, speed
-from dbcpu.analysis.pace.pieces import FEWEST, PaceStretch, RoundPieces, pieces_of, siblings_of, stretches_of
+from dbcpu.analysis.pace.pieces import PaceStretch, RoundPieces, pieces_of, siblings_of, stretches_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
+from dbcpu.plan import MIN_PACE_PIECES
 from dbcpu.record import SWEEP, RunRecord
 
 
@@ -101,7 +102,7 @@ def split(
         member.key: ns
         for members in rounds
         for index, member in enumerate(members)
-        if (ns := pieces[member.round.order].beside.get(index)) is not None and ns.size >= FEWEST
+        if (ns := pieces[member.round.order].beside.get(index)) is not None and ns.size >= MIN_PACE_PIECES
     }
     seen = tuple(each for members in rounds for each in _stretches(members, pieces))
     full = full_speed_ns(seen)

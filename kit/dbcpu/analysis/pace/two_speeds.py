@@ -18,14 +18,14 @@ CLEARLY = 1.25
 """Times slower than the fast tenth."""
 LEAST, MOST = 0.05, 0.95
 """Share of slow pieces; with less or more there is one speed."""
-FEWEST = 40
+MIN_PIECES_OF_TWO = 40
 
 
 def two_speeds(stretches: Sequence[PaceStretch]) -> TwoSpeeds | None:
     """None where one speed is seen, or too few pieces are."""
     few = [each.ns for each in stretches if each.sessions <= 1]
     ns = np.concatenate(few) if few else np.zeros(0)
-    if ns.size < FEWEST:
+    if ns.size < MIN_PIECES_OF_TWO:
         return None
     fast_ns = float(quantile(ns, FAST))
     slower = ns[ns > CLEARLY * fast_ns]

@@ -86,14 +86,14 @@ def batches(rounds: Sequence[WatchedRound], width: int, known: Set[int] | None =
     """
     together, cells = list[WatchedRound](), 0
     for each in rounds:
-        alone = known is not None and not each.cpus <= known
+        apart = known is not None and not each.cpus <= known
         own = width * (2 * each.stretches.cpu.size + len(each.round.timeline_s))
-        if together and (alone or cells + own > MAX_CELLS):
+        if together and (apart or cells + own > MAX_CELLS):
             yield together
             together, cells = [], 0
         together.append(each)
         cells += own
-        if alone:
+        if apart:
             yield together
             together, cells = [], 0
     if together:

@@ -31,7 +31,7 @@ FULL_CORE = 0.8
 LIMITING_STEAL_SHARE = 0.03
 """More of it than is a finding, to bend a curve of throughput."""
 TWO_SPEEDS_NEAR = 0.12
-MIN_ROUNDS = 3
+MIN_SPLIT_ROUNDS = 3
 QUEUED_SHARE = 0.1
 NEARLY_ALL = 0.75
 """Of the sessions that keep every vCPU busy; one CPU may be idle while two sessions take turns on another."""
@@ -120,7 +120,7 @@ def _groups_apart(context: RunContext, levels: Sequence[LevelView], views: Seque
         for each in rounds.values()
         if {view.group for view in each} == {"fast", "slow"} and _slow_lose_to(UNKNOWN, each)
     ]
-    if len(split) < MIN_ROUNDS or 2 * len({each[0].level for each in split}) < len(within):
+    if len(split) < MIN_SPLIT_ROUNDS or 2 * len({each[0].level for each in split}) < len(within):
         return None
     apart = median([_median(each, "slow") / _median(each, "fast") for each in split])
     return apart if apart >= SIBLING_SLOWDOWN[0] else None
@@ -232,7 +232,7 @@ def _two_speeds(
         for each in rounds.values()
         if each[0].level < vcpus and {view.group for view in each} == {"fast", "slow"} and _slow_lose_to(SHARING, each)
     ]
-    if len(split) < MIN_ROUNDS or (median(busy) < NEARLY_ALL if busy else not scaling.knees):
+    if len(split) < MIN_SPLIT_ROUNDS or (median(busy) < NEARLY_ALL if busy else not scaling.knees):
         return None
     slow = [_median(each, "slow") for each in split]
     fast = [_median(each, "fast") for each in split]

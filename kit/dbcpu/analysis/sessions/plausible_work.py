@@ -25,9 +25,9 @@ from dbcpu.record import IMPORTED, ROWS_UNIT, SWEEP, Header, Party, Plan, Round,
 MAX_ROWS_PER_S = 1e9
 """Of one session."""
 MUCH_LESS = 20.0
-CLOCK_S = 0.001
+STAMP_ERROR_S = 0.001
 """What the stamps of one execution may be wrong by."""
-TICK_S = 0.02
+CPU_TIME_ERROR_S = 0.02
 """What a CPU time may be wrong by: two ticks of the coarsest counter."""
 WORTH_SEEING = 0.1
 """An execution that computed for less than this part of the session's CPU time is lost in what the others vary by."""
@@ -81,7 +81,7 @@ def too_fast(kind: str, workload: str, rows: int, elapsed_s: float) -> str:
     """Why so many rows cannot have been worked off in that time, or ''."""
     if kind not in ROW_BY_ROW or workload in BYTES or elapsed_s < 0.0:  # a clock that was set back says nothing
         return ""
-    if rows <= MAX_ROWS_PER_S * (elapsed_s + CLOCK_S):
+    if rows <= MAX_ROWS_PER_S * (elapsed_s + STAMP_ERROR_S):
         return ""
     return f"{number(rows / 1e6)} Mrows in {seconds(elapsed_s)} are more than a CPU can count (1,000 Mrows/s)"
 
@@ -107,20 +107,20 @@ def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None)
     cpu_s = session_cpu_s(session)
     rows, many = work.rows, len(taken_s)
     # None of its times is so short that anything could be too fast: so it nearly always is.
-    shortest_s = min(taken_s) if cpu_s is None else min(*taken_s, (cpu_s + TICK_S) / many)
+    shortest_s = min(taken_s) if cpu_s is None else min(*taken_s, (cpu_s + CPU_TIME_ERROR_S) / many)
     if work.unit == ROWS_UNIT and shortest_s < rows / MAX_ROWS_PER_S:
         # Answers that were received together have stamps of the driver that are too close; the server's are not.
         known = all(each.server_elapsed_s is not None for each in session.executions)
         why = too_fast(kind, work.name, rows, min(taken_s)) if known else ""
         why = why or too_fast(kind, work.name, rows * many, sum(taken_s))
-        if not why and cpu_s is not None and too_fast(kind, work.name, rows * many, cpu_s + TICK_S):
+        if not why and cpu_s is not None and too_fast(kind, work.name, rows * many, cpu_s + CPU_TIME_ERROR_S):
             why = f"{number(rows * many / 1e6)} Mrows were counted with {seconds(cpu_s)} of CPU time"
         if why:
             return why
     reads = session.db.get("logical_reads")
     if work.name == READS_BLOCKS and reads is not None and reads < MIN_READS_PER_ROW * rows * many:
         return f"{reads:.0f} blocks were read for {number(rows * many / 1e6)} Mrows"
-    if cpu_s is not None and alone_s is not None and MUCH_LESS * (cpu_s + TICK_S) < many * alone_s:
+    if cpu_s is not None and alone_s is not None and MUCH_LESS * (cpu_s + CPU_TIME_ERROR_S) < many * alone_s:
         return f"it took {seconds(cpu_s / many)} of CPU time for each execution, a session alone {seconds(alone_s)}"
     return _differing(taken_s, cpu_s) if many > 1 else ""
 
@@ -128,10 +128,10 @@ def _why(kind: str, work: WorkloadInfo, session: Session, alone_s: float | None)
 def _differing(taken_s: Sequence[float], cpu_s: float | None) -> str:
     """Whether one execution needed far more CPU time than the others: those that merely waited do not count."""
     slowest_s = max(taken_s)
-    if cpu_s is None or slowest_s <= MUCH_LESS * min(taken_s) + TICK_S:
+    if cpu_s is None or slowest_s <= MUCH_LESS * min(taken_s) + CPU_TIME_ERROR_S:
         return ""
     typical_s = median(taken_s)
-    if slowest_s <= MUCH_LESS * typical_s + TICK_S:
+    if slowest_s <= MUCH_LESS * typical_s + CPU_TIME_ERROR_S:
         return ""
     computed_s = cpu_s - (len(taken_s) - 1) * typical_s
     if computed_s < slowest_s / 2 or slowest_s < WORTH_SEEING * cpu_s:

@@ -10,10 +10,10 @@ import numpy as np
 
 from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.plausible_work import (
+    CPU_TIME_ERROR_S,
     MAX_ROWS_PER_S,
     MUCH_LESS,
     READS_BLOCKS,
-    TICK_S,
     alone_cpu_s,
     other_plan,
     undone_in_round,
@@ -55,9 +55,9 @@ def _suspected(
     taken_s = np.fmax(times.elapsed_s, times.server_elapsed_s)
     shortest_s, slowest_s = times.min_by_session(taken_s), times.max_by_session(taken_s)
     strange = (
-        (np.fmin(shortest_s, (cpu_s + TICK_S) / many) < min_s[at])
-        | (MUCH_LESS * (cpu_s + TICK_S) < many * alone_s[at])
-        | (slowest_s > MUCH_LESS * shortest_s + TICK_S)
+        (np.fmin(shortest_s, (cpu_s + CPU_TIME_ERROR_S) / many) < min_s[at])
+        | (MUCH_LESS * (cpu_s + CPU_TIME_ERROR_S) < many * alone_s[at])
+        | (slowest_s > MUCH_LESS * shortest_s + CPU_TIME_ERROR_S)
     )
     suspected |= set(at[strange].tolist())
     return [each for number, each in enumerate(rounds) if number in suspected]

@@ -20,7 +20,7 @@ from dbcpu.measure.gate import Released, SessionGate
 from dbcpu.measure.rounds import Observed, RoundSetup, assemble, settled, timeout_of, watched_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Clock, HostCounters, Round
-from dbcpu.targets.base import HostReading, Outcome, Session
+from dbcpu.targets.base import DatabaseSession, HostReading, SessionOutcome
 
 
 class _Deliveries:
@@ -30,11 +30,11 @@ class _Deliveries:
         self._gate, self._first_until_s, self._segment_s, self._end_s = gate, first_until_s, segment_s, end_s
         self._lock = threading.Lock()
         self._until_s: dict[int, float] = {}
-        self.brought: dict[int, Outcome] = {}
+        self.brought: dict[int, SessionOutcome] = {}
         self._ended: set[int] = set()
         self.failed = False
 
-    def again(self, session: Session) -> Order | None:
+    def again(self, session: DatabaseSession) -> Order | None:
         with self._lock:
             if session.failed():
                 # It may have delivered this segment already, and failed while the slowest was waited for.
@@ -53,20 +53,20 @@ class _Deliveries:
                 self._gate.pause()
             return None if over else (None, until_s + self._segment_s)
 
-    def _bring(self, session: Session, *, more: bool) -> None:
+    def _bring(self, session: DatabaseSession, *, more: bool) -> None:
         """A session may deliver twice before the slowest delivers once: executions may last longer than a segment."""
         now, before = session.outcome(more=more), self.brought.get(session.ordinal)
         self.brought[session.ordinal] = now if before is None else before.followed_by(now)
 
-    def take(self, sessions: Iterable[Session]) -> list[Outcome]:
+    def take(self, sessions: Iterable[DatabaseSession]) -> list[SessionOutcome]:
         """What each delivered, or has so far; and room for the next segment."""
         with self._lock:
             taken, self.brought = self.brought, {}
             return [taken.get(each.ordinal) or self._undelivered(each) for each in sessions]
 
-    def _undelivered(self, session: Session) -> Outcome:
+    def _undelivered(self, session: DatabaseSession) -> SessionOutcome:
         """Its outcome would be that of its last segment once more, where it delivered this one before the others."""
-        return Outcome((), None) if session.ordinal in self._ended else session.outcome()
+        return SessionOutcome((), None) if session.ordinal in self._ended else session.outcome()
 
 
 class Stretch(Struct):
@@ -162,7 +162,7 @@ class Stretch(Struct):
         return done, after
 
     def _gained(
-        self, before: HostReading | None, outcomes: Sequence[Outcome], released: Released
+        self, before: HostReading | None, outcomes: Sequence[SessionOutcome], released: Released
     ) -> HostCounters | None:
         """What the host's CPUs did in the segment. Its sessions delivered at different moments, and go on."""
         after = self._counted

@@ -21,13 +21,9 @@ from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.measure.workloads import Workload
-from dbcpu.plan import NextRound, RoundSpec
+from dbcpu.plan import ANCHOR_EXECUTIONS, ROUND_OVERHEAD_S, NextRound, RoundSpec
 from dbcpu.record import POOL, Plan, Round
 from dbcpu.targets.base import HasBlockingJobs, Target
-
-OVERHEAD_S = 0.6
-ALONE = 5
-"""Pieces of an anchor round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ class PoolShape(ExperimentShape):
         waits_s = self.blocking * self.block_s
         pools = [each for each in specs if not each.anchor]
         lasting = [
-            max(every_s / min(each.level, vcpus), (every_s + waits_s) / each.level) + OVERHEAD_S for each in pools
+            max(every_s / min(each.level, vcpus), (every_s + waits_s) / each.level) + ROUND_OVERHEAD_S for each in pools
         ]
         amount = f"{plural(self.pieces, 'job')} shared by the sessions of a round"
         if self.blocking:
@@ -129,7 +125,7 @@ class PoolShape(ExperimentShape):
 
     @property
     def _alone(self) -> int:
-        return min(ALONE, self.pieces)
+        return min(ANCHOR_EXECUTIONS, self.pieces)
 
 
 def open_experiment(options: ExperimentOptions) -> ExperimentShape:

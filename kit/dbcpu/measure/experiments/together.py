@@ -26,7 +26,16 @@ from dbcpu.measure.verification import AtGate
 from dbcpu.measure.workloads import Workload, load
 from dbcpu.plan import NextRound, RoundSpec
 from dbcpu.record import TOGETHER, Clock, Database, Party, Plan, Round
-from dbcpu.targets.base import CountsItsHost, HostReading, LeavesWork, Session, TakesTurns, Target, Work, load_target
+from dbcpu.targets.base import (
+    CountsItsHost,
+    DatabaseSession,
+    HostReading,
+    LeavesWork,
+    TakesTurns,
+    Target,
+    Work,
+    load_target,
+)
 from dbcpu.variants._settings import bind_until_exit
 
 
@@ -71,7 +80,7 @@ class TargetGroup:
             left -= member.sessions
         raise UsageError(f"session {ordinal} belongs to no target: there are {ordinal - left} in all")
 
-    def connect(self, ordinal: int, timeout_s: float) -> Session:
+    def connect(self, ordinal: int, timeout_s: float) -> DatabaseSession:
         index, own = self.owner_of(ordinal)
         session = self.targets[index].connect(own, timeout_s)
         if self.works:

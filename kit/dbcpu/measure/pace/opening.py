@@ -7,7 +7,8 @@ from functools import partial
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.measure.pace.witness import FEWEST, PaceWitness
+from dbcpu.measure.pace.witness import PaceWitness
+from dbcpu.plan import MIN_PACE_PIECES
 from dbcpu.record import HostInfo
 
 
@@ -46,7 +47,9 @@ def open_witness(
         why = str(error) if far else "its processes could not be started"
         return None, (f"the pace of the CPUs was not measured: {why}",)
     if witness.too_few:
-        note = f"the pace of the CPUs was not measured: {witness.too_few} (--seconds {FEWEST / witness.hz:.1f})"
+        note = (
+            f"the pace of the CPUs was not measured: {witness.too_few} (--seconds {MIN_PACE_PIECES / witness.hz:.1f})"
+        )
         witness.close()
         return None, (note,)
     return witness, ()

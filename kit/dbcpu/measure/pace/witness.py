@@ -5,28 +5,22 @@ import sys
 import time
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any, Self
+from typing import Self
 
 from msgspec import Struct
 
 from dbcpu.errors import MeasureError
-from dbcpu.measure.own_program import answer_of, sent
-from dbcpu.plan import MAX_PACE_HZ
+from dbcpu.measure.own_program import read, send
+from dbcpu.plan import MAX_PACE_HZ, MIN_PACE_PIECES, PACE_LEAD_S, PACE_PIECES
 from dbcpu.record import CpuPace, Witness
 
-PIECES = 30
-"""Beside one session: with so many its time at one pace is known to 3 % (one standard deviation)."""
-FEWEST = 15
-"""With fewer the pace of a session is less certain than its time."""
 MIN_HZ = 1.0
-CLOCK_S = 0.001
+MIN_SESSION_S = 0.001
 """No session is timed shorter."""
 MAX_CPU_SHARE = 0.01
 """Of each CPU."""
-OVERHEAD_S = 60e-6
+WAKING_S = 60e-6
 """CPU time of waking up and going to sleep again, beside the piece."""
-LEAD_S = 0.6
-"""Before each release the CPUs' pace without any session is seen for so long."""
 
 
 class Paced(Struct, frozen=True):
@@ -49,7 +43,7 @@ def expected_hz(session_s: float, tick_s: float, asked_hz: float | None = None) 
 
     ``tick_s``: CPU time of one piece with all around it. ``asked_hz``: instead of the 30 pieces.
     """
-    wanted = asked_hz or min(max(PIECES / max(session_s, CLOCK_S), MIN_HZ), MAX_PACE_HZ)
+    wanted = asked_hz or min(max(PACE_PIECES / max(session_s, MIN_SESSION_S), MIN_HZ), MAX_PACE_HZ)
     return min(wanted, MAX_CPU_SHARE / tick_s)
 
 
@@ -73,9 +67,9 @@ class PaceWitness:
     def too_few(self) -> str | None:
         """Why sessions as short as these get no pace from it, or None."""
         found = self.hz * self._session_s
-        if found >= FEWEST:
+        if found >= MIN_PACE_PIECES:
             return None
-        return f"sessions of {self._session_s:.2g} s have room for {found:.0f} pieces, {FEWEST} are needed"
+        return f"sessions of {self._session_s:.2g} s have room for {found:.0f} pieces, {MIN_PACE_PIECES} are needed"
 
     def __enter__(self) -> Self:
         script = str(files("dbcpu.measure.pace") / "_witness.py")
@@ -86,9 +80,9 @@ class PaceWitness:
             start_new_session=True,
             text=True,
         )
-        ready = self._read()
+        ready = read(self._process, _gone)
         self.realtime, self.pids = bool(ready["realtime"]), (self._process.pid, *ready["pids"])
-        self._tick_s = ready["tick_s"] + OVERHEAD_S
+        self._tick_s = ready["tick_s"] + WAKING_S
         self.hz = expected_hz(self._session_s, self._tick_s, self._asked_hz)
         return self
 
@@ -109,33 +103,21 @@ class PaceWitness:
 
     def begin(self) -> None:
         """From now on pieces are done."""
-        self._write(f"begin {self.hz!r}")
+        send(self._process, f"begin {self.hz!r}", _gone)
         self._began_s = time.monotonic()
 
     def lead(self, patience_s: float) -> None:
         """Wait until the CPUs were seen without any session for long enough; ``patience_s``: at most."""
-        left_s = min(LEAD_S, patience_s) - (time.monotonic() - self._began_s)
+        left_s = min(PACE_LEAD_S, patience_s) - (time.monotonic() - self._began_s)
         if left_s > 0:
             time.sleep(left_s)
 
     def end(self) -> Paced:
         """Stop, and hand over. Raises MeasureError."""
-        self._write("end")
-        told = self._read()
+        send(self._process, "end", _gone)
+        told = read(self._process, _gone)
         seen = tuple((cpu, tuple(ends), tuple(took)) for cpu, ends, took, _ in told if ends)
         return Paced(self.hz, self.realtime, seen, sum(used_ns for *_, used_ns in told) / 1e9)
-
-    def _write(self, line: str) -> None:
-        assert self._process is not None
-        if not sent(self._process, line):
-            raise _gone()
-
-    def _read(self) -> Any:
-        assert self._process is not None
-        answer = answer_of(self._process)
-        if answer is None:
-            raise _gone()
-        return answer
 
 
 def _gone() -> MeasureError:

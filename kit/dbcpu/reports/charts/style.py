@@ -36,6 +36,7 @@ PART_COLOURS: Mapping[str, str] = {
 
 LETTERS_PER_INCH = 13.5
 """Of small letters; a longer line is cut or broken."""
+GOLDEN_RATIO = 0.618033988749895
 NARROW = 4.4
 """Inches: what a phone shows without scrolling."""
 PAIRED_LETTERS = 32
@@ -65,6 +66,14 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
 }
+
+
+def beside(number: int) -> float:
+    """-0.5 to 0.5: how far the ``number``-th mark stands beside its place, so that few cover each other.
+
+    By the golden ratio: even, and without chance.
+    """
+    return (number * GOLDEN_RATIO) % 1.0 - 0.5
 
 
 @contextmanager

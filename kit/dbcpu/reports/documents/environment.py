@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dbcpu.config.origins import NOTES
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
 from dbcpu.record import IMPORTED, Plan, RunRecord, Session, WorkloadInfo
+from dbcpu.reported_steal import steal_unseen
 from dbcpu.reports.document import FactList
-from dbcpu.steal import steal_unseen
 
 
 def environment(record: RunRecord) -> tuple[FactList, ...]:

@@ -68,8 +68,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
 
 def _near(scaling: Scaling, check: TopologyCheck) -> bool:
     """Whether the first knee is at as many cores as the check found."""
-    told = check.cores_told
-    return told is not None and any(abs(each / told - 1) <= NEAR for each in scaling.knees[:1])
+    cores = check.cores_told
+    return cores is not None and any(abs(each / cores - 1) <= NEAR for each in scaling.knees[:1])
 
 
 def _linear(analysis: Analysis) -> bool:

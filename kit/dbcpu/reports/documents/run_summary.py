@@ -6,7 +6,6 @@ from statistics import median
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
-from dbcpu.analysis.pace.pieces import FEWEST
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -26,7 +25,7 @@ from dbcpu.formatting import (
     times,
     work_words,
 )
-from dbcpu.plan import not_varied
+from dbcpu.plan import MIN_PACE_PIECES, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.run_scaling import scaling_words
@@ -170,7 +169,7 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     if reference is None or pace is None:
         return (
             "the speed of the CPUs themselves is not known, times are as delivered: fewer than two single sessions had "
-            f"{FEWEST} pieces of the witness beside them"
+            f"{MIN_PACE_PIECES} pieces of the witness beside them"
         )
     speeds, parts = analysis.two_speeds, ["the witness measured the speed of the CPUs themselves"]
     if speeds is not None:

@@ -126,20 +126,20 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     yield Gauge("dbcpu_findings", "Findings by severity.", "", counts)
 
 
-def _quoted(target: Mapping[str, str], told: Quote) -> Iterator[Gauge]:
+def _quoted(target: Mapping[str, str], quote: Quote) -> Iterator[Gauge]:
     """The pair that is quoted of a host. Where it is undecided whether it is even there is no dbcpu_even."""
     cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs or the CPU quota"
     ratio = "Fastest / slowest session at the least even level up to the vCPUs or the CPU quota"
     low, high = "lower end of the 95 % interval.", "upper end of the 95 % interval."
-    even = ANSWERED.get(Answer(told.even)) if told.even else None
-    decided = float(told.even != Answer.UNDECIDED.value) if told.even else None
+    even = ANSWERED.get(Answer(quote.even)) if quote.even else None
+    decided = float(quote.even != Answer.UNDECIDED.value) if quote.even else None
     for name, meaning, unit, value in (
-        ("dbcpu_usable_cores", f"{cores}.", "", told.usable_cores),
-        ("dbcpu_usable_cores_low", f"{cores}: {low}", "", told.usable_cores_low),
-        ("dbcpu_usable_cores_high", f"{cores}: {high}", "", told.usable_cores_high),
-        ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", told.evenness),
-        ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", told.evenness_low),
-        ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", told.evenness_high),
+        ("dbcpu_usable_cores", f"{cores}.", "", quote.usable_cores),
+        ("dbcpu_usable_cores_low", f"{cores}: {low}", "", quote.usable_cores_low),
+        ("dbcpu_usable_cores_high", f"{cores}: {high}", "", quote.usable_cores_high),
+        ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", quote.evenness),
+        ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", quote.evenness_low),
+        ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", quote.evenness_high),
         ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", decided),
         ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", even),
     ):

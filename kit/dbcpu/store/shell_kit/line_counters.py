@@ -49,7 +49,7 @@ def timeline(
     return tuple(round(at_s - released_s, 6) for at_s, _ in whole), tuple(series)
 
 
-def others_told_apart(rounds: Sequence[Round]) -> tuple[Round, ...]:
+def with_other_processes(rounds: Sequence[Round]) -> tuple[Round, ...]:
     """The rounds, the timeline of each cut to its own time, and what processes that are no session used then.
 
     Readings are a second apart, so those around a round count sessions of its neighbours, too.

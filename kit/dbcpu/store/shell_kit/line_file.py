@@ -96,7 +96,7 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
         if not lines.rounds:
             raise RecordFormatError(f"{name} was cut short in its first round: no round of it is whole")
     orders = [order for order in sorted(lines.rounds) if lines.rounds[order].sessions]
-    rounds = line_counters.others_told_apart([_round(lines, order) for order in orders])
+    rounds = line_counters.with_other_processes([_round(lines, order) for order in orders])
     return RunRecord(
         _header(lines, digest.hexdigest(), rounds, line_samples.missing_words(rounds) if samples else ""), rounds
     )

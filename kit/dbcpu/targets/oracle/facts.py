@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dbcpu.errors import ServerError
+from dbcpu.formatting import version_numbers
 from dbcpu.targets.oracle.counters import numbers
 from dbcpu.targets.oracle.driver import Block, Connection, Views, is_healthy
 from dbcpu.targets.oracle.error_messages import codes, one_line
@@ -148,7 +149,7 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     mode = one("open_mode") if role and role[0] in _APPLYING else None
     # Without a container database CON_NAME is the name of the database.
     container_name = str(container[0]) if container and container[1] else None
-    release, inside = _release(connection.version), container_name not in (None, ROOT)
+    release, inside = version_numbers(connection.version, 2), container_name not in (None, ROOT)
     pdb_mode = one("pdb_open_mode") if inside and release >= _PDB_STANDBY_SINCE and role == ("PRIMARY",) else None
     ahead_s = zone_s(process, 0.0)
     managed, metric_age_s = _recent(one("pdb_cpus") if inside and release >= _PDB_METRIC_SINCE else None, ahead_s)
@@ -246,10 +247,6 @@ def _count_set(parameters: Iterable[tuple[Any, ...]], osstat: Mapping[str, float
         name == "cpu_count" and modified == "SYSTEM_MOD" and float(value or 0) != osstat.get("NUM_CPUS")
         for name, value, _, modified in parameters
     )
-
-
-def _release(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
 
 
 def _recent(row: tuple[Any, ...] | None, ahead_s: float) -> tuple[tuple[Any, ...], float | None]:

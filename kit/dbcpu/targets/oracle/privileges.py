@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from dbcpu.findings import Finding, Level, noted
+from dbcpu.formatting import version_numbers
 from dbcpu.targets.oracle import statements
 
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")
@@ -81,7 +82,7 @@ def reads(version: str) -> bool:
 
     Source: Oracle Database SQL Language Reference 12.1, GRANT
     """
-    return tuple(int(part) for part in version.split(".")[:4] if part.isdecimal()) >= _READ_SINCE
+    return version_numbers(version, 4) >= _READ_SINCE
 
 
 def grants(objects: Iterable[str], user: str, rds: bool, *, cloud: bool = False, read: bool = False) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dbcpu.errors import ServerError
 from dbcpu.record import Execution, Wait
-from dbcpu.targets.base import Outcome, ServerClaim, Work
+from dbcpu.targets.base import ServerClaim, SessionOutcome, Work
 from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot
 from dbcpu.targets.oracle.driver import Block, Connection, Views
@@ -260,7 +260,7 @@ class OracleSession:
     def failed(self) -> bool:
         return self._cancelled.is_set() or self._error is not None or self._wrong is not None
 
-    def outcome(self, *, more: bool = False) -> Outcome:
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
         self._told = True
         error = self._error
         if self._broken and self._cancelled.is_set():
@@ -279,7 +279,7 @@ class OracleSession:
             except ServerError:
                 # The session is gone; what it did before is known, and its error says why.
                 pass
-        return Outcome(tuple(self._executions), ok, error, db, waits, tuple(self._blocked))
+        return SessionOutcome(tuple(self._executions), ok, error, db, waits, tuple(self._blocked))
 
     def close(self) -> None:
         stuck, key = self._calling.is_set(), self._key()

@@ -6,6 +6,7 @@ Editions with a cap enforce it without a plan.
 Source: Oracle Database Reference, CPU_COUNT, V$RSRCPDBMETRIC; Administrator's Guide, Enabling Instance Caging.
 """
 
+from dbcpu.formatting import version_numbers
 from dbcpu.targets.oracle.facts import Facts
 
 FREE_CPUS, STANDARD_CPUS, STANDARD_RAC_CPUS, OLD_EXPRESS_CPUS = 2, 16, 8, 1
@@ -29,7 +30,7 @@ def edition_cap(product: str, version: str = "", *, cluster: bool = False) -> tu
     The older Standard Edition and Standard Edition One, of versions below 12.1.0.2, were limited by sockets alone.
     """
     name = product.lower()
-    parts = tuple(int(part) for part in version.split(".")[:4] if part.isdecimal())
+    parts = version_numbers(version, 4)
     if "express edition" in name or name.endswith(" free") or " free " in name:
         old = "free" not in name and () < parts < _EXPRESS_SINCE
         return OLD_EXPRESS_CPUS if old else FREE_CPUS, "Free" if "free" in name else "Express Edition"

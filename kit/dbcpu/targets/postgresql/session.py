@@ -14,7 +14,7 @@ import psycopg
 from psycopg import pq
 
 from dbcpu.record import Execution
-from dbcpu.targets.base import Outcome, ServerClaim, Work
+from dbcpu.targets.base import ServerClaim, SessionOutcome, Work
 from dbcpu.targets.postgresql.connection import cancel, hang_up, may_set, one_line, prepare, query, text
 
 AHEAD_S = 0.25
@@ -165,7 +165,7 @@ class LibpqSession:
         gone = self._connection.status == pq.ConnStatus.BAD
         return gone or self._cancelled or self._error is not None or self._wrong is not None
 
-    def outcome(self, *, more: bool = False) -> Outcome:
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
         self._told = True
         ok = None if not self._executions and self._wrong is None else self._wrong is None
         error = self._error
@@ -173,7 +173,7 @@ class LibpqSession:
             error = error or "cancelled"
         if self._wrong is not None:
             error = error or f"the answer was {self._wrong}, not {self._answer}: the work was not done"
-        return Outcome(tuple(self._executions), ok, error, blocked=tuple(self._blocked))
+        return SessionOutcome(tuple(self._executions), ok, error, blocked=tuple(self._blocked))
 
     def cancel(self) -> None:
         # The server heeds no request that comes between two executions: then nothing but this tells.

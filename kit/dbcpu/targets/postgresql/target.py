@@ -19,7 +19,7 @@ from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database
-from dbcpu.remedies import not_visible
+from dbcpu.service_remedies import not_visible
 from dbcpu.targets.base import CLOCK_PROBES, Work
 from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for

@@ -21,7 +21,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.record import Clock, Database, Execution
-from dbcpu.targets.base import ANSWER_WITHIN_S, Outcome, ServerClaim, Target, Work
+from dbcpu.targets.base import ANSWER_WITHIN_S, ServerClaim, SessionOutcome, Target, Work
 from dbcpu.targets.sqlite.turns import FileTurn
 
 IN_MEMORY = ":memory:"
@@ -109,9 +109,9 @@ class SqliteSession:
     def failed(self) -> bool:
         return self._error is not None or self._right() is False
 
-    def outcome(self, *, more: bool = False) -> Outcome:
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
         self._told = True
-        return Outcome(tuple(self._executions), self._right(), self._error, blocked=tuple(self._blocked))
+        return SessionOutcome(tuple(self._executions), self._right(), self._error, blocked=tuple(self._blocked))
 
     def _right(self) -> bool | None:
         expected = self._work.answer if self._work else ""

@@ -24,9 +24,8 @@ from dbcpu.workflows.fleet.outcome import ItemOutcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
 from dbcpu.workflows.fleet.station import Assignment
 from dbcpu.workflows.fleet.window import Window
+from dbcpu.workflows.terminal import ONE_PRESS_S
 
-ONE_PRESS_S = 1.0
-"""Within this time a second Ctrl-C belongs to the first."""
 LOOK_S = 1.0
 """Between two looks at processes that an earlier driver started."""
 _STOP, _CANCEL = "stop", "cancel"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.fleet.hosts import FIGURES, Failure, FleetMember
+from dbcpu.analysis.fleet.hosts import FIGURES, FailedTarget, FleetMember
 from dbcpu.analysis.fleet.report import fleet_report
 from dbcpu.analysis.fleet.sizing import Measured
 from dbcpu.config.given_file import is_file
@@ -72,7 +72,7 @@ def _ended(opened: Store, name: str) -> tuple[Item, ...]:
 
 def _members(
     opened: Store, items: Sequence[Item], earlier: Sequence[Item]
-) -> tuple[Sequence[FleetMember], Sequence[Failure]]:
+) -> tuple[Sequence[FleetMember], Sequence[FailedTarget]]:
     """Targets with a whole run, and those without; runs of earlier campaigns come first."""
     runs = ReadableRuns(opened)
     own: dict[str, list[str]] = {}
@@ -97,9 +97,9 @@ def _members(
     return members, failures
 
 
-def _failure(item: Item) -> Failure:
+def _failure(item: Item) -> FailedTarget:
     state = UNKNOWN if item.state == DONE else item.state
-    return Failure(item.target, state, item.why or "no reason is known", item.group, item.tags)
+    return FailedTarget(item.target, state, item.why or "no reason is known", item.group, item.tags)
 
 
 def _shape(opened: Store, text: str) -> Measured:

@@ -15,7 +15,7 @@ from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.solo_reference import MIN_COUNTED
 from dbcpu.analysis.pace.by_level import pace_ratio
 from dbcpu.analysis.pace.exponent import PRIOR_SD, USUAL, fitted, speed
-from dbcpu.analysis.pace.pieces import FEWEST, PaceStretch, pieces_of
+from dbcpu.analysis.pace.pieces import PaceStretch, pieces_of
 from dbcpu.analysis.pace.two_speeds import two_speeds
 from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.results.answer import Answer
@@ -23,6 +23,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.analysis.sessions.valid_sessions import timed
+from dbcpu.plan import MIN_PACE_PIECES
 from dbcpu.record import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import compare
@@ -66,7 +67,7 @@ def test_sessions_are_slower_by_the_witness_and_lose_nothing_else() -> None:
     assert slow, "some session met more slow states than single sessions usually do"
     assert all("by the witness" in each.evidence for each in slow)
     for each in analysis.sessions:
-        assert each.pieces is None or each.pieces >= FEWEST
+        assert each.pieces is None or each.pieces >= MIN_PACE_PIECES
         assert each.pace is None or 0.4 < each.pace < 1.1
 
 

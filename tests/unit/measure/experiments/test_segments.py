@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from dbcpu.measure.experiments._segments import _Deliveries
 from dbcpu.measure.gate import SessionGate
 from dbcpu.record import Execution
-from dbcpu.targets.base import Outcome, Session
+from dbcpu.targets.base import DatabaseSession, SessionOutcome
 
 SEGMENT_S, END_S = 10.0, 100.0
 
@@ -25,10 +25,10 @@ class LoopingSession(Struct, dict=True):
     def start(self) -> None:
         self.started += 1
 
-    def outcome(self, *, more: bool = False) -> Outcome:
+    def outcome(self, *, more: bool = False) -> SessionOutcome:
         if self.error:
-            return Outcome((), answer_ok=None, error=self.error)
-        return Outcome((Execution(self.started * SEGMENT_S, SEGMENT_S),), answer_ok=True, db={"cpu": 1.0})
+            return SessionOutcome((), answer_ok=None, error=self.error)
+        return SessionOutcome((Execution(self.started * SEGMENT_S, SEGMENT_S),), answer_ok=True, db={"cpu": 1.0})
 
 
 class PausingGate(Struct, dict=True):
@@ -40,20 +40,20 @@ class PausingGate(Struct, dict=True):
         self.paused += 1
 
 
-def starts(outcome: Outcome) -> list[float]:
+def starts(outcome: SessionOutcome) -> list[float]:
     return [each.start_s for each in outcome.executions]
 
 
 def delivered(deliveries: _Deliveries, session: LoopingSession) -> bool:
     """Whether it was given more, and began with it."""
-    order: Any = deliveries.again(cast(Session, session))
+    order: Any = deliveries.again(cast(DatabaseSession, session))
     if order is not None:
         session.start()
     return order is not None
 
 
-def taken(deliveries: _Deliveries, *sessions: LoopingSession) -> list[Outcome]:
-    return deliveries.take(cast(list[Session], sessions))
+def taken(deliveries: _Deliveries, *sessions: LoopingSession) -> list[SessionOutcome]:
+    return deliveries.take(cast(list[DatabaseSession], sessions))
 
 
 def test_a_session_that_delivers_twice_before_the_slowest_loses_nothing() -> None:
@@ -102,6 +102,6 @@ def test_a_session_that_fails_after_it_delivered_its_segment_fails_that_segment(
 
 
 def test_a_wrong_answer_or_an_error_stays_when_more_follows() -> None:
-    wrong, right = Outcome((), answer_ok=False, error="gone"), Outcome((), answer_ok=True)
-    assert wrong.followed_by(right) == Outcome((), answer_ok=False, error="gone")
-    assert right.followed_by(Outcome((), answer_ok=None)).answer_ok is True
+    wrong, right = SessionOutcome((), answer_ok=False, error="gone"), SessionOutcome((), answer_ok=True)
+    assert wrong.followed_by(right) == SessionOutcome((), answer_ok=False, error="gone")
+    assert right.followed_by(SessionOutcome((), answer_ok=None)).answer_ok is True

@@ -14,7 +14,8 @@ import pytest
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.pace import _witness, open_witness
-from dbcpu.measure.pace.witness import FEWEST, Paced, PaceWitness, expected_hz
+from dbcpu.measure.pace.witness import Paced, PaceWitness, expected_hz
+from dbcpu.plan import MIN_PACE_PIECES
 from support.doubles.remote_host import FakeRemote
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -103,7 +104,7 @@ def test_where_there_is_no_witness_a_note_says_why(tmp_path: Path) -> None:
             (None, "procfs", 1.5, None, "the host of the database is not read"),
             (elsewhere, "ssh", 1.5, None, f"not available over {elsewhere.over}"),
             (LocalHost(), "none", 1.5, None, "sessions are not sampled"),
-            (LocalHost(), "procfs", 0.01, None, f"{FEWEST} are needed"),
+            (LocalHost(), "procfs", 0.01, None, f"{MIN_PACE_PIECES} are needed"),
         ):
             witness, notes = open_witness(host, sampler, None, session_s, asked, stack)
             assert witness is None

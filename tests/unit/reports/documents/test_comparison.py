@@ -24,7 +24,7 @@ from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.formats.base import load_format
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
-from dbcpu.workflows.compare import comparison_document, document, published_document
+from dbcpu.workflows.compare import ComparisonOptions, comparison_document, document, published_document
 from dbcpu.workflows.given_sides import _runs
 from support.builders.comparison import aa_run, compare, noisy_run
 from support.builders.experiments import pool
@@ -53,7 +53,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Document:
     for at, run in enumerate(three_hosts()):
         names.append(str(folder / f"{at}.json"))
         write_record(names[-1], run)
-    return comparison_document(names, busy=4)
+    return comparison_document(names, options=ComparisonOptions(busy=4))
 
 
 def test_pools_are_compared_by_how_many_active_sessions_are_enough() -> None:
@@ -202,8 +202,8 @@ def test_the_floor_of_an_aa_run_is_named(tmp_path: Path, capsys: pytest.CaptureF
 def test_published_figures_refuse_what_only_runs_have(given: dict[str, Any], option: str) -> None:
     table = str(PUBLISHED / "numa-policies.csv")
     with pytest.raises(UsageError, match=f"^{option}: .*only runs have what this needs"):
-        document([table], None, **given)
-    assert document([table], None, ratio=1.1, aa=None, licences=()).sections
+        document([table], options=ComparisonOptions(**given))
+    assert document([table], options=ComparisonOptions(ratio=1.1, aa=None, licences=())).sections
 
 
 def test_a_published_file_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -287,11 +287,16 @@ def test_a_comma_list_and_a_label_are_sides_of_several_runs(nights: str, before_
     ],
 )
 def test_a_rule_is_given_to_a_side_as_it_was_written(nights: str, sides: tuple[str, str], written: str) -> None:
-    found = json.loads(text("json", comparison_document(sides, nights, 2, licences=[f"{written}=oracle-cloud-ee"])))
+    found = json.loads(
+        text(
+            "json",
+            comparison_document(sides, nights, ComparisonOptions(busy=2, licences=(f"{written}=oracle-cloud-ee",))),
+        )
+    )
     (need,) = found["sizing"]["needs"]
     assert need["licences"] == need["cores"]
     with pytest.raises(UnknownName, match=f"'{written}s'"):
-        comparison_document(sides, nights, 2, licences=[f"{written}s=oracle-cloud-ee"])
+        comparison_document(sides, nights, ComparisonOptions(busy=2, licences=(f"{written}s=oracle-cloud-ee",)))
 
 
 def test_one_run_a_side_takes_the_history_of_the_store(nights: str) -> None:

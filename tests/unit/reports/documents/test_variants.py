@@ -199,11 +199,11 @@ def test_compare_takes_a_run_of_several_variants_as_all_of_them(tmp_path: Path) 
 def test_options_of_sides_are_used_for_the_variants_of_one_run(tmp_path: Path) -> None:
     file = tmp_path / "both.json.gz"
     write_record(str(file), with_variants(noisy_run(1), noisy_run(2, speed=0.8), "spread"))
-    ranked = compare.comparison_document([str(file)], licences=["oracle-cloud-ee"])
+    ranked = compare.comparison_document([str(file)], options=compare.ComparisonOptions(licences=("oracle-cloud-ee",)))
     columns = [each for part in ranked.sections for table in part.tables for each in table.columns]
     assert any("licence" in each.heading for each in columns)
     with pytest.raises(UsageError, match="no licence rule is called 'none'"):
-        compare.comparison_document([str(file)], licences=["none"])
+        compare.comparison_document([str(file)], options=compare.ComparisonOptions(licences=("none",)))
 
 
 def test_a_variant_that_was_left_out_is_named_wherever_the_run_is_shown() -> None:

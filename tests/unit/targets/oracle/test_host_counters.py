@@ -5,7 +5,7 @@ import pytest
 from dbcpu.errors import ServerError
 from dbcpu.measure.host_counters import between, reading, unsettled_s
 from dbcpu.record import Execution, HostCounters
-from dbcpu.targets.base import HostReading, Outcome
+from dbcpu.targets.base import HostReading, SessionOutcome
 from dbcpu.targets.oracle.counters import host_reading, numbers
 
 LINUX = [("NUM_CPUS", 4), ("BUSY_TIME", 1000), ("IDLE_TIME", 3000), ("LOAD", 1.5), ("RSRC_MGR_CPU_WAIT_TIME", 20)]
@@ -39,8 +39,11 @@ def test_what_is_gained_in_between() -> None:
 
 def test_sessions_that_go_on_are_not_others() -> None:
     """Each has computed for at most as long as it has not delivered; one that ended nothing is not known."""
-    outcomes = [Outcome((Execution(0.0, 1.0), Execution(1.0, 1.5)), True), Outcome((Execution(0.0, 2.9),), True)]
-    assert unsettled_s([*outcomes, Outcome((), None)], 3.0) == pytest.approx(0.6)
+    outcomes = [
+        SessionOutcome((Execution(0.0, 1.0), Execution(1.0, 1.5)), True),
+        SessionOutcome((Execution(0.0, 2.9),), True),
+    ]
+    assert unsettled_s([*outcomes, SessionOutcome((), None)], 3.0) == pytest.approx(0.6)
     found = between(look(1.0, 10.0), look(3.0, 14.5), 0.0, 0.6)
     assert found is not None
     assert found.unsettled_s == 0.6

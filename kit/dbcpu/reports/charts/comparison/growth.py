@@ -30,7 +30,7 @@ def draw(curves: Curves) -> Figure:
         ideal = [(count, count / curves.ideal) for count in (counts[0], counts[-1])]
         axes.plot(*zip(*ideal, strict=True), color=GUIDE, lw=1.2, ls="--", label="linear")
         most = max(highest, min(ideal[-1][1], 1.6 * highest))
-    told: list[float] = []
+    labelled_at: list[float] = []
     named = len(curves.series) <= LABELLED
     apart = {name for name, _, _ in curves.marked}
     for at, (name, points) in enumerate(curves.series):
@@ -42,8 +42,12 @@ def draw(curves: Curves) -> Figure:
         if name in apart and not named:
             look |= {"color": APART, "lw": 1.6, "alpha": 1.0, "zorder": 3}
         axes.plot([count for count, _ in points], [ratio for _, ratio in points], **look)
-        if not named and name not in apart and all(abs(points[-1][1] - other) > 0.03 * highest for other in told):
-            told.append(points[-1][1])
+        if (
+            not named
+            and name not in apart
+            and all(abs(points[-1][1] - other) > 0.03 * highest for other in labelled_at)
+        ):
+            labelled_at.append(points[-1][1])
             axes.annotate(
                 shortened(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center"
             )

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from dbcpu.formatting import bare, moment
+from dbcpu.formatting import DAY_S, bare, moment
 from dbcpu.reports.charts.comparison.titles import LETTERS_PER_INCH, shortened, titled
 from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, fitted_width, is_narrow
 from dbcpu.reports.document import FigureHistory, TimelineSeries
@@ -16,7 +16,6 @@ WIDTH = 7.2
 PANEL, REST = 1.45, 1.1
 MAX_EVENTS = 8
 """More of them are drawn, but not listed below the chart: the table has all."""
-DAY_S = 86_400.0
 MIN_SPAN = 0.1
 """Share of the median that the axis shows at least: noise is not to look like an event."""
 LINE, CHANGE = BLUE, ORANGE

@@ -12,7 +12,7 @@ from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.formatting import bare, plural, seconds
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, shortened, wrapped
-from dbcpu.reports.charts.style import FAINT, fitted_width, is_narrow, legend
+from dbcpu.reports.charts.style import FAINT, beside, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
 PANEL_WIDTH = 4.1
@@ -21,7 +21,6 @@ RASTER_POINTS = 4000
 LOG_FROM_SESSIONS = 96
 NEAR_LEFT = 0.2
 """Share of the axis: lines further left have their name on the right, where there is room."""
-GOLDEN_RATIO = 0.618033988749895
 
 
 def draw(data: Panels) -> Figure:
@@ -62,8 +61,7 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
     step = min((b - a for a, b in pairwise(levels)), default=1)
     places: dict[Cause, list[tuple[float, float]]] = {}
     for level, elapsed_s, cause in panel.points:
-        # Spread sideways by the golden ratio: even, and without chance.
-        shift = ((seen[level] * GOLDEN_RATIO) % 1.0 - 0.5) * 0.6 * step if seen[level] else 0.0
+        shift = beside(seen[level]) * 0.6 * step if seen[level] else 0.0
         seen[level] += 1
         places.setdefault(cause, []).append(((level + shift) / panel.units, elapsed_s))
     for cause in (each for each in CAUSES if each in places):

@@ -7,7 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from dbcpu.formatting import bare, plural
 from dbcpu.reports.charts.comparison.titles import shortened, titled
-from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, fitted_width, is_narrow, legend
+from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, beside, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Strips
 
 WIDTH = 8.6
@@ -15,7 +15,6 @@ STRIP, REST = 0.85, 1.6
 USUAL, MARKED = BLUE, ORANGE
 USUAL_ALPHA = 0.55
 """Many dots lie on each other."""
-GOLDEN_RATIO = 0.618033988749895
 MIN_SPAN = 0.05
 """The axis shows at least this much on either side of 1: noise is not to look like an event."""
 MAX_NAMES = 4
@@ -55,8 +54,7 @@ def draw(data: Strips) -> Figure:
 
 def _strip(axes: Axes, at: int, dots: tuple[tuple[str, float, bool], ...], *, raster: bool) -> None:
     usual = [ratio for _, ratio, marked in dots if not marked]
-    # Spread upwards and downwards by the golden ratio: even, and without chance.
-    places = [at + ((number * GOLDEN_RATIO) % 1.0 - 0.5) * 0.4 for number in range(len(usual))]
+    places = [at + beside(number) * 0.4 for number in range(len(usual))]
     size = 16 if len(dots) <= 60 else 9 if len(dots) <= 300 else 5
     axes.scatter(usual, places, s=size, color=USUAL, alpha=USUAL_ALPHA, linewidths=0, zorder=2, rasterized=raster)
     odd = sorted((ratio, name) for name, ratio, marked in dots if marked)

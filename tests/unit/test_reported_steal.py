@@ -11,9 +11,9 @@ from dbcpu.analysis.run_figures import run_figures
 from dbcpu.measure import preflight
 from dbcpu.plan import auto_levels
 from dbcpu.record import IMPORTED, HostInfo, RunRecord
+from dbcpu.reported_steal import may_hide_steal, steal_unseen, why_unseen
 from dbcpu.reports.documents.environment import environment
 from dbcpu.simulator import SimulatedHost, simulate
-from dbcpu.steal import may_hide_steal, steal_unseen, why_unseen
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 
 
