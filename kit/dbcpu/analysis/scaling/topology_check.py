@@ -24,6 +24,7 @@ from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.findings import FOREIGN_SHARE, THROTTLED_SHARE
 from dbcpu.formatting import listed, number, percent, plural, times
+from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.record import Round, RunRecord
 
 FULL_CORE = 0.8
@@ -199,6 +200,17 @@ def has_two_kinds(record: RunRecord) -> bool:
     threads = {len(each.siblings) for each in host.topology.cpus}
     named = {"performance_cpus", "efficiency_cpus"} <= set(host.facts)
     return named or (len(threads) > 1 and all(each.online for each in host.topology.cpus))
+
+
+def fast_cores(record: RunRecord) -> int | None:
+    """How many cores are of the faster kind, by name or by their hardware threads; None without a host."""
+    host = record.header.host
+    if host is None:
+        return None
+    cpus = host.topology.cpus
+    named = set(parse_cpu_list(host.facts["performance_cpus"])) if "performance_cpus" in host.facts else set()
+    most = max((len(each.siblings) for each in cpus), default=0)
+    return len({each.core for each in cpus if (each.cpu in named if named else len(each.siblings) == most)}) or None
 
 
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:
