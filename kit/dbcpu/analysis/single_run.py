@@ -139,9 +139,7 @@ def _curve_and_topology(
     return _open_upwards(levels, ref, cpu_time_per_s(record), curve), topology
 
 
-def _open_upwards(
-    levels: Sequence[LevelView], ref: Reference | None, room: float | None, curve: Scaling
-) -> Scaling:
+def _open_upwards(levels: Sequence[LevelView], ref: Reference | None, room: float | None, curve: Scaling) -> Scaling:
     """With an interval up to all CPUs where no level kept them busy."""
     within = curve.effective_cores_interval
     if within is None or ref is None or room is None or not has_idle_cpus(levels, ref.busy, curve, room):

@@ -109,7 +109,7 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
 
 def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:
-    """What stops other processes comes first where these use most: only then is known what sessions do to each other."""
+    """What stops other processes comes first where they use most: only then it shows what sessions do to each other."""
     stop = next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
     others = analysis.disturbance == "foreign-load"
     return sorted(found, key=lambda each: each[2] != stop) if others and stop else found

@@ -49,7 +49,7 @@ def lasting_by_round(
 ) -> tuple[RoundFigures, ...]:
     """The rounds of one variant with the throughput that lasts at their level.
 
-    ``busy``: see ``Reference``. ``apart``: levels whose sessions did not compute all at once, which have the makespan's.
+    ``busy``: see ``Reference``. ``apart``: levels whose sessions did not compute at once, which have the makespan's.
     """
     stands = {each.level for each in levels if even_beside_waits(each.even, busy)}
     return tuple(

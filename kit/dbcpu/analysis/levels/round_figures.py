@@ -105,7 +105,7 @@ def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
 def figures_of_rounds(
     sessions: Sequence[Timed], known: Reference | None, rows: int, cpu_s: float | None
 ) -> tuple[RoundFigures, ...]:
-    """The same of sessions, against a reference; ``rows``: the work in one execution, ``cpu_s``: CPU time per second."""
+    """The same of sessions, against a reference; ``rows``: the work of one execution, ``cpu_s``: CPU time a second."""
     min_gap = noise_limit(known)
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):

@@ -230,8 +230,8 @@ class LevelView(Struct, frozen=True):
     the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
     are alike. ``slowdown_min``: of the fastest session, as ``slowdown_max`` of the slowest.
     ``lasting_throughput``: the rate sum; above the vCPUs or a quota without what early ends leave to others, but of
-    even sessions that wait. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are too
-    few for a yes; else None. ``left_node``: sessions ran much on another memory node than where they began.
+    even sessions that wait. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are
+    too few for a yes; else None. ``left_node``: sessions ran much on another memory node than where they began.
     """
 
     level: int

@@ -14,7 +14,6 @@ from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.scaling.seen_yield import seen_yield_limit
 from dbcpu.analysis.statistics.interval import Interval
 
-
 BUSY_CPUS = 0.97
 """Busy share of all vCPUs from which on they are all busy, but for what counting leaves out."""
 
@@ -82,7 +81,9 @@ def capacity(
         usable_cores=None if scaling.effective_cores is None else usable(scaling.effective_cores),
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
-        usable_cores_at_least=has_idle_cpus(measured, context.reference.busy if context.reference else 1, scaling, room),
+        usable_cores_at_least=has_idle_cpus(
+            measured, context.reference.busy if context.reference else 1, scaling, room
+        ),
     )
 
 

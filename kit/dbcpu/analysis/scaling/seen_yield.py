@@ -83,8 +83,9 @@ def seen_yield_limit(
     """What the cores do with the yield that was seen, and without it where it is negative, in sessions alone.
 
     ``threads``: usable threads of each core; ``busy``: as many of them as can be at work at once, None for all. Where
-    a core has two each second thread adds as much as the next. No less than an even level does: nobody ends early there,
-    and of more than two threads per core no curve shows all; nor than one with a core for each, where turbo falls far.
+    a core has two each second thread adds as much as the next. No less than an even level does: nobody ends early
+    there, and of more than two threads per core no curve shows all. No less than a level with a core for each either:
+    turbo may fall so far that fewer do more.
     """
     seen, full = scaling.smt_yield_interval, _of_all_cores(levels, reference, cores)
     if seen is None or full is None or reference is None or cores is None:
