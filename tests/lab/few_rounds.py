@@ -1,7 +1,7 @@
 """How often is an answer of a small run false: three rounds of short executions, on hosts with noise alone?
 
-The truth of a level is the same host without noise, measured with executions of the same length: these are so short that
-what a scheduler does at their start is a part of what sessions get.
+The truth of a level is the same host without noise, measured with executions of the same length: these are so short
+that what a scheduler does at their start is a part of what sessions get.
 """
 
 from collections.abc import Mapping
@@ -56,8 +56,8 @@ def section(data: Mapping[str, Any]) -> str:
     return f"""
 ## Small runs
 
-Hosts with noise alone (up to {MOST_NOISE:.0%}), 2 to 4 cores of 1 or 2 threads, {REPEATS} rounds of size {SIZE}; seed {data["seed"]},
-{data["runs"]} runs. The truth of a level is the same host without noise, with executions of the same size.
+Hosts with noise alone (up to {MOST_NOISE:.0%}), 2 to 4 cores of 1 or 2 threads, {REPEATS} rounds of size {SIZE};
+seed {data["seed"]}, {data["runs"]} runs. The truth of a level is the same host without noise, with executions of the same size.
 
 - false yes (the true ratio is above {EQUAL:.2f}): {told(data["false_yes"], data["yes"])}
 - false no (it is below {NO_DIFFERENCE:.2f}): {told(data["false_no"], data["no"])}
