@@ -57,7 +57,8 @@ def section(data: Mapping[str, Any]) -> str:
 ## Small runs
 
 Hosts with noise alone (up to {MOST_NOISE:.0%}), 2 to 4 cores of 1 or 2 threads, {REPEATS} rounds of size {SIZE};
-seed {data["seed"]}, {data["runs"]} runs. The truth of a level is the same host without noise, with executions of the same size.
+seed {data["seed"]}, {data["runs"]} runs. The truth of a level is the same host without noise, with executions of
+the same size.
 
 - false yes (the true ratio is above {EQUAL:.2f}): {told(data["false_yes"], data["yes"])}
 - false no (it is below {NO_DIFFERENCE:.2f}): {told(data["false_no"], data["no"])}
