@@ -61,8 +61,7 @@ METRICS = (
     Metric(
         "peak_mrows_per_s",
         RUN,
-        "the largest throughput that lasts: above the vCPUs, where shares are not shown equal, without what early ends "
-        "leave to others",
+        "the largest throughput that lasts: above the vCPUs or a quota without what early ends leave to others",
     ),
     Metric("usable_cores", RUN, "the top of the throughput curve in rates of a single session, at most the vCPUs"),
     Metric(

@@ -19,6 +19,7 @@ from lab import (
     changing,
     degrees,
     document,
+    few_rounds,
     hidden,
     labelled,
     pace,
@@ -35,6 +36,7 @@ WORKLOADS = RESULTS / "workloads"
 VERDICTS, BETWEEN_RUNS = RESULTS / "verdicts.json", RESULTS / "between_runs.json"
 PUBLISHED, PACE, CHANGING = RESULTS / "published.json", RESULTS / "pace.json", RESULTS / "changing.json"
 DEGREES, REAL = RESULTS / "degrees.json", RESULTS / "real.json"
+FEW_ROUNDS = RESULTS / "few_rounds.json"
 CVS = (0.01, 0.02, 0.03, 0.04, 0.06, 0.08)
 
 
@@ -199,6 +201,14 @@ def verdicts_command(runs: int, decided: int, workers: int, seed: int) -> None:
             "by_default": verdicts.tallied(each.by_default for each in judged),
         }
     _keep(VERDICTS, {"seed": seed, "runs": runs, "contradicting": found[True], "noise_up_to": levels})
+
+
+@main.command("few-rounds")
+@click.option("--runs", type=click.IntRange(1), default=300, show_default=True, help="Hosts with noise alone.")
+@click.option("--seed", type=int, default=3100, show_default=True)
+def few_rounds_command(runs: int, seed: int) -> None:
+    """False answers of runs with three rounds of short executions: results/few_rounds.json."""
+    _keep(FEW_ROUNDS, {"seed": seed, **few_rounds.tally(runs, seed)})
 
 
 @main.command("degrees")

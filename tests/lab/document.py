@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from lab import degrees, document_changing, document_live, emulated, placement, published, real, verdicts, workloads
+from lab import (
+    degrees,
+    document_changing,
+    document_live,
+    emulated,
+    few_rounds,
+    placement,
+    published,
+    real,
+    verdicts,
+    workloads,
+)
 from lab.between_runs import CORES, TRUE_CHANGE
 from lab.chance import PAIR_REPEATS
 from lab.hidden import MORE
@@ -30,6 +41,7 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
     shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
+    shell/lab few-rounds    false answers of runs with three rounds of short executions
     shell/lab real          short sweeps on this machine: does a result contradict itself?
     shell/lab degrees       sessions each a little slower than the next: are they called equal?
     shell/lab changing      all of these on hosts whose CPUs change their speed by themselves, with a witness
@@ -56,6 +68,7 @@ def page() -> str:
     of_files = {
         "hidden": _hidden,
         "verdicts": verdicts.section,
+        "few_rounds": few_rounds.section,
         "real": real.section,
         "degrees": degrees.section,
         "chance": _chance,

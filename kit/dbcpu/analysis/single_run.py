@@ -26,15 +26,15 @@ from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.once_per_round import answers_kept
-from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s, quota_of
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
-from dbcpu.analysis.scaling.capacity import capacity
+from dbcpu.analysis.scaling.capacity import capacity, has_idle_cpus
 from dbcpu.analysis.scaling.curve import NEAR, scaling
 from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
-from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, has_two_kinds, topology_check
+from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
@@ -123,7 +123,8 @@ def _curve_and_topology(
     curve = with_seen_yield(
         replace(curve, stickiness=sticky, clock_measured=clock), shared, context.threads_there, levels, ref
     )
-    curve = within_seen_yield(curve, levels, ref, cores)
+    curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
+    curve = _where_cores_end(record, cores, vcpus, curve)
     topology = topology_check(context, levels, views, curve)
     if vcpus and topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
@@ -134,7 +135,29 @@ def _curve_and_topology(
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
             curve = replace(curve, knees=(), knee_intervals=())
     curve = _bent_within(len(context.core_by_cpu), curve)
-    return _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve)), topology
+    curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve))
+    return _open_upwards(levels, ref, cpu_time_per_s(record), curve), topology
+
+
+def _open_upwards(levels: Sequence[LevelView], ref: Reference | None, room: float | None, curve: Scaling) -> Scaling:
+    """With an interval up to all CPUs where no level kept them busy."""
+    within = curve.effective_cores_interval
+    if within is None or ref is None or room is None or not has_idle_cpus(levels, ref.busy, curve, room):
+        return curve
+    return replace(curve, effective_cores_interval=Interval(within.low, max(within.high, room)))
+
+
+def _where_cores_end(record: RunRecord, cores: int | None, vcpus: int | None, curve: Scaling) -> Scaling:
+    """Of cores of two kinds, without knees that are neither where the fast ones end nor where all cores or CPUs do.
+
+    Each kind adds alike, so the curve bends nowhere else: that one is by who ends early, or by turbo.
+    """
+    if not has_two_kinds(record):
+        return curve
+    ends = [end for end in (fast_cores(record), cores, vcpus) if end]
+    if all(any(abs(knee / end - 1) <= NEAR for end in ends) for knee in curve.knees):
+        return curve
+    return replace(curve, knees=(), knee_intervals=(), further=None, left_out=None)
 
 
 def _bent_within(cpus: int, curve: Scaling) -> Scaling:
@@ -159,7 +182,7 @@ def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[Le
     part = ref.busy / ((alone.counted_slowdown if alone else None) or 1.0)
     if alone is not None and ref.busy < 1 and ref.cpu_s is not None:
         part = ref.cpu_s / ref.elapsed_s  # of work that waits by itself, what was counted as lost is no wait of its own
-    quota = (record.header.host.limits.quota_cpus if record.header.host else None) or float("inf")
+    quota = quota_of(record) or float("inf")
     if within is not None:
         within = Interval(min(within.low * part, quota), min(within.high * part, quota))
     return replace(curve, effective_cores=min(cores * part, quota), effective_cores_interval=within)

@@ -22,6 +22,8 @@ from dbcpu.formatting import seconds
 
 ACCOUNTED = 0.6
 LEADING = 0.4
+LARGEST = 0.3
+"""Enough for a part that is larger than all of the loss that is not known: nothing else can be larger."""
 CLEAR = 0.6
 """A part that is so much of what is known of the loss against one alone is its cause, whatever others lose."""
 ALSO = 1 / 3
@@ -141,6 +143,7 @@ def _leading(parts: Floats, there: Mask, whole: Floats) -> NamedCauses:
     first, most = ranked.argmax(axis=0), ranked.max(axis=0)
     ranked[first, np.arange(first.size)] = -np.inf
     second, more = ranked.argmax(axis=0), ranked.max(axis=0)
-    large = most >= LEADING * whole
+    not_known = np.maximum(0.0, whole - parts.sum(axis=0))
+    large = (most >= LEADING * whole) | ((most >= LARGEST * whole) & (most > not_known))
     also = large & (more > np.maximum(ALSO * most, WORTH_NAMING))
     return NamedCauses(np.where(large & np.isfinite(most), causes[first], _NONE), np.where(also, causes[second], _NONE))

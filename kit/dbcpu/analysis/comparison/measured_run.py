@@ -14,7 +14,7 @@ from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
 from dbcpu.analysis.levels.round_figures import RoundFigures, at_level, figures_by_round, figures_of_rounds
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.variant_rounds import one_variant
-from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
 from dbcpu.analysis.single_run import explain_variant
@@ -55,10 +55,10 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == SOAK else record
     if not any(each.witness for each in kept.rounds):
         analysis = _explained(kept, whole, record, pooled)
-        return Measured(name, record, analysis, lasting_by_round(rounds, analysis.levels, analysis.vcpus, apart))
+        return Measured(name, record, analysis, lasting_by_round(rounds, analysis.levels, analysis.busy, apart))
     without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
     analysis, (paced, error) = _explained(without, whole, record, pooled), _at_full_pace(kept)
-    delivered, at_pace = (lasting_by_round(each, analysis.levels, analysis.vcpus, apart) for each in (rounds, paced))
+    delivered, at_pace = (lasting_by_round(each, analysis.levels, analysis.busy, apart) for each in (rounds, paced))
     return Measured(name, record, analysis, delivered, at_pace, error)
 
 
@@ -82,7 +82,7 @@ def _at_full_pace(record: RunRecord) -> tuple[tuple[RoundFigures, ...], float]:
         for each in context.at_one_pace
         if each.round.level in context.levels_at_one_pace and (each.round.level > 1 or each.key in known)
     ]
-    figures = figures_of_rounds(paced, context.reference, context.rows, context.vcpus)
+    figures = figures_of_rounds(paced, context.reference, context.rows, cpu_time_per_s(record))
     found = tuple(each.with_times(alone) for each in figures)
     return found, error
 

@@ -78,11 +78,12 @@ def _compared_at(comparison: Comparison) -> set[str]:
 def verdict_of_side(base: Side, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...). Max/min ...``, and the evenness of each as quoted."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
-    decided = (decision_words(each) for each in side.decisions if each.outcome != OTHER_WORK)
+    decided = (decision_words(each, state_too=False) for each in side.decisions if each.outcome != OTHER_WORK)
     first, *others = (*_scaling(side), *decided)
     whole = [f"{side.name} against {base.name}: {first}.", *(f"{each[0].upper()}{each[1:]}." for each in others)]
     apart = f"With one run a side {LEFT_OUT}." if single else ""
-    return " ".join(filter(None, (*whole, apart, evenness_sentence(base, side), _state_words(side))))
+    states = map(_includes_words, side.decisions)
+    return " ".join(filter(None, (*whole, *states, apart, evenness_sentence(base, side), _state_words(side))))
 
 
 def evenness_sentence(base: Side, side: Side) -> str:
@@ -124,8 +125,8 @@ def _scaling(side: Side) -> tuple[str, ...]:
     return (f"the work differs ({side.other_work}), so speed is not compared", *scaled)
 
 
-def decision_words(decision: Decision) -> str:
-    """One decision as a clause."""
+def decision_words(decision: Decision, *, state_too: bool = True) -> str:
+    """One decision as a clause; ``state_too``: with what of a host's state its interval includes."""
     what = f"{NAMES[decision.summary]} at {decision.levels}" if decision.levels else NAMES[decision.summary]
     if decision.outcome == OTHER_WORK:
         return f"{what} is not compared, as the work differs"
@@ -147,8 +148,14 @@ def decision_words(decision: Decision) -> str:
         within = f"95 % interval with that {interval_words(decision)}, p without it {decision.p:.2g}"
         numbers = f"{times(decision.ratio)}, {within}"
         return f"{what}: no claim, {state_words(decision)} ({numbers}; {_basis(decision)})"
-    state = f"; the interval, not p, includes that {decision.host_state}" if decision.host_state else ""
+    state = f"; the interval, not p, includes that {decision.host_state}" if decision.host_state and state_too else ""
     return f"{what} {comparative(decision)} ({numbers}; {_basis(decision)}{state})"
+
+
+def _includes_words(decision: Decision) -> str:
+    """What of a host's state its interval includes, as a sentence; '' for nothing, and where nothing is claimed."""
+    shown = decision.shown and decision.host_state
+    return f"The interval of {NAMES[decision.summary]}, not p, includes that {decision.host_state}." if shown else ""
 
 
 def detectable_words(decision: Decision) -> str:

@@ -58,7 +58,7 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
         rounds = figures_by_round(part)
         if rounds:
             in_turns = _levels_in_turns(name, analysis)
-            lasting = lasting_by_round(rounds, analysis.levels, analysis.vcpus, in_turns)
+            lasting = lasting_by_round(rounds, analysis.levels, analysis.busy, in_turns)
             runs.append(Measured(name, part, analysis, lasting))
     if len(runs) < 2:
         raise UsageError(

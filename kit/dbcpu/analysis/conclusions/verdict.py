@@ -29,7 +29,6 @@ from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
-from dbcpu.analysis.placement.left_node import are_much_away
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -37,7 +36,6 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo
-from dbcpu.analysis.sessions.valid_sessions import kernel_node_of
 from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
@@ -331,8 +329,7 @@ class _Words:
             return f"by the witness {slower} slower than with one session, as on shared cores that are not shown"
         if has_two_kinds(self.record):
             return "the host has cores of two kinds"
-        here = [each for each in self.record.rounds if (each.level, each.variant) == (level.level, level.variant)]
-        if are_much_away([one for each in here for one in each.sessions], kernel_node_of(self.record.header.host)):
+        if level.left_node:
             return "sessions ran off the NUMA node where they began"
         return ""
 

@@ -23,13 +23,18 @@ AGAINST = ". Against "
 TO_DECIDE = ". To decide: "
 """Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
+STRANGERS = "strangers-on-siblings"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
 
 
 def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
-    return _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
+    text = _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
+    # A verdict with a loss names CPUs that change speed as well: nothing else helps against these.
+    host = next((each.remedy for each in analysis.findings if each.code == STRANGERS), "")
+    return f"{text}{AGAINST}CPUs that change speed: {host}" if text and host and host not in text else text
 
 
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
@@ -92,7 +97,7 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
-    text, found, named = first, list(_remedies(analysis, levels)), set[str]()
+    text, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
         beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
@@ -101,6 +106,13 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
             text += f"{AGAINST}{what}: {remedy}" if text else remedy
             named.add(what)
     return text
+
+
+def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:
+    """What stops other processes comes first where they use most: only then it shows what sessions do to each other."""
+    stop = next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
+    others = analysis.disturbance == "foreign-load"
+    return sorted(found, key=lambda each: each[2] != stop) if others and stop else found
 
 
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
@@ -131,6 +143,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     beyond = _is_beyond(analysis, worst)
     if cause is Cause.SLOWER_CPU and analysis.two_kinds:
         return FULL_SPEED_CORES
+    if cause is Cause.SLOWER_CPU and worst.left_node:
+        return f"{Cause.REMOTE_MEMORY.remedy}. {MEMORY_STAYS}"
     grouped = analysis.topology is not None and analysis.topology.grouped
     if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):
         return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy

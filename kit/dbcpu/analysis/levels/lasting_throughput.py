@@ -1,7 +1,7 @@
 """Which throughput lasts: what does a host do for as long as all of these sessions are at work? Mrows/s.
 
-Above the vCPUs whoever ends early leaves a CPU to others: of uneven sessions the sum of rates is then more than the
-host does. What early ends leave to others is taken out there (``round_figures.rate_without_early_ends``).
+Above the vCPUs, or a quota, whoever ends early leaves CPU time to others: the sum of rates is then more than the host
+does, of sessions that are just even as well. What early ends leave is taken out (``rate_without_early_ends``).
 """
 
 from collections.abc import Collection, Sequence
@@ -13,14 +13,19 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
 
 
+def even_beside_waits(even: Answer, busy: float) -> bool:
+    """Whether nobody's end leaves much to others: of work that waits most of the CPU time was not waited for."""
+    return even is Answer.YES and busy < 1
+
+
 def rate_sum_lasts(level: LevelView, vcpus: int | None) -> bool:
     """Whether the sum of rates is what the host does for as long as all of these sessions are at work."""
     return level.even is Answer.YES or (vcpus is not None and level.level <= vcpus)
 
 
-def lasting_throughput(rate_sum: float | None, otherwise: float | None, *, lasts: bool) -> float:
-    """The sum of rates where that lasts, else at most ``otherwise``; 0 for unknown."""
-    return min((value for value in (rate_sum, None if lasts else otherwise) if value), default=0.0)
+def lasting_throughput(rate_sum: float | None, otherwise: float | None = None) -> float:
+    """The sum of rates, and at most ``otherwise`` where that is known; 0 for unknown."""
+    return min((value for value in (rate_sum, otherwise) if value), default=0.0)
 
 
 def lasting_by_level(levels: Sequence[LevelView], vcpus: int | None, wanted: float | None = None) -> dict[int, float]:
@@ -33,27 +38,26 @@ def lasting_by_level(levels: Sequence[LevelView], vcpus: int | None, wanted: flo
     return {
         each.level: lasting_throughput(
             each.throughput,
-            each.makespan_throughput if enough else each.lasting_throughput,
-            lasts=rate_sum_lasts(each, vcpus),
+            each.makespan_throughput if enough and not rate_sum_lasts(each, vcpus) else each.lasting_throughput,
         )
         for each in levels
     }
 
 
 def lasting_by_round(
-    rounds: Sequence[RoundFigures], levels: Sequence[LevelView], vcpus: int | None, apart: Collection[int] = ()
+    rounds: Sequence[RoundFigures], levels: Sequence[LevelView], busy: float, apart: Collection[int] = ()
 ) -> tuple[RoundFigures, ...]:
     """The rounds of one variant with the throughput that lasts at their level.
 
-    ``apart``: levels whose sessions did not compute all at once, which have the makespan's.
+    ``busy``: see ``Reference``. ``apart``: levels whose sessions did not compute at once, which have the makespan's.
     """
-    lasting = {each.level for each in levels if rate_sum_lasts(each, vcpus)}
+    stands = {each.level for each in levels if even_beside_waits(each.even, busy)}
     return tuple(
         replace(
             each,
             throughput=each.makespan
             if each.level in apart
-            else lasting_throughput(each.throughput, each.without_early_ends, lasts=each.level in lasting),
+            else lasting_throughput(each.throughput, None if each.level in stands else each.without_early_ends),
         )
         for each in rounds
     )

@@ -26,6 +26,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
+from dbcpu.analysis.levels.lasting_throughput import even_beside_waits
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.level_losses import in_order, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import (
@@ -41,7 +42,9 @@ from dbcpu.analysis.levels.round_figures import RoundFigures, rate_without_early
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
+from dbcpu.analysis.placement.left_node import are_much_away
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
+from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -190,16 +193,18 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
         efficiency=_efficiency(throughput, makespan if vcpus is not None and level > vcpus else throughput, ideal),
         ideal_slowdown=max(1.0, level / room) if room else None,
         shares_known=seen.all_shares,
+        left_node=are_much_away([one.session for members in seen.used for one in members], context.node),
         details=level_details(seen.used, [context.works[members[0].round.order] for members in seen.used]),
     )
 
 
 def _with_throughput_that_lasts(found: LevelView, seen: _Rounds, context: RunContext, even: Answer) -> LevelView:
     """See ``lasting_throughput``: it counts the one level alone."""
-    vcpus, lasting = context.vcpus, found.throughput
-    if vcpus is not None and found.level > vcpus and even is not Answer.YES:
+    cpu_s, lasting = cpu_time_per_s(context.record), found.throughput
+    busy = context.reference.busy if context.reference else 1.0
+    if cpu_s is not None and found.level > cpu_s and not even_beside_waits(even, busy):
         lasting = median_of_known(
-            rate_without_early_ends(members, context.rows, vcpus, context.works) for members in seen.used
+            rate_without_early_ends(members, context.rows, cpu_s, context.works) for members in seen.used
         )
     return replace(found, lasting_throughput=lasting)
 

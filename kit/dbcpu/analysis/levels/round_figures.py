@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.measured_rounds import spans_of, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import noise_limit, widest_gap
-from dbcpu.analysis.placement.usable_cpus import vcpu_count
+from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
 from dbcpu.analysis.statistics import few_values
@@ -87,22 +87,25 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int, kept: Wor
     )
 
 
-def rate_without_early_ends(members: Sequence[Timed], rows: int, vcpus: int, kept: Works) -> float:
-    """The sum of rates of a round where run queues even out, so that whoever ends leaves its turns to all; Mrows/s."""
-    return rate_sum(_work_of(members, kept), rows, speed_in_turns(vcpus))
+def rate_without_early_ends(members: Sequence[Timed], rows: int, room: float, kept: Works) -> float:
+    """The sum of rates of a round where run queues even out, so that whoever ends leaves its turns to all; Mrows/s.
+
+    ``room``: so many sessions use all CPU time that there is: the vCPUs, or the quota if less.
+    """
+    return rate_sum(_work_of(members, kept), rows, speed_in_turns(room))
 
 
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
     """The usable rounds of a run of one variant, by level and then in the order they ran."""
     sessions = timed(record)
-    rows, vcpus = record.header.plan.workload.rows, vcpu_count(record)
-    return figures_of_rounds(sessions, reference(record, sessions), rows, vcpus)
+    rows, cpu_s = record.header.plan.workload.rows, cpu_time_per_s(record)
+    return figures_of_rounds(sessions, reference(record, sessions), rows, cpu_s)
 
 
 def figures_of_rounds(
-    sessions: Sequence[Timed], known: Reference | None, rows: int, vcpus: int | None
+    sessions: Sequence[Timed], known: Reference | None, rows: int, cpu_s: float | None
 ) -> tuple[RoundFigures, ...]:
-    """The same of sessions, against a reference; ``rows``: the work in one execution."""
+    """The same of sessions, against a reference; ``rows``: the work of one execution, ``cpu_s``: CPU time a second."""
     min_gap = noise_limit(known)
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
@@ -111,7 +114,7 @@ def figures_of_rounds(
     for members in (members for level in sorted(rounds) for members in usable(rounds[level])):
         works: Works = {}
         figures = round_figures(members, min_gap, rows, works)
-        less = rate_without_early_ends(members, rows, vcpus, works) if vcpus else 0.0
+        less = rate_without_early_ends(members, rows, cpu_s, works) if cpu_s else 0.0
         connect_s = median_of_known(member.session.connect_s for member in members)
         found.append(replace(figures, connect_s=connect_s, without_early_ends=less))
     return tuple(found)

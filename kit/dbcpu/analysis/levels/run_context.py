@@ -16,7 +16,7 @@ from dbcpu.analysis.placement.joined_rounds import WatchedRound
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
-from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed
+from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, kernel_node_of, timed
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.record import Round, RunRecord
 
@@ -72,6 +72,11 @@ class RunContext(Struct, frozen=True, dict=True):
             return self.split.watched
         rounds = self.rounds if self.sessions is self.delivered else by_round(self.delivered)
         return WatchedRound.each([members for _, members in rounds])
+
+    @cached_property
+    def node(self) -> Mapping[int, int]:
+        """Memory node by CPU."""
+        return kernel_node_of(self.record.header.host)
 
     @property
     def rows(self) -> int:

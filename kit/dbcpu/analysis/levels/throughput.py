@@ -97,7 +97,7 @@ def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
     return {level: [rate_sum(each, rows, pace) for each in rounds] for level, rounds in work.items()}
 
 
-def speed_in_turns(vcpus: int | None) -> Callable[[Floats], Floats]:
+def speed_in_turns(vcpus: float | None) -> Callable[[Floats], Floats]:
     """The speed of one of so many sessions where all take equal turns on the CPUs; 1 with a CPU for each."""
 
     def pace(sessions: Floats) -> Floats:

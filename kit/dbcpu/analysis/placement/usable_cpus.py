@@ -17,10 +17,21 @@ def vcpu_words(record: RunRecord) -> str:
     return plural(vcpu_count(record) or 0, "vCPU") if quota is None else f"CPU quota of {quota:g}"
 
 
+def quota_of(record: RunRecord) -> float | None:
+    """The CPU quota of the sessions together, in CPUs; None where there is none, or it is not known."""
+    host = record.header.host
+    return host.limits.quota_cpus if host else None
+
+
+def cpu_time_per_s(record: RunRecord) -> float | None:
+    """Seconds of CPU time per second that all sessions may use: the vCPUs, or the quota if less; None when unknown."""
+    vcpus, quota = vcpu_count(record), quota_of(record)
+    return None if vcpus is None else min(float(vcpus), quota or float("inf"))
+
+
 def bounding_quota(record: RunRecord) -> float | None:
     """The CPU quota where sessions may use less than the CPUs that there are because of it, in CPUs; else None."""
-    vcpus, host = vcpu_count(record) or 0, record.header.host
-    quota = host.limits.quota_cpus if host else None
+    vcpus, quota = vcpu_count(record) or 0, quota_of(record)
     return quota if quota is not None and quota <= vcpus and quota < len(core_by_cpu(record)) else None
 
 

@@ -11,8 +11,7 @@ from dbcpu.record import ROWS_UNIT
 THROUGHPUT = "throughput"
 SPREAD = "spread"
 LASTING_THROUGHPUT = (
-    "throughput while all sessions run; above the vCPUs, where they are not shown to be even, without what early ends "
-    "leave to others"
+    "throughput while all sessions run; above the vCPUs or a quota without what early ends leave to others"
 )
 """What ``levels.lasting_throughput`` reckons, in words."""
 SUMMARIES = {

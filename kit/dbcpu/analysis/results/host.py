@@ -68,7 +68,8 @@ class Capacity(Struct, frozen=True):
     all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``most_throughput``: of any level.
     ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host; under
     a CPU quota that bounds the sessions ``per_vcpu`` is per CPU of the quota.
-    ``usable_cores`` (the effective cores) and ``evenness`` are what is quoted of a host.
+    ``usable_cores`` (the effective cores) and ``evenness`` are what is quoted of a host;
+    ``usable_cores_at_least``: work that waits left CPUs idle at every level, and more sessions may do more.
     """
 
     even_up_to: int | None
@@ -84,6 +85,7 @@ class Capacity(Struct, frozen=True):
     usable_cores: float | None = None
     usable_cores_interval: Interval | None = None
     evenness: Evenness | None = None
+    usable_cores_at_least: bool = False
 
 
 class Scaling(Struct, frozen=True):

@@ -229,9 +229,9 @@ class LevelView(Struct, frozen=True):
     what the CPUs' own changes of speed cost is not in them. ``pace_ratio``, with a 90 % interval: how many times slower
     the CPUs are than with at most one session. ``details``: see there. ``rounds_apart``: None where rounds
     are alike. ``slowdown_min``: of the fastest session, as ``slowdown_max`` of the slowest.
-    ``lasting_throughput``: the rate sum; above the vCPUs, where shares are not shown equal, without what early ends
-    leave to others. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are too
-    few for a yes; else None.
+    ``lasting_throughput``: the rate sum; above the vCPUs or a quota without what early ends leave to others, but of
+    even sessions that wait. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are
+    too few for a yes; else None. ``left_node``: sessions ran much on another memory node than where they began.
     """
 
     level: int
@@ -292,6 +292,7 @@ class LevelView(Struct, frozen=True):
     slowdown_min: float | None = None
     lasting_throughput: float | None = None
     calm_rounds: int | None = None
+    left_node: bool = False
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""

@@ -7,12 +7,27 @@ from dbcpu.analysis.levels.host_evenness import evenness, leaves_sharing_open
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.levels.level_losses import is_fine
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, quota_of
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.scaling.seen_yield import seen_yield_limit
 from dbcpu.analysis.statistics.interval import Interval
+
+BUSY_CPUS = 0.97
+"""Busy share of all vCPUs from which on they are all busy, but for what counting leaves out."""
+
+
+def has_idle_cpus(levels: Sequence[LevelView], busy: float, curve: Scaling, room: float) -> bool:
+    """Whether work that waits (``busy`` below 1) left CPUs idle at every level, so that more sessions may do more.
+
+    They sleep at random: with twice as many as vCPUs that each want half of one, some vCPUs are idle at any time.
+    ``room``: the vCPUs, or the quota if less. Without CPU time of the host a flat end of the curve says that none is.
+    """
+    if busy == 1 or (curve.effective_cores or 0.0) >= BUSY_CPUS * room:
+        return False
+    used = [each.details.utilisation for each in levels if each.details and each.details.utilisation is not None]
+    return max(used) < BUSY_CPUS if used else not curve.saturated
 
 
 def capacity(
@@ -38,13 +53,14 @@ def capacity(
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     wanted = vcpus / context.reference.busy if vcpus and context.reference else None
     most = _most(context, measured, scaling, lasting_by_level(measured, vcpus, wanted)) or None
+    evenly = min(even.throughput, most) if even and even.throughput and most else None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"
-    host, within = context.record.header.host, scaling.effective_cores_interval
+    within = scaling.effective_cores_interval
     quota = bounding_quota(context.record)  # then nobody knows on which cores
     counted = vcpus if quota is None else quota
     # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
-    room = min((host.limits.quota_cpus if host else None) or float("inf"), vcpus or float("inf"))
+    room = min(quota_of(context.record) or float("inf"), vcpus or float("inf"))
 
     least = 1.0 if not measured or measured[0].full_speed is not Answer.NO else 0.0
 
@@ -57,14 +73,17 @@ def capacity(
         at_least=not beyond,
         even_again=again[-1].level if again else None,
         full_speed_up_to=fast.level if fast else None,
-        even_throughput=even.throughput if even else None,
+        even_throughput=evenly,
         most_throughput=most,
         per_vcpu=most / counted if most is not None and full and counted else None,
         per_core=most / cores if most is not None and full and cores and believed and quota is None else None,
-        even_share=even.throughput / most if even and even.throughput is not None and most else None,
+        even_share=evenly / most if evenly is not None and most else None,
         usable_cores=None if scaling.effective_cores is None else usable(scaling.effective_cores),
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
+        usable_cores_at_least=has_idle_cpus(
+            measured, context.reference.busy if context.reference else 1, scaling, room
+        ),
     )
 
 
@@ -73,10 +92,19 @@ def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, la
 
     Who shares a core there goes on alone when others end: counted by time alone, it seems to have done more before.
     """
-    limit = seen_yield_limit(scaling, levels, context.reference, context.cores)
-    possible = float("inf") if limit is None or not context.reference else limit * context.reference.mrows_per_s
-    uneven = {each.level for each in levels if each.even is not Answer.YES and each.level > (context.cores or 0)}
-    return max(min(rate, possible) if level in uneven else rate for level, rate in lasting.items())
+    alone, quota, cores = context.reference, quota_of(context.record), context.cores
+    uneven = {each.level for each in levels if each.even is not Answer.YES and each.level > (cores or 0)}
+
+    def possible(level: int) -> float:
+        busy = level if quota is None else min(level, quota)
+        limit = seen_yield_limit(scaling, levels, alone, cores, context.threads_there, busy)
+        return float("inf") if limit is None or not alone else limit * alone.mrows_per_s
+
+    # A round that ends within a period of the quota has had more than lasts.
+    first = next((each for each in levels if each.level == 1), None)
+    held = float("inf") if quota is None or not alone else quota * alone.mrows_per_s / alone.busy
+    held *= (first.counted_slowdown if first else None) or 1.0
+    return min(held, max(min(rate, possible(level)) if level in uneven else rate for level, rate in lasting.items()))
 
 
 def _while(levels: Sequence[LevelView], holds: Callable[[LevelView], bool]) -> LevelView | None:

@@ -7,6 +7,7 @@ well: with any of them nothing is claimed. Where they were not measured they are
 still reported, for a managed database shows nothing else, but as a probability (``unmeasured``, a finding at info).
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -26,6 +27,8 @@ from dbcpu.findings import FOREIGN_SHARE, THROTTLED_SHARE
 from dbcpu.formatting import listed, number, percent, plural, times
 from dbcpu.record import Round, RunRecord
 
+_SPAN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+"""CPUs as the kernel lists them: 3, or 0-7."""
 FULL_CORE = 0.8
 """A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""
 LIMITING_STEAL_SHARE = 0.03
@@ -199,6 +202,22 @@ def has_two_kinds(record: RunRecord) -> bool:
     threads = {len(each.siblings) for each in host.topology.cpus}
     named = {"performance_cpus", "efficiency_cpus"} <= set(host.facts)
     return named or (len(threads) > 1 and all(each.online for each in host.topology.cpus))
+
+
+def fast_cores(record: RunRecord) -> int | None:
+    """How many cores are of the faster kind, by name or by their hardware threads; None without a host."""
+    host = record.header.host
+    if host is None:
+        return None
+    cpus = host.topology.cpus
+    spans = [(int(low), int(high or low)) for low, high in _SPAN.findall(host.facts.get("performance_cpus", ""))]
+    most = max((len(each.siblings) for each in cpus), default=0)
+    fast = [
+        each.core
+        for each in cpus
+        if (any(low <= each.cpu <= high for low, high in spans) if spans else len(each.siblings) == most)
+    ]
+    return len(set(fast)) or None
 
 
 def _like_full_cores(scaling: Scaling, cores: int, vcpus: int) -> bool:

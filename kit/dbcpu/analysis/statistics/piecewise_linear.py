@@ -27,7 +27,7 @@ EXPECTED = 1.5
 """Parameters' worth of credit for the whole shape that the topology shows: it stands until rates speak against it."""
 BEND = (0.03, 0.95)
 """A second part of the curve is one of its own if what a session adds there is within these, against a core."""
-MAX_TURBO = 0.6
+MAX_TURBO = 0.9
 MAX_BEND = 0.75
 """A bend of its own lies within this part of the way to the first knee, or it is no other form than without one."""
 MAX_YIELD = 1.02

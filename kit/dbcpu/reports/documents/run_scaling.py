@@ -11,6 +11,7 @@ from dbcpu.formatting import listed, number, percent, plural
 from dbcpu.plan import auto_levels
 from dbcpu.record import SWEEP, RunRecord
 
+TWO_KINDS = "the host has cores of two kinds: a session on a slower core adds less"
 LEVELS_OF_A_CURVE = 4
 """Fewer levels show no knee, see docs/methods.md."""
 
@@ -28,7 +29,7 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
     if analysis.cores == 1 and (analysis.vcpus or 0) > 1 and scaling.saturated is None:
         parts = [f"the {analysis.vcpus} vCPUs are threads of one core"]
     if two_kinds:
-        parts.append("the host has cores of two kinds: a session on a slower core adds less")
+        parts.append(TWO_KINDS)
     elif scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
         until = scaling.turbo_until
         where = "on the way" if until is None else f"over the first {number(until, 0)}"
@@ -52,7 +53,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     if record.header.plan.experiment != SWEEP or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
         return ""
     if analysis.scaling.fit_error is not None:
-        return f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
+        none = f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
+        return f"{none}; {TWO_KINDS}" if has_two_kinds(record) else none
     if len(levels) < LEVELS_OF_A_CURVE:
         return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
     known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)

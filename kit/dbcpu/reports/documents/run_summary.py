@@ -287,7 +287,8 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
         how += _taken_off(analysis)
         within = f" ({'; '.join(how)})" if how else ""
         held = bounding_quota(record) is not None
-        parts.append(f"{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
+        least = "at least " if room.usable_cores_at_least else ""
+        parts.append(f"{least}{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
     if even is not None:
         within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
         said = {Answer.YES: ": even", Answer.UNDECIDED: ": undecided whether all levels are even"}.get(even.even, "")

@@ -52,6 +52,7 @@ ANSWERS = Column(
 )  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
+RATE_SUM = "sum of the sessions' rates while all of them run; at uneven levels it may be more than lasts"
 EXCLUDED = "left out"
 
 
@@ -66,7 +67,7 @@ def level_columns(unit: str = ROWS_UNIT) -> tuple[Column, ...]:
         SPREAD,
         SLOW,
         ANSWERS,
-        Column("throughput", unit, rate, unit=unit, meaning="throughput while all sessions run"),
+        Column("throughput", unit, rate, unit=unit, meaning=RATE_SUM),
         Column("makespan_throughput", "makespan", rate, unit=unit,
                meaning="throughput until the last session has ended"),
         Column("efficiency", "efficiency", percent, meaning=f"{unit} / (single-session rate x min(N, vCPUs))"),

@@ -137,8 +137,8 @@ def _ranking(sizing: Sizing) -> Section:
     )  # fmt: skip
     note = (
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below, none of "
-        f"them undecided; {sizing.unit} is their throughput as delivered, which is not tested; undecided N: those "
-        "beyond, whose shares may be equal; the other columns are fair N per vCPU, core, licence and price."
+        f"them undecided. {sizing.unit} is their throughput as delivered, which is not tested. Undecided N: those "
+        "beyond, whose shares may be equal. The other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"

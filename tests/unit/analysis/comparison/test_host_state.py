@@ -69,7 +69,8 @@ def test_a_larger_one_is_claimed_with_what_they_took_in_its_interval() -> None:
     assert (quiet.outcome, busy.outcome) == (LESS, LESS)
     assert quiet.low == busy.low
     assert quiet.high is not None and busy.high == pytest.approx(quiet.high / 0.8)
-    assert "; the interval, not p, includes that other processes used 20 % of all vCPUs of busy)" in found.verdict[0]
+    said = "The interval of throughput, not p, includes that other processes used 20 % of all vCPUs of busy."
+    assert f". {said}" in found.verdict[0]
 
 
 def test_strangers_on_the_slower_side_take_nothing_from_what_the_faster_one_did() -> None:

@@ -215,7 +215,7 @@ def test_sessions_that_wait_and_leave_cpus_idle_say_nothing_of_usable_cores() ->
 
 def test_throughput_under_a_quota_is_per_cpu_of_the_quota() -> None:
     said = lines(SimulatedHost(cores=4, threads=1, quota_cpus=1.5), range(1, 5))["capacity"]
-    assert "(40.5 per CPU of the quota)" in said
+    assert "(40.0 per CPU of the quota)" in said
 
 
 def test_what_is_equal_and_slow_is_not_said_to_be_at_full_speed() -> None:

@@ -112,6 +112,7 @@ def test_a_session_far_from_where_it_began_may_be_far_from_its_memory() -> None:
     host = SimulatedHost(cores=8, threads=1, nodes=2, remote_slowdown=0.4, scheduler="sticky")
     found = explain(simulate(host, (1, 4, 8, 9), 6, 1, size="medium", executions=5))
     assert "slower CPU: sessions ran off the NUMA node where they began" in found.verdict
+    assert "numactl --cpunodebind=N --membind=N" in headline(found).remedy
     slower = [each for each in found.sessions if each.level == 9 and each.cause == Cause.SLOWER_CPU]
     assert sum("on another NUMA node than where it began" in each.evidence for each in slower) > len(slower) / 2
     near = explain(simulate(replace(host, nodes=1), (1, 4, 8, 9), 6, 1, size="medium", executions=5))
@@ -131,3 +132,22 @@ def test_a_quota_is_raised_before_rounds_are_added() -> None:
     remedy = headline(explain(simulate(host, tuple(range(1, 9)), 5, seed=1))).remedy
     assert remedy.startswith("raise `cpu.max`")
     assert remedy.index("Against interrupts") < remedy.index(". To decide: more rounds")
+
+
+def test_cpus_that_change_speed_have_a_remedy_beside_that_of_a_loss() -> None:
+    found = headline(made(SimulatedHost(cores=4, threads=1, toggle=1.3, scheduler=BALANCING), (1, 2, 4, 5, 8), seed=1))
+    assert found.remedy.startswith("run no more than 4 busy sessions")
+    assert "Against CPUs that change speed: use a dedicated host" in found.remedy
+
+
+def test_other_processes_are_stopped_before_second_threads_are_left_out() -> None:
+    host = SimulatedHost(cores=4, threads=2, noisy_neighbour=0.7, scheduler=BALANCING)
+    found = headline(made(host, (1, 2, 4, 5, 8), seed=1))
+    assert found.remedy.startswith("stop the other processes")
+    assert "Against shared core: run one session per core" in found.remedy
+
+
+def test_a_clock_that_falls_to_a_tenth_is_called_turbo() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, turbo_slope=0.9, scheduler=BALANCING), (1, 2, 3, 4, 5, 8), seed=1)
+    assert found.scaling.turbo == pytest.approx(0.9, abs=0.02)
+    assert "the more sessions, the slower each, as with a turbo frequency that falls" in found.verdict

@@ -19,14 +19,13 @@ LEVELS = explain(RECORD).levels
 
 
 def test_the_sum_of_rates_counts_where_it_lasts_and_the_lesser_one_elsewhere() -> None:
-    assert lasting_throughput(10.0, 8.0, lasts=True) == 10.0
-    assert lasting_throughput(10.0, 8.0, lasts=False) == 8.0
-    assert lasting_throughput(10.0, 12.0, lasts=False) == 10.0
-    assert lasting_throughput(10.0, None, lasts=False) == 10.0
-    assert lasting_throughput(None, None, lasts=True) == 0.0
+    assert lasting_throughput(10.0) == 10.0
+    assert lasting_throughput(10.0, 8.0) == 8.0
+    assert lasting_throughput(10.0, 12.0) == 10.0
+    assert lasting_throughput(None, None) == 0.0
 
 
-def test_up_to_the_vcpus_rate_sums_last_and_above_them_of_equal_shares_only() -> None:
+def test_up_to_the_vcpus_rate_sums_last_and_above_them_they_are_more_than_the_host_does() -> None:
     assert {each.level: each.even for each in LEVELS}[5] is Answer.NO
     assert {each.level: rate_sum_lasts(each, VCPUS) for each in LEVELS} == {
         each.level: each.level <= VCPUS or each.even is Answer.YES for each in LEVELS
@@ -34,14 +33,24 @@ def test_up_to_the_vcpus_rate_sums_last_and_above_them_of_equal_shares_only() ->
     found = lasting_by_level(LEVELS, VCPUS)
     for each in LEVELS:
         assert each.throughput is not None
-        if rate_sum_lasts(each, VCPUS):
+        if each.level <= VCPUS:
             assert found[each.level] == each.throughput
         else:
             assert found[each.level] < each.throughput
 
 
+def test_of_just_even_sessions_under_a_quota_the_peak_is_no_more_than_the_quota() -> None:
+    """Those who end early leave their part of the quota to the others, even or not."""
+    host = SimulatedHost(cores=4, threads=1, quota_cpus=1.5, noise=0.05, scheduler="sticky")
+    found = explain(simulate(host, (1, 2, 3, 5, 8), repeats=5, seed=2))
+    above = [each for each in found.levels if each.level > 2]
+    assert any(each.even is Answer.YES and (each.throughput or 0.0) > 1.53 * host.mrows_per_s for each in above)
+    assert found.capacity is not None
+    assert found.capacity.most_throughput == pytest.approx(1.5 * host.mrows_per_s, rel=0.03)
+
+
 def test_rounds_have_what_their_level_has() -> None:
-    rounds, by_level = lasting_by_round(figures_by_round(RECORD), LEVELS, VCPUS), lasting_by_level(LEVELS, VCPUS)
+    rounds, by_level = lasting_by_round(figures_by_round(RECORD), LEVELS, 1.0), lasting_by_level(LEVELS, VCPUS)
     for level, throughput in by_level.items():
         of_level = sorted(each.throughput for each in rounds if each.level == level)
         assert of_level[len(of_level) // 2] == pytest.approx(throughput)
@@ -49,7 +58,7 @@ def test_rounds_have_what_their_level_has() -> None:
 
 def test_sessions_that_took_turns_have_the_throughput_of_whole_rounds() -> None:
     figures = figures_by_round(RECORD)
-    apart = lasting_by_round(figures, LEVELS, VCPUS, {6})
+    apart = lasting_by_round(figures, LEVELS, 1.0, {6})
     assert {each.throughput for each in apart if each.level == 6} == {
         each.makespan for each in figures if each.level == 6
     }

@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Capacity
+from dbcpu.reports.documents.run_scaling import scaling_words
 from dbcpu.simulator import SimulatedHost, simulate
 
 
@@ -115,3 +117,44 @@ def test_no_yield_of_two_threads_limits_what_all_four_do_evenly() -> None:
     peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
     assert peak > 11
     assert found.capacity.usable_cores == pytest.approx(peak, rel=0.04)
+
+
+def test_work_that_waits_leaves_cpus_idle_and_the_answer_open() -> None:
+    """With twice as many sessions as vCPUs that each want half of one, some vCPUs are idle at any time."""
+    host = SimulatedHost(cores=4, threads=1, waits=0.5, scheduler="smt_balancing")
+    few, many = (explain(simulate(host, (1, 2, 4, most), 4, 1)).capacity for most in (8, 16))
+    assert few is not None and few.usable_cores_interval is not None
+    assert few.usable_cores_at_least
+    assert few.usable_cores_interval.low < 3.9 < few.usable_cores_interval.high == 4.0
+    assert many is not None and not many.usable_cores_at_least
+    assert many.usable_cores == pytest.approx(4.0, abs=0.1)
+
+
+def test_cores_whose_memory_is_far_count_by_what_they_do() -> None:
+    """Half of the cores at 0.7 of the speed, and a third more by second threads: who ends early adds nothing to it."""
+    host = SimulatedHost(
+        sockets=2, cores=4, threads=2, nodes=2, remote_slowdown=0.3, memory_node=0, scheduler="smt_balancing"
+    )
+    found = explain(simulate(host, (1, 2, 4, 8, 9, 12, 14, 16), 4, 1)).capacity
+    assert found is not None
+    assert found.usable_cores == pytest.approx((4 + 4 * 0.7) * 1.33, rel=0.02)
+
+
+def test_a_quota_lets_so_many_threads_work_at_once() -> None:
+    """Of 4 cores with 2 threads a quota of 6 leaves two cores both of theirs."""
+    host = SimulatedHost(cores=4, threads=2, quota_cpus=6, scheduler="smt_balancing")
+    analysis = explain(simulate(host, (1, 2, 3, 4, 5, 6, 7, 8, 12), 4, 1, size="medium"))
+    found, wanted = analysis.capacity, 2 + 2 * 1.33
+    assert found is not None and found.most_throughput is not None
+    assert found.usable_cores == pytest.approx(wanted, rel=0.02)
+    assert found.most_throughput == pytest.approx(wanted * host.mrows_per_s, rel=0.02)
+    # A quota, a queue and shared cores are all of the loss, though none of them is most of it.
+    assert not any(each.cause is Cause.UNEXPLAINED for each in analysis.sessions)
+
+
+def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() -> None:
+    host = SimulatedHost(cores=8, threads=1, efficiency_cores=7, efficiency_speed=0.3, scheduler="smt_balancing")
+    record = simulate(host, (*range(1, 11), 16), 6, 1, size="medium")
+    found = explain(record)
+    assert found.scaling.knees == ()
+    assert "cores of two kinds" in scaling_words(record, found)
