@@ -194,7 +194,7 @@ def test_list_history_has_every_target_once(kept: Path, capsys: pytest.CaptureFi
     (only,) = json.loads(capsys.readouterr().out)["histories"]
     assert len(only["run_ids"]) == 2
     assert main(["list", "--history", "--host", "elsewhere"]) == 2
-    assert "no complete run" in capsys.readouterr().err
+    assert "no run of host 'elsewhere' is kept; hosts with runs: db1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["list", "--history", "--target", "old-box"], ["show", "last", "--history"]])
