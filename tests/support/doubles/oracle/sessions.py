@@ -11,7 +11,7 @@ import mmap
 import os
 import secrets
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 _ENTRY_BYTES = 16384
@@ -23,6 +23,7 @@ _CURSOR_SLOTS = 1 << 22
 _PLACE_BYTES = 4
 """Of a session: its instance, and which of that instance's SIDs it has."""
 _USES_BYTES = 2
+_PID_BYTES = 8
 MOST_INSTANCES = 8
 OF_THE_DATABASE = 0
 """In place of the number of an instance, for what is altered in all of them."""
@@ -50,6 +51,7 @@ class SessionTable:
         self._flags = mmap.mmap(-1, len(_FLAGS))
         self._altered = mmap.mmap(-1, _ENTRY_BYTES)
         self._parsed = mmap.mmap(-1, _CURSOR_SLOTS)
+        self._process_of_all = mmap.mmap(-1, _PID_BYTES)
         self._lock = os.memfd_create("oracle-double-lock")
         self._pids: dict[int, int] = {}
         self._taken = 0
@@ -134,6 +136,15 @@ class SessionTable:
     def entries(self) -> list[Entry]:
         """All sessions that have logged on."""
         return [json.loads(data) for number in range(self._size) if (data := self._get(number))]
+
+    def process_of_all(self, pids: Collection[int]) -> int:
+        """Where all sessions are threads of one process: the same of ``pids`` for as long as it is among them."""
+        with self.locked():
+            known = int.from_bytes(self._process_of_all[:], "big")
+            if known not in pids:
+                known = min(pids, default=0)
+                self._process_of_all[:] = known.to_bytes(_PID_BYTES, "big")
+            return known
 
     def flag(self, name: str) -> bool:
         """A fact that all sessions share."""

@@ -77,7 +77,7 @@ def every_session(me: Session) -> Iterable[Row]:
 def processes(me: Session) -> Iterable[Row]:
     faults, listener = me.server.faults, str(me.server.listener_pid)
     yield {"addr": "00", "spid": listener, "stid": listener, "pname": "PMON", "execution_type": "PROCESS"}
-    first = min((entry["pid"] for entry in _here(me)), default=0)
+    first = me.server.table.process_of_all({entry["pid"] for entry in _here(me)}) if faults.one_process else 0
     for entry in _here(me):
         pid = listener if faults.shared_spid else str(first if faults.one_process else entry["pid"])
         yield {
