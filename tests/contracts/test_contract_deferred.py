@@ -71,3 +71,59 @@ def test_nothing_deferred_leaves_an_empty_list(tmp_path: Path) -> None:
     list_.write_text("test_x.py::test_of_the_run_before\n")
     code, out = run(tmp_path, "not alone", DBCPU_TEST_DEFER_TO=list_)
     assert (code, list_.read_text()) == (0, ""), out
+
+
+FAILING = """
+import os
+
+import pytest
+
+
+@pytest.mark.parametrize("number", range({failing}))
+def test_it_waits(number):
+    assert "DBCPU_TEST_DEFERRED" in os.environ and number in {right}, "no answer in time"
+
+
+def test_it_computes():
+    pass
+"""
+
+
+def test_what_fails_beside_others_is_said_and_has_failed_if_it_fails_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(FAILING.format(failing=2, right=[0]))
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    list_, failed = tmp_path / "deferred-tests", tmp_path / "deferred-tests.failed"
+    code, out = run(tmp_path, "not alone", "--numprocesses=2", DBCPU_TEST_DEFER_TO=list_)
+    assert (code, "1 passed, 2 skipped" in out) == (0, True), out
+    assert out.count("AssertionError: no answer in time") >= 2
+    names = [f"test_x.py::test_it_waits[{number}]" for number in (0, 1)]
+    assert all(f"failed beside other tests, is run again by itself: {name}" in out for name in names)
+    assert sorted(list_.read_text().splitlines()) == sorted(failed.read_text().splitlines()) == names
+    code, out = run(tmp_path, "alone", DBCPU_TEST_DEFERRED=list_)
+    assert (code, "1 failed, 1 passed, 1 deselected" in out) == (1, True), out
+    assert not failed.exists()
+
+
+def test_many_failures_are_no_accident(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(FAILING.format(failing=5, right=[]))
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    code, out = run(tmp_path, "not alone", "--numprocesses=2", DBCPU_TEST_DEFER_TO=tmp_path / "deferred-tests")
+    assert (code, "2 failed, 1 passed, 3 skipped" in out) == (1, True), out
+
+
+def test_a_failure_that_is_not_there_to_be_run_again_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(FAILING.format(failing=1, right=[0]))
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    list_, failed = tmp_path / "deferred-tests", tmp_path / "deferred-tests.failed"
+    run(tmp_path, "not alone", DBCPU_TEST_DEFER_TO=list_)
+    (tmp_path / "test_x.py").write_text("def test_it_computes(): pass\n")
+    list_.write_text("test_x.py::test_it_waits[0]\n")
+    done = run(tmp_path, "alone", DBCPU_TEST_DEFERRED=list_)
+    assert (done[0], failed.exists()) == (pytest.ExitCode.USAGE_ERROR, True), done
+
+
+def test_what_somebody_asks_for_by_name_fails_at_once(tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(FAILING.format(failing=1, right=[0]))
+    (tmp_path / "pytest.ini").write_text(MARKS)
+    code, out = run(tmp_path, "", DBCPU_TEST_DEFER_TO=tmp_path / "deferred-tests")
+    assert (code, "1 failed" in out) == (1, True), out
