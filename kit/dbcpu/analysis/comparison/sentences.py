@@ -227,7 +227,7 @@ def left_out_words(side: Side) -> str:
         return ""
     return (
         f"max/min of {side.name} leaves out N={ranges(levels)}: there one side has more sessions than vCPUs "
-        "and the other has not."
+        "(or CPUs of its quota) and the other has not."
     )
 
 

@@ -27,7 +27,7 @@ def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     level = _level_of(soak, analysis)
     cause = lost_to(level) if level is not None and is_loss(level) else Cause.NONE
     slower = f"; slower by {cause.words}" if cause.is_known else ""
-    return Conclusion(f"Neither drift nor two speeds are shown{slower}", Outcome.NEITHER)
+    return Conclusion(f"Neither drift nor two speeds were found{slower}", Outcome.NEITHER)
 
 
 def soak_sentence(soak: Soak, analysis: Analysis) -> str:
@@ -41,7 +41,7 @@ def soak_sentence(soak: Soak, analysis: Analysis) -> str:
         f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak, analysis)}, " + _two(soak.second, analysis)
     ]
     if soak.trend is None:
-        parts.append("drift is not shown")
+        parts.append("no drift was found")
     else:
         parts.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")
     if soak.second is None and (
@@ -93,7 +93,7 @@ def _level_of(soak: Soak, analysis: Analysis) -> LevelView | None:
 
 def _two(second: SecondValue | None, analysis: Analysis) -> str:
     if second is None:
-        return "two speeds are not shown"
+        return "no two speeds were found"
     there = seconds(second.second_s)
     who = "all sessions alternate between both"
     if second.sessions:

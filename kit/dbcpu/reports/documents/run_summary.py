@@ -307,6 +307,8 @@ def _taken_off(analysis: Analysis) -> list[str]:
     if alone is None or alone.counted_slowdown is None or analysis.reference is None or analysis.reference.busy < 1:
         return []
     lost = number(alone.counted_slowdown, 2)
+    if lost == number(1.0, 2):
+        return []
     return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the table is not"]
 
 

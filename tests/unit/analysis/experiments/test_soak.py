@@ -43,7 +43,7 @@ def test_a_steady_soak_has_one_value_and_no_drift() -> None:
     assert (soak.second, soak.trend, soak.gaps) == (None, None, ())
     assert soak.alone_s == pytest.approx(build.ALONE_S)
     assert soak.lasted_s == pytest.approx(720.0)
-    assert analysis.verdict.endswith("two speeds are not shown; drift is not shown.")
+    assert analysis.verdict.endswith("no two speeds were found; no drift was found.")
 
 
 def test_the_baseline_of_a_soak_is_that_of_its_page() -> None:

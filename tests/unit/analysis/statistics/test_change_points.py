@@ -60,6 +60,18 @@ def test_a_spike_is_no_change_and_moves_none(length: int, height: float) -> None
     assert change_points(step) == (20,)
 
 
+@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("at", [0, 1, 4, 7, 8, 9, 13])
+def test_a_spike_hides_no_change(at: int, length: int) -> None:
+    """Of eight nights before and after: one more of the lowest rank before makes the test fail."""
+    step = steps((39.6, 8), (34.4, 8), noise=0.4)
+    step[at : at + length] = [24.7] * len(step[at : at + length])
+    before, after = (count - sum(each == 24.7 for each in part) for count, part in ((8, step[:8]), (8, step[8:])))
+    found = change_points(step)
+    assert len(found) == (before >= MIN_PART <= after)
+    assert all(step[each] > 30 and not any(value > 37 for value in step[each:]) for each in found)
+
+
 def test_noise_alone_has_hardly_ever_a_change() -> None:
     """At most 5 %; 400 series of 30 values, so that 35 would be seen once in a thousand times by chance."""
     luck = np.random.default_rng(20_170_105)

@@ -8,6 +8,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
@@ -110,3 +111,12 @@ def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.
     assert cores_words(own) in (tmp_path / "out" / "runs.html").read_text()
     header, first = (tmp_path / "out" / "runs.csv").read_text().splitlines()[:2]
     assert dict(zip(header.split(","), first.split(","), strict=True))["evenness"] == f"{own.evenness:.6g}"
+
+
+def test_nothing_was_taken_off_where_the_counted_slowdown_is_none() -> None:
+    """Far memory slows the session alone, but the kernel counts no loss of it."""
+    host = SimulatedHost("h", sockets=2, cores=4, threads=1, nodes=2, remote_slowdown=0.4, memory_node=0)
+    run = simulate(host, range(1, 9), 6, seed=12, size="short")
+    analysis = explain(run)
+    assert analysis.levels[0].full_speed is not Answer.YES
+    assert "divided by" not in quotable(run, analysis)
