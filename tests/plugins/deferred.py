@@ -33,7 +33,8 @@ class Deferring:
         if report.failed and (report.nodeid in self._failed or len(self._failed) < MAX_FAILED):
             said = self._failed.setdefault(report.nodeid, report.longreprtext)
             report.outcome = "skipped"
-            report.longrepr = (report.nodeid, 0, f"Skipped: {BUSY} with other tests: {said.splitlines()[-1:]}")
+            last = (said.splitlines() or ["it failed"])[-1]
+            report.longrepr = (report.nodeid, 0, f"Skipped: {BUSY} with other tests: {last}")
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
         if report.skipped and reason.removeprefix("Skipped: ").startswith(BUSY):
             self._deferred.append(report.nodeid)
