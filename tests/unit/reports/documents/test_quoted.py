@@ -116,7 +116,7 @@ def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.
 def test_nothing_was_taken_off_where_the_counted_slowdown_is_none() -> None:
     """Far memory slows the session alone, but the kernel counts no loss of it."""
     host = SimulatedHost("h", sockets=2, cores=4, threads=1, nodes=2, remote_slowdown=0.4, memory_node=0)
-    run = simulate(host, range(1, 9), 6, seed=12, size="short")
+    run = simulate(host, tuple(range(1, 9)), 6, seed=12, size="short")
     analysis = explain(run)
     assert analysis.levels[0].full_speed is not Answer.YES
     assert "divided by" not in quotable(run, analysis)
