@@ -22,7 +22,7 @@ def host(
     cpu_model: str = "Xeon",
     vcpus: int = 16,
 ) -> FleetHost:
-    """One with a run per rate (Mrows/s of a single session)."""
+    """One with a run per rate (Mrows/s of one session)."""
     runs = tuple(
         HostRun(f"{name}-{at}", "2026-11-01T00:00:00+00:00", {ALONE: Speed(rate, error, 1, losses or {})})
         for at, rate in enumerate(rates)

@@ -34,7 +34,7 @@ READING = (
     "ratio, and the medians before and after; a dotted line a change of kernel, database or settings; grey a time "
     "without runs."
 )
-ALONE = "Mrows/s of a single session"
+ALONE = "Mrows/s of one session"
 TERMS = (
     (
         ALONE,
@@ -150,7 +150,7 @@ def _change_words(trend: Trend) -> str:
 
 
 def _went(series: Series, change: LastingChange) -> str:
-    """``Mrows/s of a single session went from 22.7 to 20.4 (0.90x)``."""
+    """``Mrows/s of one session went from 22.7 to 20.4 (0.90x)``."""
     ends = f"from {_written(series, change.before)} to {_written(series, change.after)}"
     return f"{_words(series)} went {ends} ({change.ratio:.2f}x)"
 

@@ -119,7 +119,7 @@ def test_a_history_without_a_change_says_how_small_one_would_not_be_seen() -> No
     found = trend(first_nights(8))
     low, high = (f"{limit:.1f}" for limit in (found.series[0].usual.low, found.series[0].usual.high))  # type: ignore[union-attr]
     assert history.document(found).front.headline == (
-        f"No lasting change shown in 8 runs; a change of Mrows/s of a single session within {low} to {high} would not "
+        f"No lasting change shown in 8 runs; a change of Mrows/s of one session within {low} to {high} would not "
         "be seen"
     )
 
@@ -134,10 +134,10 @@ def test_a_newest_run_outside_the_usual_range_is_said_before_anything_else() -> 
     assert not any(each.is_newest_worse for each in fine.series)
     content = history.overview_document([fine, worse])
     assert content.front.headline == "The newest run is outside its usual range on 1 of 2 targets"
-    assert "old-box" in content.front.sentences[0] and "Mrows/s of a single session" in content.front.sentences[0]
+    assert "old-box" in content.front.sentences[0] and "Mrows/s of one session" in content.front.sentences[0]
     assert any("the newest run is outside the usual range: " in sentence for sentence in content.verdict)
     alone = history.document(worse)
-    assert alone.front.headline.startswith("The newest run is outside the usual range: Mrows/s of a single session ")
+    assert alone.front.headline.startswith("The newest run is outside the usual range: Mrows/s of one session ")
 
 
 def test_the_usual_range_of_max_over_min_does_not_go_below_one() -> None:

@@ -162,6 +162,6 @@ def test_a_sizing_page_answers_in_its_headline_and_shows_licences_as_no_advice()
 
 def test_a_history_page_says_since_when_it_is_slower() -> None:
     front = document_of("history").front
-    assert front.headline.startswith("Slower since 2026-10-09: Mrows/s of a single session went from ")
+    assert front.headline.startswith("Slower since 2026-10-09: Mrows/s of one session went from ")
     assert front.tone == "bad"
     assert of_history(runs=3).front.headline == "3 runs: too few to show a lasting change"
