@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -53,34 +53,15 @@ def replace_files(contents: Iterable[tuple[Path, bytes]]) -> tuple[Path, ...]:
 
     Raises as ``draft_of``.
     """
-    drafts: list[tuple[Path, str]] = []
-    try:
+    written = []
+    with ExitStack() as drafts:
         for target, content in contents:
-            drafts.append((target, _draft(target, content)))
-        for target, draft in drafts:
-            with _place_of(target) as (folder, name), _named(target):
-                os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        for target, draft in drafts:
-            with suppress(OSError, UntrustedFile), _place_of(target) as (folder, _):
-                os.unlink(draft, dir_fd=folder)
-        raise
-    return tuple(target for target, _ in drafts)
-
-
-def _draft(target: Path, content: bytes) -> str:
-    """The name of a new file beside ``target`` that holds it; where that fails there is none."""
-    with _place_of(target) as (folder, name), _named(target):
-        draft = f".{name}.{os.urandom(4).hex()}.draft"
-        stream = os.fdopen(os.open(draft, NEW_FILE, 0o666, dir_fd=folder), "wb")
-        try:
-            with stream:
+            stream = drafts.enter_context(draft_of(target))
+            with _named(target):
                 stream.write(content)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(draft, dir_fd=folder)
-            raise
-    return draft
+                stream.flush()  # a full disk is known before the first file takes its place
+            written.append(target)
+    return tuple(written)
 
 
 def make_folder(folder: Path) -> None:

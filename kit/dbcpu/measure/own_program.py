@@ -10,7 +10,7 @@ from typing import Any
 from dbcpu.errors import MeasureError
 
 
-def sent(program: subprocess.Popen[str], line: str) -> bool:
+def _sent(program: subprocess.Popen[str], line: str) -> bool:
     """Whether the program took ``line``; False where it has ended."""
     assert program.stdin is not None
     try:
@@ -21,7 +21,7 @@ def sent(program: subprocess.Popen[str], line: str) -> bool:
     return True
 
 
-def answer_of(program: subprocess.Popen[str]) -> Any:
+def _answer_of(program: subprocess.Popen[str]) -> Any:
     """Its next answer; None where it has ended."""
     assert program.stdout is not None
     line = program.stdout.readline()
@@ -31,14 +31,14 @@ def answer_of(program: subprocess.Popen[str]) -> Any:
 def send(program: subprocess.Popen[str] | None, line: str, gone: Callable[[], MeasureError]) -> None:
     """Give it ``line``; raises ``gone`` where it has ended."""
     assert program is not None
-    if not sent(program, line):
+    if not _sent(program, line):
         raise gone()
 
 
 def read(program: subprocess.Popen[str] | None, gone: Callable[[], MeasureError]) -> Any:
     """Its next answer; raises ``gone`` where it has ended."""
     assert program is not None
-    answer = answer_of(program)
+    answer = _answer_of(program)
     if answer is None:
         raise gone()
     return answer
@@ -63,8 +63,8 @@ class OwnProgram:
     def ask(self, command: Mapping[str, Any]) -> dict[str, Any] | None:
         """Its answer; None where it has ended."""
         answer: dict[str, Any] | None = None
-        if sent(self._process, json.dumps(command)):
-            answer = answer_of(self._process)
+        if _sent(self._process, json.dumps(command)):
+            answer = _answer_of(self._process)
         return answer
 
     def kill(self) -> None:
