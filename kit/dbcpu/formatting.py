@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from dbcpu.errors import without_password
+from dbcpu.errors import UsageError, without_password
 
 if TYPE_CHECKING:
     from dbcpu.record import WorkloadInfo  # who reads options needs no record
@@ -23,6 +23,8 @@ LONGEST_LIST = 60
 MAX_DIGITS = 19
 MAX_NUMBER = 2**63 - 1
 """What a signed number of 64 bits holds: a column of a store, a counter of the kernel."""
+MAX_CPUS = 65_536
+"""Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
 
 
 def seconds(value: float | None) -> str:
@@ -162,6 +164,33 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([value])
     return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def parse_cpu_list(text: str) -> tuple[int, ...]:
+    """CPU numbers of a list as the kernel and ``ranges`` write it, rising and without repeats; () for an empty list.
+
+    Raises:
+        UsageError: not in the form of ``0-3,8,10-11``.
+    """
+    cpus: set[int] = set()
+    for part in text.strip().split(",") if text.strip() else ():
+        low, dash, high = part.strip().partition("-")
+        first = as_whole_number(low, most=MAX_CPUS - 1)
+        last = as_whole_number(high, most=MAX_CPUS - 1) if dash else first
+        if first is None or last is None or first > last:
+            raise UsageError(
+                f"CPU list {text.strip()[:80]!r} is not understood at {part[:40]!r}; give a list such as 0-3,8,10-11"
+            )
+        cpus.update(range(first, last + 1))
+    return tuple(sorted(cpus))
+
+
+def as_cpu_list(text: str) -> tuple[int, ...] | None:
+    """The same, of a file or a record of somebody else's: None for any other text."""
+    try:
+        return parse_cpu_list(text)
+    except UsageError:
+        return None
 
 
 def short_ranges(numbers: Iterable[int], longest: int = LONGEST_LIST) -> str:

@@ -23,8 +23,6 @@ UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions co
 TOO_LATE = "no answer within"  # begins the error of a session that was cancelled at the deadline of its round
 UNLISTED = 0  # in place of a pid: several processes together, where which they were was not recorded
 RDS, AUTONOMOUS = "Amazon RDS", "Autonomous Database"  # services that run a database, and what parameters call them
-MAX_CPUS = 65_536
-"""Far above any Linux (CONFIG_NR_CPUS is at most 8192); keeps a typing error from filling the memory."""
 BASELINE = "baseline"  # the variant under which nothing is changed
 AA = ("aa1", "aa2")
 """Variants of an A/A test: the same configuration twice, to estimate noise."""

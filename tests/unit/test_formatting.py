@@ -1,8 +1,22 @@
 """Numbers as people read them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dbcpu.formatting import as_whole_number, bare, count, decimal_s, percent, plural, ranges, rate, short_ranges
+from dbcpu.errors import UsageError
+from dbcpu.formatting import (
+    as_whole_number,
+    bare,
+    count,
+    decimal_s,
+    parse_cpu_list,
+    percent,
+    plural,
+    ranges,
+    rate,
+    short_ranges,
+)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +86,18 @@ def test_times_of_a_column_have_two_digits_or_more() -> None:
         "0.100",
         "12.346",
     ]
+
+
+@given(st.frozensets(st.integers(0, 600), max_size=80))
+def test_a_cpu_list_survives_writing_and_reading(cpus: frozenset[int]) -> None:
+    assert parse_cpu_list(ranges(cpus)) == tuple(sorted(cpus))
+
+
+def test_a_cpu_list_is_written_as_the_kernel_does() -> None:
+    assert ranges([11, 0, 1, 2, 3, 8, 10]) == "0-3,8,10-11"
+
+
+@pytest.mark.parametrize("text", ["x", "3-1", "1,,2", "-1", "0-99999999999", "²", "1-", "0x3"])
+def test_a_wrong_cpu_list_is_refused_in_words(text: str) -> None:
+    with pytest.raises(UsageError, match="CPU list"):
+        parse_cpu_list(text)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from dbcpu.errors import UsageError
+from dbcpu.formatting import as_cpu_list
 from dbcpu.hosts.base import Host, RemoteHost
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.reading import text_of
 
 _FILE = re.compile(r"/proc/irq/(\d+)/smp_affinity_list")
@@ -38,13 +37,9 @@ def read_interrupts(host: Host) -> Interrupts:
     """All that the host shows; one whose CPUs cannot be read is left out."""
     cpus_of: dict[int, tuple[int, ...]] = {}
     for path, text in _affinities(host):
-        number = interrupt_of(path)
-        try:
-            cpus = parse_cpu_list(text)
-        except UsageError:
-            continue
+        number, cpus = interrupt_of(path), as_cpu_list(text)
         if number is not None and cpus:
-            cpus_of[number] = tuple(cpus)
+            cpus_of[number] = cpus
     return Interrupts(dict(sorted(cpus_of.items())), any(name.strip() == "irqbalance" for name in _commands(host)))
 
 

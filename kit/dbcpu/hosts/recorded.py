@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dbcpu.config.given_file import is_hidden
-from dbcpu.errors import HostError, UsageError
+from dbcpu.errors import HostError
+from dbcpu.formatting import as_cpu_list
 from dbcpu.hosts.base import Finished
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 
 MAX_FILE_BYTES = 4 * 1024**2
 MAX_BYTES = 256 * 1024**2
@@ -86,13 +86,11 @@ def open_host(where: str) -> RecordedHost:
     if not any(file.startswith(("proc/", "sys/")) for file in files):
         raise HostError(f"recorded host {where} holds no proc/ and no sys/; make one with shell/capture-host")
     for file in _LISTS:
-        try:
-            parse_cpu_list(files.get(file, ""))
-        except UsageError:
+        if as_cpu_list(files.get(file, "")) is None:
             raise HostError(
                 f"recorded host {where} is damaged: {file} holds {files[file].strip()[:40]!r}, which is no list of "
                 "CPUs; capture it again"
-            ) from None
+            )
     return RecordedHost(name, files)
 
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.formatting import as_whole_number
-from dbcpu.hosts.topology import allowed_cores, parse_cpu_list, usable_vcpus
+from dbcpu.formatting import as_whole_number, parse_cpu_list
+from dbcpu.hosts.topology import allowed_cores, usable_vcpus
 from dbcpu.plan import parse_levels
 from dbcpu.record import BASELINE, RunRecord
 from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_soak, simulate_together

@@ -6,8 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.formatting import as_whole_number
-from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.formatting import as_whole_number, parse_cpu_list
 from dbcpu.plan import CPUS, MEMORY, NCPUS, NODE, ONE_PER_CORE, SMT_OFF
 from dbcpu.record import AA, BASELINE
 from dbcpu.simulator.host import SimulatedHost

@@ -22,12 +22,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError, UsageError, did_you_mean
-from dbcpu.formatting import as_whole_number, listed, moment, plain
+from dbcpu.formatting import MAX_CPUS, as_whole_number, listed, moment, plain
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     BASELINE,
     IMPORTED,
-    MAX_CPUS,
     UNNAMED_WORK,
     Database,
     Driver,

@@ -7,11 +7,10 @@ relations are those that ``dbcpu.record`` promises and the analysis relies on.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from dbcpu.formatting import moment
+from dbcpu.formatting import MAX_CPUS, moment
 from dbcpu.plan import MAX_SESSIONS
 from dbcpu.record import (
     IMPORTED,
-    MAX_CPUS,
     SWEEP,
     CpuSeries,
     Header,

@@ -6,12 +6,12 @@ from types import TracebackType
 from typing import Self
 
 from dbcpu.errors import HostError, MeasureError, UsageError
+from dbcpu.formatting import parse_cpu_list
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import affinity_file, read_interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
-from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.hosts.topology.reading import text_of
 from dbcpu.plan import RoundSpec
 from dbcpu.record import Server

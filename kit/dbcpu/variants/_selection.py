@@ -9,11 +9,10 @@ from msgspec import Struct
 from dbcpu import registry
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
-from dbcpu.formatting import ranges
+from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.driver_process import has_capability
 from dbcpu.hosts.interrupts import interrupt_of
-from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.plan import MAX_SESSIONS, NOT_VARIED
 from dbcpu.record import BASELINE, Server
 from dbcpu.variants._settings import named

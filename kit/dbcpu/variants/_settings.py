@@ -20,12 +20,11 @@ import shlex
 from typing import Protocol, runtime_checkable
 
 from dbcpu.errors import HostError, MeasureError
-from dbcpu.formatting import ranges
+from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat
-from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.service_remedies import by_oracle_window
 
 COMMAND_S = 10.0

@@ -13,9 +13,8 @@ from msgspec import Struct
 from dbcpu import registry
 from dbcpu.errors import UsageError
 from dbcpu.findings import Finding
-from dbcpu.formatting import as_whole_number, ranges
+from dbcpu.formatting import as_whole_number, parse_cpu_list, ranges
 from dbcpu.hosts.interrupts import Interrupts
-from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import RDS, Cpu, Database, HostInfo
 
 ROOM = "variants"

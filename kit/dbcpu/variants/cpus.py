@@ -1,8 +1,7 @@
 """The server processes may use these CPUs only (``cpus:0-3``): taskset, or a psrset of other systems."""
 
 from dbcpu.errors import UsageError
-from dbcpu.formatting import ranges
-from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.variants.base import Change, VariantContext, affinities, unreachable, usable
 
 SCOPE = "process"

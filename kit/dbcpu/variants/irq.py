@@ -5,9 +5,8 @@ others. What moving them changes is seen beside the same CPUs without it: ``cpus
 themselves, such as the timer's, cannot be moved. Source: core-api/irq/irq-affinity.rst
 """
 
-from dbcpu.formatting import ranges
+from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.interrupts import affinity_file
-from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.record import HostInfo
 from dbcpu.variants.base import Change, VariantContext, affinities, by_core, unreachable, usable, word_or_list
 

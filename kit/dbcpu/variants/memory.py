@@ -5,8 +5,7 @@ nothing can set it for one that runs. The CPUs of the sessions stay as they are;
 Sources: set_mempolicy(2), numactl(8), numa_memory_policy.rst
 """
 
-from dbcpu.formatting import ranges
-from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.variants.base import Change, VariantContext, by_node, kernel_nodes, unreachable, word_or_list
 
 SCOPE = "server"

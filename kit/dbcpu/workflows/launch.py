@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from dbcpu.config.request import Request
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
-from dbcpu.formatting import as_whole_number
-from dbcpu.hosts.topology import parse_cpu_list
+from dbcpu.formatting import as_whole_number, parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
 from dbcpu.measure.workloads import check_size
 from dbcpu.plan import MAX_SESSIONS, NextRound, Planner

@@ -10,7 +10,7 @@ from sqlalchemy import update
 
 from dbcpu.cli import main
 from dbcpu.errors import UsageError
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
+from dbcpu.formatting import parse_cpu_list
 from dbcpu.plan import parse_levels
 from dbcpu.store import schema
 from dbcpu.store.database import open_store

@@ -7,7 +7,6 @@ well: with any of them nothing is claimed. Where they were not measured they are
 still reported, for a managed database shows nothing else, but as a probability (``unmeasured``, a finding at info).
 """
 
-import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -24,11 +23,9 @@ from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.findings import FOREIGN_SHARE, THROTTLED_SHARE
-from dbcpu.formatting import listed, number, percent, plural, times
+from dbcpu.formatting import as_cpu_list, listed, number, percent, plural, times
 from dbcpu.record import Round, RunRecord
 
-_SPAN = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
-"""CPUs as the kernel lists them: 3, or 0-7."""
 FULL_CORE = 0.8
 """A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""
 LIMITING_STEAL_SHARE = 0.03
@@ -210,13 +207,9 @@ def fast_cores(record: RunRecord) -> int | None:
     if host is None:
         return None
     cpus = host.topology.cpus
-    spans = [(int(low), int(high or low)) for low, high in _SPAN.findall(host.facts.get("performance_cpus", ""))]
+    named = as_cpu_list(host.facts.get("performance_cpus", ""))
     most = max((len(each.siblings) for each in cpus), default=0)
-    fast = [
-        each.core
-        for each in cpus
-        if (any(low <= each.cpu <= high for low, high in spans) if spans else len(each.siblings) == most)
-    ]
+    fast = [each.core for each in cpus if (each.cpu in named if named else len(each.siblings) == most)]
     return len(set(fast)) or None
 
 

@@ -5,7 +5,6 @@ live one did. A file that is absent or not understood means "unknown" and never 
 Sources: cputopology.rst, cgroup-v2.rst, cgroup-v1/cpusets.rst, sched-bwc.rst, proc(5), cgroups(7)
 """
 
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.host_info import HIDDEN_PROCESSES, allowed_cores, read_host, usable_vcpus
 from dbcpu.hosts.topology.limits import CpuGroup, cgroup_chain, limits_of
 from dbcpu.hosts.topology.processors import read_topology
@@ -16,7 +15,6 @@ __all__ = [
     "allowed_cores",
     "cgroup_chain",
     "limits_of",
-    "parse_cpu_list",
     "read_host",
     "read_topology",
     "usable_vcpus",

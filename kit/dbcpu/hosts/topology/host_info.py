@@ -4,9 +4,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from dbcpu.formatting import ranges
+from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.hosts.topology.processors import CPU_ROOT, NODE_ROOT, kernel_nodes, read_nodes, read_topology
 from dbcpu.hosts.topology.reading import bytes_of, fields_of, text_of

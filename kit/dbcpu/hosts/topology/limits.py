@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from dbcpu.formatting import as_cpu_list
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.processors import online_cpus
-from dbcpu.hosts.topology.reading import as_cpus, bytes_of, cpus_of, fields_of, number_of, text_of
+from dbcpu.hosts.topology.reading import bytes_of, cpus_of, fields_of, number_of, text_of
 from dbcpu.record import Limits
 
 _UNLIMITED_BYTES = 1 << 60
@@ -94,7 +95,7 @@ def cpuset_of(host: Host, pid: int | str = "self") -> tuple[int, ...] | None:
 
 def affinity_of(host: Host, pid: int | str = "self") -> tuple[int, ...] | None:
     """CPUs that the process may use by its affinity mask (already within its cpuset)."""
-    return as_cpus(fields_of(host, f"/proc/{pid}/status").get("Cpus_allowed_list")) or None
+    return as_cpu_list(fields_of(host, f"/proc/{pid}/status").get("Cpus_allowed_list", "")) or None
 
 
 def limits_of(host: Host, pid: int | str = "self", online: Iterable[int] | None = None) -> Limits:

@@ -1,8 +1,8 @@
 """Files of a host read so that whatever is absent, forbidden or malformed becomes ``None``."""
 
-from dbcpu.errors import DbcpuError, UsageError
+from dbcpu.errors import DbcpuError
+from dbcpu.formatting import as_cpu_list
 from dbcpu.hosts.base import Host
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
 
 
 def text_of(host: Host, path: str) -> str | None:
@@ -20,20 +20,14 @@ def number_of(host: Host, path: str) -> int | None:
 
 def cpus_of(host: Host, path: str) -> tuple[int, ...] | None:
     """The file's CPU list."""
-    return as_cpus(text_of(host, path))
+    text = text_of(host, path)
+    return None if text is None else as_cpu_list(text)
 
 
 def as_number(text: str | None) -> int | None:
     try:
         return int(text) if text else None
     except ValueError:
-        return None
-
-
-def as_cpus(text: str | None) -> tuple[int, ...] | None:
-    try:
-        return None if text is None else parse_cpu_list(text)
-    except UsageError:
         return None
 
 

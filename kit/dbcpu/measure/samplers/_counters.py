@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from dbcpu.formatting import parse_cpu_list
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.proc import ProcessStat, SchedStat
-from dbcpu.hosts.topology import CpuGroup, cgroup_chain, parse_cpu_list
+from dbcpu.hosts.topology import CpuGroup, cgroup_chain
 from dbcpu.hosts.topology.limits import quota_of
 from dbcpu.measure.samplers.base import Seen, Watched
 from dbcpu.record import CgroupUse, CpuSeries, Foreign, NodeMemory, Residency

@@ -12,11 +12,11 @@ from importlib.resources import files
 from typing import Any
 
 from dbcpu.errors import HostError, MeasureError
+from dbcpu.formatting import parse_cpu_list
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.shell_host import ShellHost
-from dbcpu.hosts.topology import parse_cpu_list
 from dbcpu.hosts.transport import BOOTSTRAP, Transport
 from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._tally import Tally, switches_on, wakes_of

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
+from dbcpu.formatting import parse_cpu_list
 from dbcpu.record import (
     BASELINE,
     UNSET,

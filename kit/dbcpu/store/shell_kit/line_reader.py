@@ -6,9 +6,7 @@ from msgspec import Struct, field
 
 from dbcpu.config.given_file import read_given
 from dbcpu.errors import RecordFormatError, UsageError
-from dbcpu.formatting import MAX_NUMBER, as_whole_number
-from dbcpu.hosts.topology.cpu_list import parse_cpu_list
-from dbcpu.record import MAX_CPUS
+from dbcpu.formatting import MAX_CPUS, MAX_NUMBER, as_whole_number, parse_cpu_list
 
 ENDS = ("complete", "interrupted", "failed")
 _LAST_LINES = tuple(f"end status={status}" for status in ENDS)

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost
-from dbcpu.hosts.topology import cgroup_chain, limits_of, parse_cpu_list, read_host, usable_vcpus
+from dbcpu.hosts.topology import cgroup_chain, limits_of, read_host, usable_vcpus
 from dbcpu.hosts.topology.drawing import draw
 from dbcpu.simulator import SimulatedHost
 
@@ -28,21 +27,6 @@ def two_cpus(**more: str) -> dict[str, str]:
 
 
 V2 = {"/proc/self/mountinfo": "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "/proc/self/cgroup": "0::/a/b"}
-
-
-@given(st.frozensets(st.integers(0, 600), max_size=80))
-def test_a_cpu_list_survives_writing_and_reading(cpus: frozenset[int]) -> None:
-    assert parse_cpu_list(ranges(cpus)) == tuple(sorted(cpus))
-
-
-def test_a_cpu_list_is_written_as_the_kernel_does() -> None:
-    assert ranges([11, 0, 1, 2, 3, 8, 10]) == "0-3,8,10-11"
-
-
-@pytest.mark.parametrize("text", ["x", "3-1", "1,,2", "-1", "0-99999999999", "²", "1-", "0x3"])
-def test_a_wrong_cpu_list_is_refused_in_words(text: str) -> None:
-    with pytest.raises(UsageError, match="CPU list"):
-        parse_cpu_list(text)
 
 
 @given(st.dictionaries(st.sampled_from(sorted(two_cpus() | V2)), st.text(max_size=40)))
