@@ -181,6 +181,10 @@ class TimelineSeries(Struct, frozen=True):
     least: float | None = None
 
 
+MIN_SPAN = 0.1
+"""A history shows at least this share of the median on either side: noise is not to look like an event."""
+
+
 class FigureHistory(Struct, frozen=True):
     """Figures over time: ``moments`` are ISO 8601, ``gaps`` indexes after a pause, ``events`` (index, what is new)."""
 

@@ -11,15 +11,13 @@ from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREA
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.record import SWEEP
-from dbcpu.reports.document import Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
+from dbcpu.reports.document import MIN_SPAN, Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SIGNS = {GAP_MARK: "·", CHANGED: "|", LASTING: "»"}
-MIN_SPAN = 0.1
-"""A sparkline shows at least this share of the median on either side: noise is not to look like an event."""
 MAX_SIGNS = 60
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._]+")
 MAX_FILE_NAME = 60

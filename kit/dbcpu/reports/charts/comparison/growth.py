@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.formatting import bare, times
-from dbcpu.reports.charts.comparison.titles import LINE_MARKS, colour, shortened, titled
+from dbcpu.reports.charts.comparison.titles import LINE_MARKS, clipped, colour, titled
 from dbcpu.reports.charts.style import BLUE, GUIDE, ORANGE, fitted_width, legend
 from dbcpu.reports.document import Curves
 
@@ -35,7 +35,7 @@ def draw(curves: Curves) -> Figure:
     apart = {name for name, _, _ in curves.marked}
     for at, (name, points) in enumerate(curves.series):
         look: dict[str, Any] = (
-            {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": shortened(name, 3.0)}
+            {"color": colour(at), "marker": LINE_MARKS[at % len(LINE_MARKS)], "ms": 4.5, "label": clipped(name, 3.0)}
             if named
             else {"color": BLUE, "marker": "o", "ms": 3, "lw": 0.9, "alpha": 0.55}
         )
@@ -48,11 +48,9 @@ def draw(curves: Curves) -> Figure:
             and all(abs(points[-1][1] - other) > 0.03 * highest for other in labelled_at)
         ):
             labelled_at.append(points[-1][1])
-            axes.annotate(
-                shortened(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center"
-            )
+            axes.annotate(clipped(name, 2.0), points[-1], (4, 0), textcoords="offset points", fontsize=6.5, va="center")
     for name, count, ratio in curves.marked:
-        label = shortened(f"{times(ratio)} {name}", 3.0)
+        label = clipped(f"{times(ratio)} {name}", 3.0)
         axes.annotate(
             label, (count, ratio), (5, -9), textcoords="offset points", fontsize=7, color=APART, weight="bold"
         )
@@ -70,7 +68,7 @@ def draw(curves: Curves) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(11, integer=True, steps=[1, 2, 4, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     axes.set_xlabel(curves.x_title)
-    axes.set_ylabel(shortened(curves.y_title, 4.0))
+    axes.set_ylabel(clipped(curves.y_title, 4.0))
     axes.grid()
     titled(axes, curves.title, curves.below, width)
     legend(figure, axes.get_legend_handles_labels()[0], 3)

@@ -8,16 +8,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from dbcpu.formatting import DAY_S, bare, moment
-from dbcpu.reports.charts.comparison.titles import LETTERS_PER_INCH, shortened, titled
+from dbcpu.reports.charts.comparison.titles import LETTERS_PER_INCH, clipped, titled
 from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, fitted_width, is_narrow
-from dbcpu.reports.document import FigureHistory, TimelineSeries
+from dbcpu.reports.document import MIN_SPAN, FigureHistory, TimelineSeries
 
 WIDTH = 7.2
 PANEL, REST = 1.45, 1.1
 MAX_EVENTS = 8
 """More of them are drawn, but not listed below the chart: the table has all."""
-MIN_SPAN = 0.1
-"""Share of the median that the axis shows at least: noise is not to look like an event."""
 LINE, CHANGE = BLUE, ORANGE
 LEGEND = "shaded: usual range; orange: lasting change; grey: not measured; dotted: settings changed"
 
@@ -43,7 +41,7 @@ def draw(timeline: FigureHistory) -> Figure:
     if len(set(moments)) == 1:
         panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
     titled(panels[0], timeline.title, LEGEND, width)
-    lines = [f"{number}  {shortened(text, width)}" for number, (_, text) in enumerate(listed, 1)]
+    lines = [f"{number}  {clipped(text, width)}" for number, (_, text) in enumerate(listed, 1)]
     if len(timeline.events) > len(listed):
         lines[-1] += f"  (and {len(timeline.events) - len(listed)} more)"
     if lines:
@@ -76,7 +74,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         axes.set_ylim(low - margin, high + margin)
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
-    axes.set_ylabel(shortened(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
+    axes.set_ylabel(clipped(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
     axes.grid(axis="y")
 
 

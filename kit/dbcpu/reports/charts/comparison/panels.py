@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.formatting import bare, plural, seconds
 from dbcpu.reports.charts.canvas import hovering
-from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, shortened, wrapped
+from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, clipped, wrapped
 from dbcpu.reports.charts.style import FAINT, beside, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Panel, Panels
 
@@ -55,7 +55,7 @@ def draw(data: Panels) -> Figure:
 
 
 def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
-    axes.set_title(shortened(panel.title, PANEL_WIDTH), fontsize=9.5)
+    axes.set_title(clipped(panel.title, PANEL_WIDTH), fontsize=9.5)
     levels = sorted({level for level, _, _ in panel.points})
     seen: dict[int, int] = dict.fromkeys(levels, 0)
     step = min((b - a for a, b in pairwise(levels)), default=1)

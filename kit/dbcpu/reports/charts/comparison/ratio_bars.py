@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from dbcpu.reports.charts.comparison.titles import colour, shortened, titled
+from dbcpu.reports.charts.comparison.titles import clipped, colour, titled
 from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
 from dbcpu.reports.document import Bars
 
@@ -43,13 +43,13 @@ def draw(data: Bars) -> Figure:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, start, colour(at), lying)
     _axes(
         axes,
-        [shortened(name, 2.6) for name in configurations],
+        [clipped(name, 2.6) for name in configurations],
         (start, start + (max(tops) - start) * 1.1),
         width,
         lying,
     )
     titled(axes, data.title, data.below, width)
-    legend(figure, [Patch(color=colour(at), label=shortened(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
+    legend(figure, [Patch(color=colour(at), label=clipped(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 
 

@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from dbcpu.formatting import bare, plural
-from dbcpu.reports.charts.comparison.titles import shortened, titled
+from dbcpu.reports.charts.comparison.titles import clipped, titled
 from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, beside, fitted_width, is_narrow, legend
 from dbcpu.reports.document import Strips
 
@@ -15,7 +15,7 @@ STRIP, REST = 0.85, 1.6
 USUAL, MARKED = BLUE, ORANGE
 USUAL_ALPHA = 0.55
 """Many dots lie on each other."""
-MIN_SPAN = 0.05
+MIN_SPAN_OF_RATIOS = 0.05
 """The axis shows at least this much on either side of 1: noise is not to look like an event."""
 MAX_NAMES = 4
 """Named on each side of a strip."""
@@ -29,7 +29,7 @@ def draw(data: Strips) -> Figure:
     axes = figure.add_subplot()
     total = sum(len(dots) for _, dots in data.strips)
     ratios = [ratio for _, dots in data.strips for _, ratio, _ in dots]
-    low, high = min(*ratios, 1 - MIN_SPAN), max(*ratios, 1 + MIN_SPAN)
+    low, high = min(*ratios, 1 - MIN_SPAN_OF_RATIOS), max(*ratios, 1 + MIN_SPAN_OF_RATIOS)
     margin = 0.16 * (high - low)
     axes.set_xlim(low - margin, high + margin)
     axes.set_ylim(len(data.strips) - 0.45, -0.55)
@@ -37,7 +37,7 @@ def draw(data: Strips) -> Figure:
     for at, (_, dots) in enumerate(data.strips):
         _strip(axes, at, dots, raster=total > RASTER_POINTS)
     for at, (name, dots) in enumerate(data.strips):
-        axes.text(0.005, at - 0.36, shortened(f"{plural(len(dots), 'host')}: {name}", width), fontsize=8, va="center",
+        axes.text(0.005, at - 0.36, clipped(f"{plural(len(dots), 'host')}: {name}", width), fontsize=8, va="center",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -65,6 +65,6 @@ def _strip(axes: Axes, at: int, dots: tuple[tuple[str, float, bool], ...], *, ra
         own = [each for each in chosen if (each[0] < 1) == (side == "right")]
         if own:
             more = f" +{len(own) - most}" if len(own) > most else ""
-            words = ", ".join(shortened(name, 1.6) for _, name in own[:most]) + more
+            words = ", ".join(clipped(name, 1.6) for _, name in own[:most]) + more
             inward = "left" if side == "right" else "right"
             axes.text(own[0][0], at + 0.34, words, ha=inward, va="center", fontsize=7, color=FAINT)

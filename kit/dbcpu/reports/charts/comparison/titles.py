@@ -40,7 +40,7 @@ def wrapped(text: str, width: float, letters_per_inch: float = LETTERS_PER_INCH)
     return textwrap.wrap(plain(text), max(12, int(width * letters_per_inch) - 8))
 
 
-def shortened(text: str, width: float, letters_per_inch: float = LETTERS_PER_INCH) -> str:
+def clipped(text: str, width: float, letters_per_inch: float = LETTERS_PER_INCH) -> str:
     """As much of a text as fits ``width`` inches."""
     most = max(12, int(width * letters_per_inch) - 8)
     text = plain(text)
