@@ -69,8 +69,8 @@ class Pacer:
             self.next_s = time.monotonic() + self.period_s * self.random()
             return
         self.period_s = 0.0
-        told = [self.cpu, self.ends, self.took, time.thread_time_ns() - self.began_ns]
-        write_all(self.answers, json.dumps(told, separators=(",", ":")).encode() + b"\n")
+        report = [self.cpu, self.ends, self.took, time.thread_time_ns() - self.began_ns]
+        write_all(self.answers, json.dumps(report, separators=(",", ":")).encode() + b"\n")
 
     def tick(self) -> None:
         """One piece, and the moment of the next one."""

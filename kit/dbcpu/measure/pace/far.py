@@ -42,7 +42,7 @@ class _Work(Struct, frozen=True):
     at_s: float
 
 
-class _Told(Struct, frozen=True):
+class _Reading(Struct, frozen=True):
     """One line of one CPU: its CPU time when the work ``number`` began, and what that work gave."""
 
     number: int
@@ -59,7 +59,7 @@ class FarWitness(PaceWitness):
         self._connection: ShellConnection | None = None
         self._number = 0
         self._works: dict[int, _Work] = {}
-        self._heard: dict[int, list[_Told]] = {}
+        self._heard: dict[int, list[_Reading]] = {}
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._error: HostError | None = None
@@ -129,7 +129,7 @@ class FarWitness(PaceWitness):
         for done in self._pieces():
             ends.setdefault(done.cpu, []).append((round(done.at_s * 1e9), done.ns))
         seen = tuple((cpu, tuple(at for at, _ in own), tuple(ns for _, ns in own)) for cpu, own in sorted(ends.items()))
-        used_ns = sum(told[-1].cpu_ns - told[0].cpu_ns for told in self._heard.values() if told)
+        used_ns = sum(readings[-1].cpu_ns - readings[0].cpu_ns for readings in self._heard.values() if readings)
         return Paced(self.hz, self.realtime, seen, used_ns / 1e9)
 
     def _end_thread(self) -> None:
@@ -171,15 +171,15 @@ class FarWitness(PaceWitness):
             self.pids = (*self.pids, int(found[1]))
         elif found := _DONE.fullmatch(line):
             cpu, number, cpu_ns, result = map(int, found.groups())
-            self._heard.setdefault(cpu, []).append(_Told(number, cpu_ns, result))
+            self._heard.setdefault(cpu, []).append(_Reading(number, cpu_ns, result))
 
     def _pieces(self) -> list["_Piece"]:
         """In the order of time, without those that were counted in part: on a busy CPU it may not go to sleep between
         two works, and then the next one holds what is missing.
         """
         found = []
-        for cpu, told in self._heard.items():
-            at = {each.number: each for each in told}
+        for cpu, readings in self._heard.items():
+            at = {each.number: each for each in readings}
             took = {number: at[number + 1].cpu_ns - each.cpu_ns for number, each in at.items() if number + 1 in at}
             own = [
                 _Piece(cpu, self._works[number].at_s, ns, took[number - 1])

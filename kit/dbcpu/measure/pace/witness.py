@@ -115,9 +115,9 @@ class PaceWitness:
     def end(self) -> Paced:
         """Stop, and hand over. Raises MeasureError."""
         send(self._process, "end", _gone)
-        told = read(self._process, _gone)
-        seen = tuple((cpu, tuple(ends), tuple(took)) for cpu, ends, took, _ in told if ends)
-        return Paced(self.hz, self.realtime, seen, sum(used_ns for *_, used_ns in told) / 1e9)
+        reports = read(self._process, _gone)
+        seen = tuple((cpu, tuple(ends), tuple(took)) for cpu, ends, took, _ in reports if ends)
+        return Paced(self.hz, self.realtime, seen, sum(used_ns for *_, used_ns in reports) / 1e9)
 
 
 def _gone() -> MeasureError:

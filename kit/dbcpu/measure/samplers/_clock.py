@@ -32,6 +32,6 @@ class RemoteClock:
         last_s = min(received_s, host_s + grain_s - self._low_s)
         return (first_s + max(first_s, last_s)) / 2
 
-    def told(self, source: str) -> Clock:
+    def as_record(self, source: str) -> Clock:
         """As the record keeps it."""
         return Clock(source, (self._low_s + self._high_s) / 2, (self._high_s - self._low_s) / 2)

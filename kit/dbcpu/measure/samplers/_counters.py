@@ -42,17 +42,17 @@ def limiting_groups(host: Host, watched: Sequence[Watched]) -> Groups:
     return {folder: entry for folder, entry in groups.items() if entry[1] is not None}
 
 
-def seen(told: Mapping[str, Any], ticks: int) -> Seen:
-    before, after = told["before"], told["after"]
+def seen(polled: Mapping[str, Any], ticks: int) -> Seen:
+    before, after = polled["before"], polled["after"]
     status, status_before = _colon_pairs(after["status"]), _colon_pairs(before["status"])
     settings = status or status_before
     sched, sched_before = _colon_pairs(after["sched"]), _colon_pairs(before["sched"])
-    cpu_s, source, delay_s = _cpu_time(told, ticks)
+    cpu_s, source, delay_s = _cpu_time(polled, ticks)
     policy, nice = _policy(before["stat"])
-    maps = told["after"].get("numa_maps") or ""
+    maps = polled["after"].get("numa_maps") or ""
     memory_policy = policy_of(maps)
     return Seen(
-        ordinal=told["ordinal"],
+        ordinal=polled["ordinal"],
         allowed_cpus=parse_cpu_list(settings.get("Cpus_allowed_list", "")),
         policy=policy,
         nice=nice,
@@ -64,12 +64,12 @@ def seen(told: Mapping[str, Any], ticks: int) -> Seen:
         voluntary_switches=_gain(status_before, status, "voluntary_ctxt_switches"),
         involuntary_switches=_gain(status_before, status, "nonvoluntary_ctxt_switches"),
         migrations=_gain(sched_before, sched, "se.nr_migrations", "nr_migrations"),
-        migrations_seen=told["seen"],
+        migrations_seen=polled["seen"],
         residency=tuple(
             Residency(cpu, state, from_s, to_s, *((run / 1e9, delay / 1e9) if source == "schedstat" else ()))
-            for cpu, state, from_s, to_s, run, delay in told["intervals"]
+            for cpu, state, from_s, to_s, run, delay in polled["intervals"]
         ),
-        vanished=told["gone"],
+        vanished=polled["gone"],
         memory_policy=memory_policy,
         node_memory=node_memory(maps),
     )
@@ -85,12 +85,13 @@ def node_memory(maps: str) -> tuple[NodeMemory, ...]:
     """By memory node; mapped files do not count, which lie where they were read first. numa(7)"""
     found: dict[int, int] = {}
     for line in maps.splitlines():
-        told = dict(word.split("=", 1) for word in line.split()[2:] if "=" in word)
-        if not told.get("file", "/dev/zero").startswith(_SHARED_MEMORY):
+        fields = dict(word.split("=", 1) for word in line.split()[2:] if "=" in word)
+        if not fields.get("file", "/dev/zero").startswith(_SHARED_MEMORY):
             continue
-        for name, pages in told.items():
+        for name, pages in fields.items():
             if _NODE.fullmatch(name):
-                found[int(name[1:])] = found.get(int(name[1:]), 0) + (int(pages) * int(told["kernelpagesize_kB"]) << 10)
+                node, size_bytes = int(name[1:]), int(pages) * int(fields["kernelpagesize_kB"]) << 10
+                found[node] = found.get(node, 0) + size_bytes
     return tuple(NodeMemory(*each) for each in sorted(found.items()))
 
 
@@ -103,11 +104,11 @@ def _allowed_nodes(listed: str, memory_policy: str | None) -> tuple[int, ...]:
     return tuple(node for node in allowed if node in parse_cpu_list(bound))
 
 
-def _cpu_time(told: Mapping[str, Any], ticks: int) -> tuple[float | None, str | None, float | None]:
+def _cpu_time(polled: Mapping[str, Any], ticks: int) -> tuple[float | None, str | None, float | None]:
     """CPU seconds, where from, and run-queue seconds; the last poll's counters for a process that is gone."""
-    before, after = told["before"], told["after"]
+    before, after = polled["before"], polled["after"]
     if first := SchedStat.parse(before["schedstat"]):
-        last = SchedStat.parse(after["schedstat"]) or SchedStat(*told["last"])
+        last = SchedStat.parse(after["schedstat"]) or SchedStat(*polled["last"])
         return (last.run_ns - first.run_ns) / 1e9, "schedstat", (last.run_delay_ns - first.run_delay_ns) / 1e9
     if before["stat"] and after["stat"]:
         first_ticks, last_ticks = (ProcessStat.parse(text).cpu_ticks for text in (before["stat"], after["stat"]))

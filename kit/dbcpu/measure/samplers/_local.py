@@ -55,34 +55,34 @@ class ProcfsSampler:
         )
 
     def stop(self) -> Sampled:
-        told = self._ask({"stop": True})
-        others_before, others_after = told["others"]
-        times, series = counters.timeline(told["timeline"], self._ticks)
+        answer = self._ask({"stop": True})
+        others_before, others_after = answer["others"]
+        times, series = counters.timeline(answer["timeline"], self._ticks)
         return Sampled(
-            sessions=tuple(counters.seen(one, self._ticks) for one in told["sessions"]),
+            sessions=tuple(counters.seen(one, self._ticks) for one in answer["sessions"]),
             timeline_s=times,
             cpu_timeline=series,
             foreign=counters.foreign(others_before, others_after, self._ticks),
             cgroups=tuple(
-                counters.group_use(group, quota, members, told["files"][group.stat_file])
+                counters.group_use(group, quota, members, answer["files"][group.stat_file])
                 for group, quota, members in self._groups.values()
             ),
-            cpu_used_s=told["cpu_used_s"],
-            polls=told["polls"],
+            cpu_used_s=answer["cpu_used_s"],
+            polls=answer["polls"],
             hz=self._round_hz,
             pressure=pressure_between(
                 self._pressure,
-                {path: before for path, (before, _) in told["files"].items()},
-                {path: after for path, (_, after) in told["files"].items()},
-                told["files_s"],
+                {path: before for path, (before, _) in answer["files"].items()},
+                {path: after for path, (_, after) in answer["files"].items()},
+                answer["files_s"],
             ),
         )
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        told = self._program.ask(command) if self._program else None
-        if told is None:
+        answer = self._program.ask(command) if self._program else None
+        if answer is None:
             raise MeasureError("the sampling process ended unexpectedly; run again, or with --sampler none")
-        return told
+        return answer
 
 
 def unavailable(host: Host | None) -> str | None:

@@ -167,8 +167,8 @@ class Track(Stretches):
 
         The kernel looks at every page that it counts, and makes no more lines than are read.
         """
-        told = dict(line.split(":", 1) for line in (text(f"{self.folder}/status") or "").splitlines() if ":" in line)
-        nodes, resident = told.get("Mems_allowed_list", "").strip(), told.get("VmRSS", "").split()
+        status = dict(line.split(":", 1) for line in (text(f"{self.folder}/status") or "").splitlines() if ":" in line)
+        nodes, resident = status.get("Mems_allowed_list", "").strip(), status.get("VmRSS", "").split()
         if nodes.isdecimal() or not nodes or not resident:
             return None
         if int(resident[0]) <= COUNTED_KB:

@@ -120,7 +120,7 @@ class _Round:
         lasted_s = self._polls[-1] - self._polls[0]
         return Sampled(
             sessions=tuple(
-                counters.seen(track.told(one.ordinal, before, now), ticks)
+                counters.seen(track.polled(one.ordinal, before, now), ticks)
                 for one, track, before, now in zip(self._watched, self._tracks, self._before, after, strict=True)
             ),
             timeline_s=times,
@@ -136,7 +136,7 @@ class _Round:
             # As it went, not as it was meant to go: an answer may take longer than a period.
             hz=round((len(self._polls) - 1) / lasted_s, 2) if lasted_s > 0 else 1 / self._period_s,
             pressure=pressure_between(self._pressure, self._files_before, files, files_s - self._files_s),
-            clocks=(self._clock.told(f"sampler ({self._host.over})"),),
+            clocks=(self._clock.as_record(f"sampler ({self._host.over})"),),
         )
 
     def _run(self) -> None:
@@ -208,7 +208,7 @@ class _Track(Stretches):
         self._start_ticks = reading.start_ticks
         self.note(now, reading.cpu, reading.state, reading.run_ns or 0, reading.run_delay_ns or 0)
 
-    def told(self, ordinal: int, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[str, Any]:
+    def polled(self, ordinal: int, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[str, Any]:
         """In the form of ``_poller``."""
         self.end()
         return {

@@ -44,7 +44,7 @@ _LOST = re.compile(r"(?:overrun|dropped events): (\d+)")
 
 
 class Tracer:
-    """``open``, then ``begin``, ``end`` and ``told`` once per round, then ``close``.
+    """``open``, then ``begin``, ``end`` and ``collect`` once per round, then ``close``.
 
     ``host``: its files. All but ``close`` raise MeasureError; after ``open`` that means: there is no
     trace of this round, and of none after it.
@@ -92,7 +92,7 @@ class Tracer:
             while time.monotonic() < until:
                 time.sleep(PROBE_S / 10)
             self.end()
-            stretches = self.told()["sessions"][0]["stretches"]
+            stretches = self.collect()["sessions"][0]["stretches"]
         except (MeasureError, IndexError) as error:
             raise MeasureError(f"the trace does not work: {error}") from None
         if not stretches:
@@ -127,22 +127,22 @@ class Tracer:
         self._ask(("s",), lost.append)
         self._round.lost = sum(int(each) for line in lost for each in _LOST.findall(line))
 
-    def told(self) -> Mapping[str, Any]:
+    def collect(self) -> Mapping[str, Any]:
         """What the sessions met: ``sessions events lost why``, as ``Tally.sum_up``, on this machine's clock."""
         self._ask(("t",), self._round.take, TRACE_TIMEOUT_S, MAX_TRACE_BYTES)
-        told = self._round.sum_up()
+        summary = self._round.sum_up()
         offset_s = self.clock.offset_s if self.clock else 0.0
-        groups = self._groups({row[0] for each in told["sessions"] for row in each["instead"]})
-        for each in told["sessions"]:
+        groups = self._groups({row[0] for each in summary["sessions"] for row in each["instead"]})
+        for each in summary["sessions"]:
             for stretch in each["stretches"]:
                 stretch[2:4] = (stretch[2] - offset_s, stretch[3] - offset_s)
             each["instead"] = [[*row, groups.get(row[0])] for row in each["instead"]]
-        return told
+        return summary
 
     @property
     def clock(self) -> Clock | None:
         """How the traced host's clock was moved to this machine's in this round; None where it is this machine's."""
-        return self._round.clock.told(f"trace ({self._there.over})") if self._there else None
+        return self._round.clock.as_record(f"trace ({self._there.over})") if self._there else None
 
     def close(self) -> None:
         """Remove the instance, and end the connection."""

@@ -69,13 +69,14 @@ class TraceSampler:
     def stop(self) -> Sampled:
         self._try(self._tracer.end)
         sampled = self._polls.stop()
-        told: dict[str, Any] = {}
-        self._try(lambda: told.update(self._tracer.told()))
-        if self._lost or not told:
+        summary: dict[str, Any] = {}
+        self._try(lambda: summary.update(self._tracer.collect()))
+        if self._lost or not summary:
             return replace(sampled, trace=Trace(0, 0, self._lost))
-        traced = {each["ordinal"]: each for each in told["sessions"]}
-        why = told["why"] or (f"{told['lost']} events were lost" if told["lost"] else _differs(sampled, traced))
-        trace = Trace(told["events"], told["lost"], why)
+        traced = {each["ordinal"]: each for each in summary["sessions"]}
+        lost = summary["lost"]
+        why = summary["why"] or (f"{lost} events were lost" if lost else _differs(sampled, traced))
+        trace = Trace(summary["events"], lost, why)
         if why:
             return replace(sampled, trace=trace)
         sessions = tuple(_traced(one, traced[one.ordinal]) for one in sampled.sessions)
@@ -108,23 +109,23 @@ def _differs(sampled: Sampled, traced: Mapping[int, Mapping[str, Any]]) -> str:
     return ""
 
 
-def _run_s(told: Mapping[str, Any]) -> float:
-    return sum(float(stretch[4]) for stretch in told["stretches"])
+def _run_s(traced: Mapping[str, Any]) -> float:
+    return sum(float(stretch[4]) for stretch in traced["stretches"])
 
 
-def _traced(seen: Seen, told: Mapping[str, Any]) -> Seen:
+def _traced(seen: Seen, traced: Mapping[str, Any]) -> Seen:
     """What the trace shows in place of what the polls show. The counters stay, and stretches add up to them."""
-    run_s = _run_s(told)
+    run_s = _run_s(traced)
     share = seen.cpu_s / run_s if seen.cpu_s and seen.cpu_source == "schedstat" and run_s else 1.0
     return replace(
         seen,
-        migrations_seen=told["migrations"],
+        migrations_seen=traced["migrations"],
         residency=tuple(
             Residency(cpu, state, from_s, to_s, ran_s * share, waited_s)
-            for cpu, state, from_s, to_s, ran_s, waited_s in told["stretches"]
+            for cpu, state, from_s, to_s, ran_s, waited_s in traced["stretches"]
         ),
-        ran_instead=tuple(RanInstead(*one) for one in told["instead"]),
-        wake_ups=WakeUps(*told["woken"]) if told["woken"] else None,
+        ran_instead=tuple(RanInstead(*one) for one in traced["instead"]),
+        wake_ups=WakeUps(*traced["woken"]) if traced["woken"] else None,
     )
 
 

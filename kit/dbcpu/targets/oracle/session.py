@@ -108,7 +108,7 @@ class OracleSession:
         self._error: str | None = None
         self._broken = False  # by ORA-01013, in thick mode perhaps before the gate heard of Ctrl-C
         self._asked: int | None = None
-        self._told = False
+        self._collected = False
         self._calling = threading.Event()
         self._cancelled = threading.Event()
 
@@ -176,8 +176,8 @@ class OracleSession:
         self._block_s = for_s
 
     def start(self, executions: int | None, until_s: float | None) -> float:
-        if self._told:
-            self._executions, self._wrong, self._error, self._told = [], None, None, False
+        if self._collected:
+            self._executions, self._wrong, self._error, self._collected = [], None, None, False
             self._blocked, self._broken = [], False
             self._before = self._after or self._before
         if self._block_s is not None:
@@ -261,7 +261,7 @@ class OracleSession:
         return self._cancelled.is_set() or self._error is not None or self._wrong is not None
 
     def outcome(self, *, more: bool = False) -> SessionOutcome:
-        self._told = True
+        self._collected = True
         error = self._error
         if self._broken and self._cancelled.is_set():
             error = _cancelled_after(len(self._executions), self._asked)

@@ -65,7 +65,7 @@ class LibpqSession:
         self._error: str | None = None
         self._cancelled = self._cut_short = False
         self._answered = 0
-        self._told = False
+        self._collected = False
         self._block_s: float | None = None
         self._blocking = self._armed = False
         self._blocked: list[Execution] = []
@@ -126,8 +126,8 @@ class LibpqSession:
         self._armed = True
 
     def start(self, executions: int | None, until_s: float | None) -> float:
-        if self._told:
-            self._executions, self._blocked, self._told = [], [], False
+        if self._collected:
+            self._executions, self._blocked, self._collected = [], [], False
         self._wanted, self._until_s = executions, until_s
         self.arm()
         self._armed, self._queued, self._answered = False, 0, 0
@@ -166,7 +166,7 @@ class LibpqSession:
         return gone or self._cancelled or self._error is not None or self._wrong is not None
 
     def outcome(self, *, more: bool = False) -> SessionOutcome:
-        self._told = True
+        self._collected = True
         ok = None if not self._executions and self._wrong is None else self._wrong is None
         error = self._error
         if self._cut_short and self._answered != self._wanted:

@@ -43,7 +43,7 @@ class SqliteSession:
         self._previous_s = 0.0
         self._executions: list[Execution] = []
         self._answers: set[str] = set()
-        self._told = False
+        self._collected = False
         self._error: str | None = None
         self._block_s: float | None = None
         self._blocked: list[Execution] = []
@@ -70,8 +70,8 @@ class SqliteSession:
         self._block_s = for_s
 
     def start(self, executions: int | None, until_s: float | None) -> float:
-        if self._told:
-            self._executions, self._answers, self._error, self._told = [], set(), None, False
+        if self._collected:
+            self._executions, self._answers, self._error, self._collected = [], set(), None, False
             self._blocked = []
         order = {"do": "start", "executions": executions, "until_s": until_s}
         if self._block_s is not None:
@@ -110,7 +110,7 @@ class SqliteSession:
         return self._error is not None or self._right() is False
 
     def outcome(self, *, more: bool = False) -> SessionOutcome:
-        self._told = True
+        self._collected = True
         return SessionOutcome(tuple(self._executions), self._right(), self._error, blocked=tuple(self._blocked))
 
     def _right(self) -> bool | None:

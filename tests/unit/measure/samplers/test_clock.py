@@ -29,7 +29,7 @@ def test_offset_and_moments_are_right_within_what_is_claimed(
         error_s = answer(clock, at_s, offset_s, 0.01, before_s, after_s)
         assert abs(error_s) <= (before_s + after_s) / 2 + 1e-6
         at_s += after_s
-    told = clock.told("x")
+    told = clock.as_record("x")
     assert abs(told.offset_s - offset_s) <= told.uncertainty_s + 1e-6
 
 
@@ -38,7 +38,7 @@ def test_clock_of_ten_milliseconds_becomes_known_to_the_round_trip() -> None:
     for _ in range(60):
         at_s += chance.uniform(0.0005, 0.004)
         answer(clock, at_s, 77.123456, 0.01, 0.0001, 0.0001)
-    told = clock.told("sampler (ssh)")
+    told = clock.as_record("sampler (ssh)")
     assert told.source == "sampler (ssh)"
     assert told.uncertainty_s < 0.002
     assert told.offset_s == pytest.approx(77.123456, abs=told.uncertainty_s)
@@ -57,11 +57,11 @@ def test_clock_that_is_set_is_followed() -> None:
     clock = RemoteClock()
     answer(clock, 10.0, 5.0, 0.0, 0.001, 0.001)
     answer(clock, 11.0, 65.0, 0.0, 0.001, 0.001)
-    assert clock.told("x").offset_s == pytest.approx(65.0, abs=0.002)
+    assert clock.as_record("x").offset_s == pytest.approx(65.0, abs=0.002)
 
 
 def test_what_is_known_ages() -> None:
     clock = RemoteClock()
     answer(clock, 10.0, 5.0, 0.0, 0.0001, 0.0001)
     answer(clock, 5000.0, 5.2, 0.0, 0.0001, 0.0001)
-    assert clock.told("x").offset_s == pytest.approx(5.2, abs=0.001), "40 parts in a million over an hour"
+    assert clock.as_record("x").offset_s == pytest.approx(5.2, abs=0.001), "40 parts in a million over an hour"

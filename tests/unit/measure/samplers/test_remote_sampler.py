@@ -103,7 +103,7 @@ def test_counters_that_go_backwards_are_those_of_another_process() -> None:
     track = remote._Track()
     track.poll(1.0, Reading("R", 0, 5000, 1_000_000_000, 0))
     track.poll(2.0, Reading("R", 1, 5000, 1, 1))
-    told = track.told(0, {}, {})
+    told = track.polled(0, {}, {})
     assert told["gone"]
     assert told["last"] == [1_000_000_000, 0]
 

@@ -103,8 +103,8 @@ def test_the_trace_agrees_with_the_kernels_counters_and_names_who_ran_instead(
 def test_events_that_found_no_room_leave_the_polls(
     monkeypatch: pytest.MonkeyPatch, workers: "list[subprocess.Popen[str]]"
 ) -> None:
-    told = Tracer.told
-    monkeypatch.setattr(Tracer, "told", lambda self: {**told(self), "lost": 12})
+    collect = Tracer.collect
+    monkeypatch.setattr(Tracer, "collect", lambda self: {**collect(self), "lost": 12})
     with trace.open_sampler(LocalHost(), 20.0) as sampler:
         sampler.start([Watched(0, workers[0].pid, None)], [])
         go_and_wait(workers)
