@@ -14,7 +14,7 @@ from dbcpu.measure.host_access import choose_access
 from dbcpu.measure.preflight import examine
 from dbcpu.measure.rounds import limits_of_a_session
 from dbcpu.targets.base import load_target
-from dbcpu.workflows.measure_run import CLOCK_TICKS, Choices, host_info_of, requested_access, ticks_of
+from dbcpu.workflows.measure_run import CLOCK_TICKS, Choices, host_info_of, limited, requested_access, ticks_of
 
 _STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
 """Several in one remedy."""
@@ -29,7 +29,7 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
         work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
         chosen = choose_access(target, requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
         limits = limits_of_a_session(target, chosen.host, ticks_of(chosen.host), work) if chosen.host else None
-        info = host_info_of(chosen.host, limits)
+        info = limited(host_info_of(chosen.host), limits)
         return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
 
 

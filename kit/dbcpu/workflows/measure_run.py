@@ -32,7 +32,7 @@ from dbcpu.measure.pace import open_witness
 from dbcpu.measure.preflight import check_counts, counted_instead, examine, seen_cores, vcpus_of
 from dbcpu.measure.preview import Preview, check_room, make_room_for_files, preview_of
 from dbcpu.measure.rounds import RoundConditions, RoundSetup, Unchanged, calibrate, own_pids
-from dbcpu.measure.samplers.base import best_sampler, load_sampler
+from dbcpu.measure.samplers.base import Sampler, best_sampler, load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
 from dbcpu.plan import Planner, RoundSpec
@@ -134,8 +134,7 @@ def run(
             work = workload_info(opened.target, opened.work)
             earlier.refuse_other(planned.info, planned.preview.database, work, planned.vcpus)
         watcher.agree(planned.preview)
-        name = choices.sampler or best_sampler(opened.host)
-        sampler = stack.enter_context(load_sampler(name).open_sampler(opened.host, choices.hz))
+        name, sampler = opened.sampler_name, stack.enter_context(opened.sampler)
         session_s = choices.for_s or planned.solo_s * (planned.executions or 1)
         witness, no_witness = open_witness(opened.host, name, planned.info, session_s, choices.pace, stack)
         for helper in (sampler, witness):
@@ -200,13 +199,18 @@ def _begin(choices: Choices, watcher: Watcher) -> int:
 
 
 class _Opened(Struct, frozen=True):
-    """What is measured: the target, its work, and the sampled host. ``quiet``: how busy it was before."""
+    """What is measured: the target, its work, and the sampled host. ``quiet``: how busy it was before.
+
+    ``sampler`` is none that has started: it starts when it is entered.
+    """
 
     request: Request
     target: Target
     workload: Workload
     work: Work
     chosen: AccessChoice
+    sampler_name: str
+    sampler: Sampler
     ticks: int
     quiet: Quiet | None
 
@@ -261,8 +265,8 @@ def _open(
     work = workload.work(choices.size)
     experiment.opened(target, workload)
     chosen = choose_access(target, requested, work, CLOCK_TICKS, stack, guard)
-    if choices.sampler and load_sampler(choices.sampler).unavailable(chosen.host):
-        stack.enter_context(load_sampler(choices.sampler).open_sampler(chosen.host, choices.hz))  # it says why not
+    sampler_name = choices.sampler or best_sampler(chosen.host)
+    sampler = load_sampler(sampler_name).open_sampler(chosen.host, choices.hz)
     if not target.private:
         sampled = "sampling server processes" if chosen.host else "server processes are not sampled:"
         watcher.stage(f"{sampled} {chosen.why}" + ("" if chosen.host else counted_instead(target)))
@@ -272,7 +276,7 @@ def _open(
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
         share, who = percent(quiet.busy_share), named(chosen.host, ticks_of(chosen.host))
         watcher.busy(f"{share} of its CPU time went to other work{who and f' ({who})'}")
-    return _Opened(request, target, workload, work, chosen, ticks_of(chosen.host), quiet)
+    return _Opened(request, target, workload, work, chosen, sampler_name, sampler, ticks_of(chosen.host), quiet)
 
 
 def _plan(
@@ -283,17 +287,18 @@ def _plan(
     for statement in work.setup:
         if statement.lower().startswith("create"):
             watcher.stage(f"for this run only: {statement.splitlines()[0]}")
-    check_counts(host_info_of(host, None) if choices.vcpus or choices.cores else None, choices.vcpus, choices.cores)
+    info = host_info_of(host)
+    check_counts(info, choices.vcpus, choices.cores)
     if choices.variants:
         from dbcpu.measure.variants import VariantPlan, check_before, variant_context
 
-        context = variant_context(opened.request, target, host, host_info_of(host, None), choices.variants)
+        context = variant_context(opened.request, target, host, info, choices.variants)
         check_before(choices.variants, context, inherits=target.private)
     watcher.stage("measuring the single-session baseline")
     trial = opened.workload.trial(choices.size, TRIAL_ROWS)
     alone = calibrate(target, host, opened.ticks, trial)
     solo_s = alone.elapsed_s * work.rows / trial.rows
-    info = host_info_of(host, alone.limits)
+    info = limited(info, alone.limits)
     vcpus, source = vcpus_of(choices.vcpus, info, target)
     if vcpus is None and choices.sessions == "auto":
         raise UsageError(
@@ -363,12 +368,15 @@ def _header(
     )
 
 
-def host_info_of(host: Host | None, limits: Limits | None) -> HostInfo | None:
-    """The host, with the ``limits`` of a server process, whose control group may differ from that of dbcpu."""
+def host_info_of(host: Host | None) -> HostInfo | None:
+    """The host, with the limits of dbcpu's own process; None where it shows no CPU."""
     info = read_host(host) if host is not None else None
-    if host is None or info is None or not info.topology.cpus:
-        return None
-    return replace(info, clock_ticks=ticks_of(host), limits=limits or info.limits)
+    return replace(info, clock_ticks=ticks_of(host)) if info is not None and info.topology.cpus else None
+
+
+def limited(info: HostInfo | None, limits: Limits | None) -> HostInfo | None:
+    """The same with the ``limits`` of a server process, whose control group may differ from that of dbcpu."""
+    return replace(info, limits=limits) if info is not None and limits is not None else info
 
 
 def requested_access(choices: Choices, request: Request) -> AccessRequest:

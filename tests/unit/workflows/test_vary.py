@@ -8,6 +8,7 @@ import pytest
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import DbcpuError, HostError, UsageError
+from dbcpu.hosts.base import Host
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.vary import preview_changes
@@ -65,12 +66,15 @@ def test_an_option_that_is_not_known_is_an_error() -> None:
         preview_changes("sqlite", "active:1", (), {**GIVEN, "repeat": 2})
 
 
-def test_a_preview_counts_the_rounds_of_every_variant() -> None:
+def test_a_preview_counts_the_rounds_of_every_variant(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, hosts = measure_run.read_host, list[Host]()
+    monkeypatch.setattr(measure_run, "read_host", lambda host: hosts.append(host) or read(host))
     choices = measure_run.Choices(sessions="1-2", size="tiny", executions=1, variants=select_variants("active:1"))
     preview = measure_run.preview_run(resolve("sqlite"), choices, measure_run.Watcher())
     assert preview.levels == (1, 2)
     assert preview.rounds == 2 * 2 * choices.repeats, "two variants, two levels"
     assert not preview.touches_host
+    assert len(hosts) == 2, "once to open for enough sessions, and once that of the database: it may be far away"
 
 
 @pytest.mark.parametrize(
