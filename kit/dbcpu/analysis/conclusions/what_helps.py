@@ -11,7 +11,7 @@ from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losse
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
+from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.findings import Finding, noted
@@ -24,7 +24,6 @@ TO_DECIDE = ". To decide: "
 """Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
-STRANGERS = "strangers-on-siblings"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
 
@@ -33,8 +32,10 @@ def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
     text = _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
     # A verdict with a loss names CPUs that change speed as well: nothing else helps against these.
-    host = next((each.remedy for each in analysis.findings if each.code == STRANGERS), "")
-    return f"{text}{AGAINST}CPUs that change speed: {host}" if text and host and host not in text else text
+    for each in analysis.findings:
+        if each.code in HELPED_LAST and text and each.remedy not in text:
+            text += f"{AGAINST}{HELPED_LAST[each.code]}: {each.remedy}"
+    return text
 
 
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
@@ -110,9 +111,10 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
 def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:
     """What stops other processes comes first where they use most: only then it shows what sessions do to each other."""
-    stop = next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
-    others = analysis.disturbance == "foreign-load"
-    return sorted(found, key=lambda each: each[2] != stop) if others and stop else found
+    first = [
+        each.remedy for each in analysis.findings if each.code == analysis.disturbance and each.code in HELPED_FIRST
+    ]
+    return sorted(found, key=lambda each: each[2] not in first)
 
 
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
@@ -148,12 +150,11 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     grouped = analysis.topology is not None and analysis.topology.grouped
     if cause is Cause.SLOWER_CPU and (grouped or like_one_core(worst, analysis.vcpus, analysis.cores)):
         return noted("cores-fewer-than-shown", "", scaled=1, shown=2).remedy
-    if cause is Cause.RUN_QUEUE and not beyond:
-        # There is a CPU for each: others had it, or sessions were put on one.
-        others = ("foreign-load",) if analysis.disturbance == "foreign-load" else ()
-        wanted = (*others, *(code for code in wanted if code != "oversubscribed"))
-    if cause is Cause.SHARED_CORE and worst.level <= (analysis.cores or 0) and analysis.disturbance == "foreign-load":
-        wanted = ("foreign-load", *wanted)  # there is a core for each: others had it
+    if cause is Cause.RUN_QUEUE and not beyond:  # there is a CPU for each: sessions were put on one, or others had it
+        wanted = tuple(code for code in wanted if code != "oversubscribed")
+    has_room = worst.level <= (analysis.cores or 0) if cause is Cause.SHARED_CORE else not beyond
+    if has_room and analysis.disturbance in cause.others:
+        wanted = (analysis.disturbance, *wanted)
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
         fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels)
         return by_code.get("oversubscribed") or f"run no more than {fit}"

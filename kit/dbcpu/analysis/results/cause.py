@@ -31,6 +31,10 @@ class Cause(StrEnum):
     """Codes of the findings whose remedy applies, the best first."""
     remedy: str
     """What helps against it in general, where no finding fits; '' if nothing was lost."""
+    others: tuple[str, ...]
+    """Codes of findings about others on the host that come before ``helped_by``, while there is room for all sessions
+    and no disturbance is larger: where there is a CPU or core for each, others had it.
+    """
 
     def __new__(
         cls,
@@ -41,11 +45,12 @@ class Cause(StrEnum):
         sentence: str = "",
         helped_by: tuple[str, ...] = (),
         remedy: str = "",
+        others: tuple[str, ...] = (),
     ) -> "Cause":
         cause = str.__new__(cls, name)
         cause._value_ = name
         cause.words, cause.sentence, cause.colour, cause.mark = words, sentence, colour, mark
-        cause.helped_by, cause.remedy = helped_by, remedy
+        cause.helped_by, cause.remedy, cause.others = helped_by, remedy, others
         return cause
 
     # An Enum's own hash is a function of Python, and every count by cause asks for it.
@@ -66,11 +71,13 @@ class Cause(StrEnum):
         "shared_core", "shared core", "#d55e00", "s", "sessions ran on both hardware threads of one core",
         ("misplaced", "shared-cores", "cores-fewer-than-shown"),
         "run no more sessions than cores, or switch SMT off (EC2, RDS: `ThreadsPerCore=1`)",
+        ("foreign-load",),
     )  # fmt: skip
     RUN_QUEUE = (
         "run_queue", "run-queue wait", "#0072b2", "^", "another session or process had the CPU",
         ("misplaced", "oversubscribed"),
         "look for pinned sessions (`taskset -cp PID`) and for other work on these CPUs (`top -H`)",
+        ("foreign-load",),
     )  # fmt: skip
     STEAL = (
         "steal", "CPU steal", "#7e257e", "D", "", ("steal",),
@@ -123,3 +130,7 @@ class Cause(StrEnum):
 
 CAUSES = tuple(Cause)
 """In the order in which columns, legends and charts have them."""
+HELPED_FIRST = frozenset(code for cause in Cause for code in cause.others)
+"""Codes of findings whose remedy comes before all others where no disturbance is larger."""
+HELPED_LAST = {"strangers-on-siblings": "CPUs that change speed"}
+"""Codes of findings whose remedy comes after those of all causes, and against what it is."""
