@@ -236,8 +236,8 @@ HOST = Topic("What else was on the host?", {
 })  # fmt: skip
 
 RESULT = Topic("What was found", {
-    "inconclusive": Entry(WARNING, "levels up to the vCPUs at which it is undecided whether sessions get equal CPU at "
-        "full speed",
+    "inconclusive": Entry(WARNING, "levels up to the vCPUs at which it is inconclusive whether sessions get equal CPU "
+        "at full speed",
         "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
         f"{MORE_ROUNDS}, {QUIETER}"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",

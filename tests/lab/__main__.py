@@ -190,7 +190,7 @@ def chance_command(pairs: int, detections: int, intervals: int, curves: int, see
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True, help="Processes.")
 @click.option("--seed", type=int, default=3000, show_default=True)
 def verdicts_command(runs: int, decided: int, workers: int, seed: int) -> None:
-    """Contradictions, false answers and undecided runs on simulated hosts: results/verdicts.json."""
+    """Contradictions, false answers and inconclusive runs on simulated hosts: results/verdicts.json."""
     found = Counter(len(each.contradictions) > 0 for each in verdicts.runs(runs, seed, workers))
     levels = {}
     for most in verdicts.NOISES:

@@ -40,7 +40,7 @@ tests/lab/results. Every percentage stands with its 95 % interval (Wilson) and t
     shell/lab workloads     how each workload follows the pace of its CPUs; a minute each
     shell/lab simulated     hosts whose parameters are drawn at random and hidden from the analysis
     shell/lab chance        false alarms, misses, and how often an interval holds the truth
-    shell/lab verdicts      contradictions within a result, false answers, undecided runs, on difficult hosts
+    shell/lab verdicts      contradictions within a result, false answers, inconclusive runs, on difficult hosts
     shell/lab few-rounds    false answers of runs with three rounds of short executions
     shell/lab real          short sweeps on this machine: does a result contradict itself?
     shell/lab degrees       sessions each a little slower than the next: are they called equal?

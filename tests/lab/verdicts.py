@@ -151,7 +151,7 @@ def _spread(task: Callable[[Asks], Made], asked: Sequence[Asks], workers: int) -
 
 class Decided(Struct, frozen=True):
     """One host: the run of fixed levels, as measured, and after the rounds that its result asks for where it is
-    undecided (else the same); and the run that ``dbcpu run`` makes there without options."""
+    inconclusive (else the same); and the run that ``dbcpu run`` makes there without options."""
 
     first: tuple[Judged, tuple[LevelJudged, ...]]
     after_more: tuple[Judged, tuple[LevelJudged, ...]]
@@ -230,7 +230,7 @@ headline, table, capacity, findings, limits of `dbcpu check`, remedies, interval
 Hosts with noise alone, 2 to 8 cores of 1 or 2 threads, fixed levels, {DEFAULT_REPEATS} repeats. The truth of a level
 is the same host without noise; above the vCPUs none is at full speed. A false yes is one where the true ratio is above
 {EQUAL:.2f}, a false no one where it is below {NO_DIFFERENCE:.2f}. A run is decided if its headline is not
-"inconclusive". After the rounds that an undecided result asks for (`dbcpu more`, once), and of the run that `dbcpu run`
+"inconclusive". After the rounds that such a result asks for (`dbcpu more`, once), and of the run that `dbcpu run`
 makes without options (`--sessions auto`, {QUICK} repeats and more rounds where they may decide), what is false is
 of all answers. What is asked of dbcpu is asked of that run: 98 % decided up to a noise of 3 %, 90 % up to 5 %.
 

@@ -82,11 +82,11 @@ def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
     open_ = re.search(r"[Ii]nconclusive at N=([\d,-]+)", said)
     undecided = {each.level for each in _within(analysis, together) if not _fine(each) and not _lost(each)}
     if (_numbers(open_[1]) if open_ else set()) != undecided:
-        yield f"undecided are {sorted(undecided)}, the verdict says: {said}"
+        yield f"inconclusive are {sorted(undecided)}, the verdict says: {said}"
     half = {each.level for each in together if _lost(each) and each.even is UNDECIDED}
-    asked = re.search(r"undecided whether shares are equal at N=([\d,-]+)", said)
+    asked = re.search(r"inconclusive whether shares are equal at N=([\d,-]+)", said)
     if not half <= (_numbers(asked[1]) if asked else set()) and "even a single session" not in shown.headline:
-        yield f"whether shares are equal is undecided at {sorted(half)}, the verdict says: {said}"
+        yield f"whether shares are equal is inconclusive at {sorted(half)}, the verdict says: {said}"
     if shown.kind in ("bad", "partly") and not shown.remedy:
         yield f"something is lost and nothing helps: {shown.headline}"
 

@@ -13,7 +13,7 @@ from dbcpu.cli._completion import offering, targets
 @click.argument("target", required=False, shell_complete=offering(targets))
 @click.option("--rounds", type=click.IntRange(1, 1000), metavar="N",
               help="More rounds of each level.  [default: as many as would decide]")  # fmt: skip
-@click.option("--sessions", metavar="N", help="Levels of the run to measure again.  [default: those undecided]")
+@click.option("--sessions", metavar="N", help="Levels of the run to measure again.  [default: those inconclusive]")
 @options.host_option
 @options.store_option
 @options.out_option("Folder of the report.  [default: reports/<run>]")

@@ -156,7 +156,7 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
     if sessions is None:
         if more is None and not any(map(_is_open, found.levels)):
             raise UsageError(
-                f"nothing is undecided in run {run_id}; to measure levels more precisely name them: "
+                f"nothing is inconclusive in run {run_id}; to measure levels more precisely name them: "
                 f"--sessions {last} --rounds 6"
             )
         if more is None:
@@ -164,7 +164,7 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
             open_ = [each.level for each in found.levels if each.level <= vcpus and _is_open(each)] or [last]
             raise UsageError(
                 f"no number of rounds is known that probably decides run {run_id}: `dbcpu show {run_id}` says what is "
-                f"undecided; name the levels to measure again: --sessions {ranges(open_)} --rounds 6"
+                f"inconclusive; name the levels to measure again: --sessions {ranges(open_)} --rounds 6"
             )
         return more.added if rounds is None else tuple((level, rounds) for level, _ in more.added)
     levels = plan.parse_levels(sessions, record.header.plan.vcpus or 1)

@@ -115,7 +115,7 @@ class ProgressWatcher(Watcher):
     def _number(self) -> str:
         """On a noisy host a plan that follows from results has more rounds than were foreseen."""
         if self._at_most and self._done >= self._usual:
-            return f"round {self._done + 1}, to decide what is undecided"
+            return f"round {self._done + 1}, to decide what is inconclusive"
         return f"round {self._done + 1} of {self._at_most}{self._rounds}"
 
     def finished(self, done: Round) -> None:

@@ -49,7 +49,7 @@ def test_levels_and_rounds_may_be_named() -> None:
 
 def test_a_decided_run_gets_none_unasked() -> None:
     quiet = simulate(replace(NOISY, noise=0.0), (1, 2), 5, 1, size="short")
-    with pytest.raises(UsageError, match=r"nothing is undecided in run .*--sessions 2 --rounds 6"):
+    with pytest.raises(UsageError, match=r"nothing is inconclusive in run .*--sessions 2 --rounds 6"):
         addition(quiet, Asked())
 
 

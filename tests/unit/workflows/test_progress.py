@@ -151,4 +151,4 @@ def test_rounds_beyond_those_of_a_plan_that_follows_from_results_are_not_counted
     said = capsys.readouterr().err
     assert "usually at most 1 round" in said
     assert "round 1 of usually at most 1: 1 session" in said
-    assert "round 2, to decide what is undecided: 2 sessions" in said
+    assert "round 2, to decide what is inconclusive: 2 sessions" in said

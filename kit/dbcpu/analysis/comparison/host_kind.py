@@ -78,7 +78,7 @@ class Kind(Struct, frozen=True):
         if not open_:
             return f"are equal only up to {plural(self.fair, 'session')}"
         shown = f"are shown to be equal only up to {plural(self.shown, 'session')}"
-        return f"{shown} (undecided at N={short_ranges(open_)})"
+        return f"{shown} (inconclusive at N={short_ranges(open_)})"
 
     @property
     def undecided_beyond_shown(self) -> tuple[int, ...]:

@@ -162,7 +162,7 @@ def _undecided(kind: Kind) -> str:
     if kind.only_totals:
         return f"{kind.name}: only total rates are known; fair N takes shares for equal at {where}, which is not known."
     return (
-        f"{kind.name}: undecided whether shares are equal at {where}; sizing counts them as they were measured, the "
+        f"{kind.name}: inconclusive whether shares are equal at {where}; sizing counts them as they were measured, the "
         "ranking does not."
     )
 

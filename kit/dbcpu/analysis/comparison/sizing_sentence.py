@@ -21,7 +21,7 @@ def sizing_sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: f
         names = listed([each.kind.name for each in needs])
         return (
             f"Inconclusive: how many vCPUs replace {cores} is not known, because the throughput of {names} against "
-            f"{old.name} is undecided and has no interval; measure more rounds (`--repeats 6`)."
+            f"{old.name} is inconclusive and has no interval; measure more rounds (`--repeats 6`)."
         )
     are = f"{cores} {'is' if busy == 1 else 'are'}"
     decided, open_ = ([each for each in needs if each.is_decided is known] for known in (True, False))
@@ -45,7 +45,7 @@ def _sizes(needs: Sequence[Need], ratio: float) -> str:
         for kind in at_shares
         if kind.undecided and not kind.only_totals
     ]
-    measured = f"if shares of {listed(open_)} are as measured, which is undecided" if open_ else ""
+    measured = f"if shares of {listed(open_)} are as measured, which is inconclusive" if open_ else ""
     return ", ".join(filter(None, (listed(parts, "or"), fair, assumed, measured)))
 
 

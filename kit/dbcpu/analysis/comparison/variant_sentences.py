@@ -75,7 +75,7 @@ def _decided(each: Decision) -> str:
         return f"{what} was not measured in both"
     if each.shown:
         return f"{what} {comparative(each)}"
-    words = {TOO_FEW: "undecided, too few rounds", BELOW_FLOOR: "below the noise floor"}
+    words = {TOO_FEW: "inconclusive, too few rounds", BELOW_FLOOR: "below the noise floor"}
     return f"{what} is {times(each.ratio)}: {words.get(each.outcome, unshown_words(each))}"
 
 

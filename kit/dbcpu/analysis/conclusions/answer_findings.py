@@ -33,7 +33,7 @@ def inconclusive(given: FindingInput) -> Finding | None:
     undecided = level_losses(first, given.vcpus).undecided
     if not undecided or given.reference is None or given.record.header.plan.experiment != SWEEP:
         return None
-    where = f"at N={ranges(each.level for each in undecided)} it is undecided"
+    where = f"at N={ranges(each.level for each in undecided)} it is inconclusive"
     if not all(each.shares_known for each in undecided):
         found = noted(
             "inconclusive", f"{where} whether sessions get equal CPU: only total rates are known", repeats="N"

@@ -75,7 +75,7 @@ def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone:
     parts += [f"whether a single session gets a whole CPU{why}"] if single else []
     if not parts:
         return ()
-    undecided = f"it is undecided {listed(parts)}"
+    undecided = f"it is inconclusive {listed(parts)}"
     if found.undecided:  # a sentence before this one says what would decide
         return (undecided,)
     return undecided, _may_decide([each for each in some if each.level in (*shares, *speed)], context, single)

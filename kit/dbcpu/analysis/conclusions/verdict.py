@@ -101,7 +101,7 @@ class _Words:
             unit = self.record.header.plan.workload.unit
             alone = f"A single session reaches {number(self.reference.mrows_per_s)} {unit}"
             lost = f"{self._alone(levels[0])}; " if is_loss(levels[0]) else ""
-            lost = "it is undecided whether that is all of a CPU; " if found.alone_undecided else lost
+            lost = "it is inconclusive whether that is all of a CPU; " if found.alone_undecided else lost
             return (
                 f"{alone} ({seconds(self.reference.elapsed_s)}); {lost}"
                 "measure more sessions to see whether each gets the same CPU."

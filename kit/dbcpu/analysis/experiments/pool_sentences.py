@@ -74,7 +74,7 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
         return (
             f"Inconclusive how few active sessions are enough{cpus}: the most measured, {enough.active}, are "
             f"({plural(found.pieces, 'job')} take {seconds(enough.total_s)}), and whether "
-            f"{listed([str(each) for each in maybe])} would be is undecided: {limit}"
+            f"{listed([str(each) for each in maybe])} would be is inconclusive: {limit}"
             f"{_impossible(found, analysis)}.{notes}"
         )
     answer = _are_enough(enough.active) if fewer is None else f"at most {enough.active} active sessions are needed"

@@ -67,7 +67,7 @@ def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> st
     if len(slowed) == len(known):
         return "significant for all"
     others = [f"{plain(each.name)} ({times(each.low)} to {times(each.high)})" for each in known if each not in slowed]
-    return f"significant for {listed([plain(each.name) for each in slowed])}, undecided for {listed(others)}"
+    return f"significant for {listed([plain(each.name) for each in slowed])}, inconclusive for {listed(others)}"
 
 
 def _main(analysis: Analysis) -> str:

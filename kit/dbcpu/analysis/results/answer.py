@@ -15,6 +15,11 @@ class Answer(StrEnum):
     NO = "no"
     UNDECIDED = "undecided"
 
+    @property
+    def words(self) -> str:
+        """As people read it; its value is what programs read."""
+        return "inconclusive" if self is Answer.UNDECIDED else self.value
+
 
 class Outcome(StrEnum):
     """What the answers of a run, an experiment or a comparison come to."""

@@ -5,7 +5,7 @@ from msgspec import Struct
 from dbcpu.analysis.results.host import Capacity
 from dbcpu.figures import RunFigures
 
-EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "undecided"}
+EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "inconclusive"}
 METRICS = ("vcpus", "cpu_quota", "usable_cores", "evenness")
 """Figures that ``kept_quote`` needs."""
 

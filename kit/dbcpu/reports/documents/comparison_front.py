@@ -170,7 +170,7 @@ def _why_open(need: Need) -> str:
         return "if only the total counts: shares are unequal"
     if need.kind.core_throughput is not None:
         return "from the total alone to one session on each core that vCPUs share unseen"
-    return "throughput is undecided"
+    return "throughput is inconclusive"
 
 
 def _side_tile(side: Side, comparison: Comparison) -> Fact:
@@ -205,7 +205,7 @@ def _against(side: Side, base: Side) -> str:
     words = [_clause(each, side, base) for each in side.decisions if each.outcome != OTHER_WORK]
     apart = "; speed is not compared, as the work differs" if side.other_work else ""
     if all(each.outcome in (TOO_FEW, OTHER_WORK) for each in side.decisions):
-        return f"compared with {base.name}: undecided, too few rounds{apart}"
+        return f"compared with {base.name}: inconclusive, too few rounds{apart}"
     gains = {_is_gain(each) for each in side.decisions if each.shown}
     return (", but " if len(gains) > 1 else ", and ").join(words) + apart
 
@@ -245,7 +245,7 @@ def _one_is_even(side: Side, base: Side) -> str:
 
 def _unshown(each: Decision) -> str:
     known = {
-        TOO_FEW: "undecided, too few rounds",
+        TOO_FEW: "inconclusive, too few rounds",
         NOT_MEASURED: "not measured in both",
         HOST_STATE: f"no claim, {state_words(each)}",
     }

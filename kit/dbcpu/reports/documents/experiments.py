@@ -82,7 +82,8 @@ _SIZE = (
 )  # fmt: skip
 POOL = (
     Column("active", "active", count, meaning="sessions that share the jobs"),
-    Column("enough", "enough", str, kind="text", meaning="no other size is faster by a tenth or more"),
+    Column("enough", "enough", lambda answer: answer.words, kind="text",
+           meaning="no other size is faster by a tenth or more"),
     Column("total_s", "total", seconds, unit="s", meaning="until all jobs are done; like all times median over rounds"),
     Column("piece_s", "per job", seconds, unit="s",
            meaning="mean time of one job, by the server's clock where it brings one: the wait for a CPU to begin is "

@@ -29,7 +29,7 @@ TERMS = (
     ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
     ("unlike its twins", f"slower or faster than chance explains; of those named {percent(FALSE_DISCOVERIES)} or fewer "
      "are named by chance on average (Benjamini and Hochberg, 1995)"),
-    ("hosts differ?", f"by nature, by more than a CV of {percent(DIFFERENT_CV)}: yes, no, or undecided"),
+    ("hosts differ?", f"by nature, by more than a CV of {percent(DIFFERENT_CV)}: yes, no, or inconclusive"),
     ("CV", "standard deviation over mean"),
     ("between hosts", "what is left of the CV without what several runs of one host differ by"),
     ("alone, loaded", "a single session; all together at the largest N up to the vCPUs"),
@@ -104,7 +104,7 @@ def _front(report: FleetReport) -> Front:
 
 def _undecided(hosts: Sequence[str]) -> str:
     return (
-        f"Undecided: {plural(len(hosts), 'host')} ({tables.few_names(hosts)}). Each is further from its twins than "
+        f"Inconclusive: {plural(len(hosts), 'host')} ({tables.few_names(hosts)}). Each is further from its twins than "
         "these differ among themselves, and its own rounds differ too much for an answer; measure again with more "
         "rounds."
     )
@@ -116,7 +116,7 @@ def _tiles(report: FleetReport, unlike: set[str]) -> tuple[Fact, ...]:
     return (
         Fact("hosts measured", str(len(report.hosts)), f"of {len(report.hosts) + len(report.failures)}"),
         Fact("unlike their twins", str(len(unlike)), "slower or faster than chance explains"),
-        Fact("types whose hosts differ", types, f"{answers.count(Answer.UNDECIDED)} undecided"),
+        Fact("types whose hosts differ", types, f"{answers.count(Answer.UNDECIDED)} inconclusive"),
         Fact("failed", str(len(report.failures)), _states(report) or "none"),
     )
 
@@ -132,7 +132,7 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
     once = sum(len(each.runs) == 1 for each in report.hosts)
     if once and compared:
         yield (
-            f"{plural(once, 'host')} measured once: of these it is undecided whether host or hour is odd; a second "
+            f"{plural(once, 'host')} measured once: of these it is inconclusive whether host or hour is odd; a second "
             "run decides."
         )
     if busy := [each.name for each in report.hosts if each.disturbed]:
@@ -155,7 +155,7 @@ def _of_type(group: Group) -> str:
     kind = {
         Answer.YES: f"Hosts of type {type_} differ",
         Answer.NO: f"Hosts of type {type_} differ by a CV below {percent(DIFFERENT_CV)}",
-        Answer.UNDECIDED: f"It is undecided whether hosts of type {type_} differ by more than {percent(DIFFERENT_CV)}",
+        Answer.UNDECIDED: f"Inconclusive: whether hosts of type {type_} differ by more than {percent(DIFFERENT_CV)}",
     }[found.answer]
     known = found.between is not None
     shown = (found.between, found.between_interval) if known else (found.cv, found.cv_interval)
@@ -211,7 +211,7 @@ def _types(report: FleetReport) -> Iterator[Section]:
         if rows:
             note = (
                 f"CV: as measured. Between hosts: what is left of it without the differences between runs of one host. "
-                f"Hosts differ: more than {percent(DIFFERENT_CV)} between hosts; undecided below {MIN_HOSTS} hosts."
+                f"Hosts differ: more than {percent(DIFFERENT_CV)} between hosts; inconclusive below {MIN_HOSTS} hosts."
             )
             columns = tables.GROUPS if name == "tags" else tables.TYPES
             yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))

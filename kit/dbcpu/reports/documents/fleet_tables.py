@@ -118,7 +118,7 @@ GROUPS = (
 
 
 def _answer(found: Spread) -> str:
-    return f"{found.answer.value}: {found.why}" if found.why else found.answer.value
+    return f"{found.answer.words}: {found.why}" if found.why else found.answer.words
 
 
 def ranking_titles(rows: Sequence[RankedHost]) -> Mapping[tuple[str, ...], str]:

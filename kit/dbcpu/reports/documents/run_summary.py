@@ -291,7 +291,7 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
         parts.append(f"{least}{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
     if even is not None:
         within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
-        said = {Answer.YES: ": even", Answer.UNDECIDED: ": undecided whether all levels are even"}.get(even.even, "")
+        said = {Answer.YES: ": even", Answer.UNDECIDED: ": inconclusive whether all levels are even"}.get(even.even, "")
         parts.append(f"evenness {number(even.value)} ({within}at N={even.level}){said}")
     need = ""
     if parts and cores is None and analysis.vcpus and analysis.busy == 1:

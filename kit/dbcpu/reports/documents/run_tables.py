@@ -48,7 +48,7 @@ def _answers(level: LevelView) -> str:
 
 ANSWERS = Column(
     "answers", "equal, full", kind="name", value=_answers,
-    meaning="whether all sessions get equal CPU, and whether at the full speed of a single session; ? is undecided",
+    meaning="whether all sessions get equal CPU, and whether at the full speed of a single session; ? is inconclusive",
 )  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"

@@ -62,7 +62,7 @@ def _ranges(sizing: Sizing) -> Iterator[str]:
     row = "vCPUs, cores, licences and prices in its row are"
     if undecided:
         yield (
-            f"The throughput of {listed(undecided)} is undecided: {row} of the ratio as it was measured, and the "
+            f"The throughput of {listed(undecided)} is inconclusive: {row} of the ratio as it was measured, and the "
             "interval says how many vCPUs it may be."
         )
     if few:
@@ -127,7 +127,8 @@ def _ranking(sizing: Sizing) -> Section:
     columns = (
         HOST,
         Column("fair", "fair N", kind="figure", value=lambda row: row.kind.shown),
-        Column("undecided", "undecided N", value=lambda row: short_ranges(row.kind.undecided_beyond_shown) or UNKNOWN),
+        Column("undecided", "inconclusive N",
+               value=lambda row: short_ranges(row.kind.undecided_beyond_shown) or UNKNOWN),
         Column("shown_throughput", sizing.unit, rate, kind="figure", unit=sizing.unit,
                value=lambda row: row.kind.shown_throughput),
         Column("per_vcpu", "per vCPU", number, kind="figure"),
@@ -137,8 +138,8 @@ def _ranking(sizing: Sizing) -> Section:
     )  # fmt: skip
     note = (
         f"fair N: the largest N up to the vCPUs with max/min <= {sizing.ratio:g} there and at every N below, none of "
-        f"them undecided. {sizing.unit} is their throughput as delivered, which is not tested. Undecided N: those "
-        "beyond, whose shares may be equal. The other columns are fair N per vCPU, core, licence and price."
+        f"them inconclusive. {sizing.unit} is their throughput as delivered, which is not tested. Inconclusive N: "
+        "those beyond, whose shares may be equal. The other columns are fair N per vCPU, core, licence and price."
     )
     rules = () if sizing.needs else (*_cores(sizing), *_rules(sizing))
     title = "Ranking by sessions with even times"

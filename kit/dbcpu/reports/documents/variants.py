@@ -100,7 +100,7 @@ def _headline(found: Variants) -> tuple[str, Outcome]:
     """The headline with its tone: which settings make sessions more even, and whether that costs throughput."""
     first, others = found.first, found.variants[1:]
     if all(each.outcome == TOO_FEW for under in others for each in under.decisions):
-        return "Undecided: too few rounds were measured", Outcome.NEITHER
+        return "Inconclusive: too few rounds were measured", Outcome.NEITHER
     even = [under for under in others if _decided(under, SPREAD).outcome == LESS]
     slower = [under.name for under in even if _decided(under, THROUGHPUT).outcome == LESS]
     if not even:
@@ -110,7 +110,7 @@ def _headline(found: Variants) -> tuple[str, Outcome]:
         return f"{gains}; {listed(slower)} {'costs' if len(slower) == 1 else 'cost'} throughput", Outcome.PARTLY
     # So few, or so noisy, rounds could have missed a loss.
     if any((_decided(under, THROUGHPUT).detectable or 1.0) > MAX_LOSS for under in even):
-        return f"{gains}; the effect on throughput is undecided", Outcome.PARTLY
+        return f"{gains}; the effect on throughput is inconclusive", Outcome.PARTLY
     return f"{gains}; no significant loss of throughput", Outcome.GOOD
 
 

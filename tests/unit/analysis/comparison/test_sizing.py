@@ -110,7 +110,7 @@ def test_each_host_has_the_answer_that_is_its_own() -> None:
     assert said.startswith(
         "12 busy cores of old are 12 vCPUs of r and d (one thread per core), at max/min <= 1.1. Inconclusive: they are "
         "at least 15 vCPUs of bed and bath (one thread per core). Shares of bed and bath are shown to be equal only up "
-        "to 1 session (undecided at N=2) on its 8 vCPUs"
+        "to 1 session (inconclusive at N=2) on its 8 vCPUs"
     )
 
 
@@ -377,7 +377,7 @@ def test_the_ranking_names_the_levels_whose_shares_the_run_leaves_undecided() ->
     ranked = sized(("noisy", run), busy=None)
     assert ranked.old.undecided == tuple(undecided)
     where = ranges(undecided)
-    assert f"noisy: undecided whether shares are equal at N={where}; sizing counts them as they were measured, " in (
+    assert f"noisy: inconclusive whether shares are equal at N={where}; sizing counts them as they were measured, " in (
         " ".join(ranked.unknown)
     )
     assert sized(("steady", without_smt()), busy=None).old.undecided == ()
@@ -398,7 +398,7 @@ def test_no_host_is_ranked_first_by_levels_that_nobody_knows_to_be_fair() -> Non
     assert ranking[0].per_vcpu == ranking[1].per_vcpu == 0.5
     assert [each.kind.undecided_beyond_shown for each in ranking] == [(4,), (4,)]
     sentence = size(sides, SizingRules((), ()), 2).sentence
-    assert sentence.endswith("at max/min <= 1.1, if shares of noisy at N=4 are as measured, which is undecided.")
+    assert sentence.endswith("at max/min <= 1.1, if shares of noisy at N=4 are as measured, which is inconclusive.")
     accepted = size(sides, SizingRules((), ()), ratio=1.2).ranking
     assert [each.kind.shown for each in accepted] == [4, 4], "as much is accepted, whatever chance did"
 

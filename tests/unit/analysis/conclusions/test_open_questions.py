@@ -20,14 +20,14 @@ def test_a_result_with_two_open_questions_has_one_advice() -> None:
     """Levels up to the vCPUs are undecided, and so is whether shares above them are equal."""
     said = explain(simulate(NOISY, (1, 2, 3, 4, 8), repeats=3, seed=2)).verdict
     assert "Inconclusive at N=" in said
-    assert "It is undecided whether shares are equal at N=8." in said
+    assert "It is inconclusive whether shares are equal at N=8." in said
     assert len(re.findall(r"\bdecide\b", said)) == 1
 
 
 def test_an_open_question_above_the_vcpus_alone_has_its_own_advice() -> None:
     said = explain(simulate(replace(NOISY, noise=0.03), (1, 2, 7), repeats=5, seed=2)).verdict
     assert "Inconclusive at N=" not in said
-    assert re.search(r"It is undecided whether shares are equal at N=7; .*decide\.", said)
+    assert re.search(r"It is inconclusive whether shares are equal at N=7; .*decide\.", said)
 
 
 @pytest.mark.parametrize(

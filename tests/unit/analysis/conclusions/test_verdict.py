@@ -163,7 +163,7 @@ def test_what_is_undecided_is_said_beside_a_loss() -> None:
     found = explain(run)
     last = found.levels[-1]
     assert (last.even, last.full_speed) == (Answer.UNDECIDED, Answer.NO)
-    assert "It is undecided whether shares are equal at N=3; " in found.verdict
+    assert "It is inconclusive whether shares are equal at N=3; " in found.verdict
     assert f"more rounds (on its host: `dbcpu more {found.run_id} --sessions 3 --rounds 2`) or" in found.verdict
     unnamed = explain(replace(run, header=replace(run.header, run_id=f"20261101-120000{ANONYMOUS}")))
     assert "more rounds (on that host) or a quieter host may decide" in unnamed.verdict

@@ -41,7 +41,7 @@ def test_equal_but_slow_takes_five_rounds_too(rounds: int, even: Answer) -> None
     found = explain(record([*solos(), *slow], measured_on(4), vcpus=4))
     assert (found.levels[1].even, found.levels[1].full_speed) == (even, Answer.NO)
     assert ("equally slow" in found.verdict) == (even is Answer.YES)
-    assert ("undecided whether shares are equal at N=2; more rounds" in found.verdict) == (even is Answer.UNDECIDED)
+    assert ("inconclusive whether shares are equal at N=2; more rounds" in found.verdict) == (even is Answer.UNDECIDED)
 
 
 @pytest.mark.parametrize("hypervisor", [None, "kvm"])

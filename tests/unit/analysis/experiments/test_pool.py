@@ -311,7 +311,7 @@ def test_the_largest_pool_is_no_answer_where_a_smaller_one_may_be_enough() -> No
     assert analysis.pool.enough == 4
     assert analysis.verdict.startswith("Inconclusive how few active sessions are enough")
     assert "the most measured, 4, are (" in analysis.verdict
-    assert "and whether 2 would be is undecided: differences below 1.0" in analysis.verdict
+    assert "and whether 2 would be is inconclusive: differences below 1.0" in analysis.verdict
 
 
 @pytest.mark.parametrize(

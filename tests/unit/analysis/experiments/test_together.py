@@ -63,7 +63,7 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     assert analysis.together is not None
     assert [each.told for each in analysis.together.parties] == [True, False]
     assert "free to share CPUs, a has a slowdown of 1.70x and b has a slowdown of 1.02x" in analysis.verdict
-    assert re.search(r"significant for a, undecided for b \([\d.]+x to [\d.]+x\)", analysis.verdict)
+    assert re.search(r"significant for a, inconclusive for b \([\d.]+x to [\d.]+x\)", analysis.verdict)
     assert next(iter(charts.drawn(document(record, analysis).charts, ["svg"])["svg"])) == "together"
     assert "Separately and together" in html.render(document(record, analysis))
 

@@ -57,7 +57,7 @@ def test_what_is_not_shown_is_undecided() -> None:
     analysis, _, even = found(record)
     assert even.even is Answer.UNDECIDED
     said = quotable(record, analysis)
-    assert said.endswith(": undecided whether all levels are even; usable cores need a level of 4 sessions")
+    assert said.endswith(": inconclusive whether all levels are even; usable cores need a level of 4 sessions")
 
 
 def test_a_run_of_one_session_alone_has_nothing_to_quote() -> None:

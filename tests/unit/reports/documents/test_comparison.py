@@ -64,7 +64,7 @@ def test_pools_are_compared_by_how_many_active_sessions_are_enough() -> None:
     assert said in found.verdict
     assert found.front is not None and said in found.front.sentences
     words = " ".join(text("table", found).split("Pools of active sessions")[1].split())
-    assert re.search(r" 2 old 20 yes 5\.00 s .* 2 new 20 undecided 4\.00 s .* 4 old 20 yes 5\.00 s ", words), words
+    assert re.search(r" 2 old 20 yes 5\.00 s .* 2 new 20 inconclusive 4\.00 s .* 4 old 20 yes 5\.00 s ", words), words
     assert "Pools of active sessions" in text("html", found)
 
 

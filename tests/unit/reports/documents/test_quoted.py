@@ -42,7 +42,7 @@ def test_kept_figures_quote_what_the_run_does(run: Callable[[], RunRecord]) -> N
     ("told", "cores", "evenness"),
     [
         (KNOWN, "10.7 (10.1 to 11.2) of 16", "0.66 (0.64 to 0.69), not even"),
-        (Quote(2, 2.0, evenness=0.97, even="undecided"), "2.0 of 2", "0.97, undecided"),
+        (Quote(2, 2.0, evenness=0.97, even="undecided"), "2.0 of 2", "0.97, inconclusive"),
         (Quote(evenness=0.99, evenness_low=0.9, evenness_high=1.0, even="yes"), "-", "0.99 (0.90 to 1.00), even"),
         (Quote(6, 5.5, quota=5.5), "5.5 of 5.5", "-"),
         (Quote(), "-", "-"),
