@@ -45,6 +45,23 @@ def together(*decorators: Callable[[Function], Function]) -> Callable[[Function]
     return decorate
 
 
+def refuse_both(one: str, other: str, why: str) -> Callable[[Function], Function]:
+    """Raises click.UsageError where both were given on the command line, defaults included; ``why`` not both."""
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def checked(*args: Any, **given: Any) -> Any:
+            context = click.get_current_context()
+            if all(context.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in (one, other)):
+                first, second = (f"--{each.replace('_', '-')}" for each in (one, other))
+                raise click.UsageError(f"{first} and {second} do not go with each other: {why}; leave one of them out")
+            return function(*args, **given)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
 format_option = click.option(
     "--format", "form", type=Format(), default="table", show_default=True, help="Output format."
 )
@@ -113,6 +130,7 @@ _TALKING = (
     click.option("--log-file", type=WrittenPath(dir_okay=False, path_type=Path), metavar="FILE",
                  help="Add all progress to FILE too, with the time, and the figures of each round."),
     brief_option,
+    refuse_both("quiet", "verbose", "one prints only the result, the other each round"),
 )  # fmt: skip
 
 
@@ -327,20 +345,3 @@ job_options = together(
     click.option("--one-at-a-time", is_flag=True,
                  help="A connection sends its next call after the previous one is answered.  [default: all at once]"),
 )  # fmt: skip
-
-
-def refuse_both(one: str, other: str, why: str) -> Callable[[Function], Function]:
-    """Raises click.UsageError where both were given on the command line, defaults included; ``why`` not both."""
-
-    def decorate(function: Function) -> Function:
-        @functools.wraps(function)
-        def checked(*args: Any, **given: Any) -> Any:
-            context = click.get_current_context()
-            if all(context.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in (one, other)):
-                first, second = (f"--{each.replace('_', '-')}" for each in (one, other))
-                raise click.UsageError(f"{first} and {second} do not go with each other: {why}; leave one of them out")
-            return function(*args, **given)
-
-        return checked  # type: ignore[return-value]
-
-    return decorate

@@ -42,8 +42,6 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
     def watcher(self, confirm: Confirm, *, keeps: bool = False) -> ProgressWatcher:
         """Shows progress as these ask for. Raises UsageError."""
-        if self.quiet and self.verbose:
-            raise UsageError("--quiet prints only the result, and --verbose each round; leave one out")
         return ProgressWatcher(
             lambda question: confirm(question, self.yes),
             quiet=self.quiet, keeps=keeps, verbose=self.verbose, log_file=self.log_file, if_quiet=self.if_quiet,

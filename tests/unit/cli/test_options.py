@@ -207,9 +207,12 @@ def test_a_number_out_of_range_is_refused_in_words(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words", ["run sqlite", "run sqlite --dry-run", "vary --variants spread --dry-run", "soak", "pool", "more last"]
+)
 def test_quiet_and_verbose_do_not_go_with_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
-    assert main(["run", "sqlite", "--quiet", "--verbose", "--yes"]) == 2
-    assert "--quiet prints only the result, and --verbose each round; leave one out" in capsys.readouterr().err
+    assert main([*words.split(), "--quiet", "--verbose"]) == 2
+    assert "--quiet and --verbose do not go with each other: one prints only the result" in capsys.readouterr().err
