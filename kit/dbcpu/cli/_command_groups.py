@@ -1,5 +1,7 @@
 """The commands of ``dbcpu`` in the groups of its help, what a mistyped one may have meant, and variants in help."""
 
+import re
+
 import click
 
 from dbcpu import registry
@@ -87,6 +89,16 @@ class Commands(click.Group):
 
 class CommandWithVariants(click.Command):
     """Lists the variants as they describe themselves; they are loaded for its help only."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        variants = [each for each in args if registry.is_known("variants", re.split("[:,]", each)[0])]
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as error:
+            if variants:
+                given = ",".join(variants)
+                raise click.UsageError(f"Missing option '--variants'; give --variants {given}", ctx) from error
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from dbcpu.variants._selection import list_variants

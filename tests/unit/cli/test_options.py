@@ -216,3 +216,10 @@ def test_quiet_and_verbose_do_not_go_with_each_other(
     monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
     assert main([*words.split(), "--quiet", "--verbose"]) == 2
     assert "--quiet and --verbose do not go with each other: one prints only the result" in capsys.readouterr().err
+
+
+def test_a_variant_without_its_option_is_refused_with_the_right_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vary", "embedded", "cpus:0,2", "spread"]) == 2
+    assert "Missing option '--variants'; give --variants cpus:0,2,spread" in capsys.readouterr().err
+    assert main(["vary", "embedded"]) == 2
+    assert "Missing option '--variants'.\n" in capsys.readouterr().err
