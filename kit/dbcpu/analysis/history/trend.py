@@ -77,7 +77,8 @@ class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks.
 
     ``older``: there are runs before these, which were left out. ``quote``: of the newest run. ``experiment``: sweep,
-    soak, together, or which pool; runs of others are histories of their own.
+    soak, together, or which pool; runs of others are histories of their own. ``vcpus`` and ``cpu_model``: of the newest
+    run. ``machine``: what sets it apart from another history of the same name, in words.
     """
 
     target: str
@@ -91,6 +92,9 @@ class Trend(Struct, frozen=True):
     older: bool = False
     quote: Quote = Quote()
     experiment: str = SWEEP
+    vcpus: int | None = None
+    cpu_model: str = ""
+    machine: str = ""
 
     def marks_at(self, index: int) -> tuple[TrendMark, ...]:
         return tuple(each for each in self.marks if each.index == index)
@@ -133,7 +137,27 @@ def trend(runs: Sequence[PastRun]) -> Trend:
         series=series,
         marks=tuple(sorted((*_gaps(runs), *_changes(runs), *_lasting(series)), key=lambda each: each.index)),
         experiment=_experiment(newest.header.plan),
+        vcpus=newest.vcpus,
+        cpu_model=host.cpu_model if host else "",
     )
+
+
+def set_apart(trends: Sequence[Trend]) -> tuple[Trend, ...]:
+    """The same, with ``machine`` where a host was resized or replaced: its histories have one name then."""
+    named: dict[tuple[str, ...], list[Trend]] = {}
+    for each in trends:
+        named.setdefault((each.target, each.host, each.workload, each.experiment), []).append(each)
+    return tuple(
+        replace(each, machine=_machine(each, named[each.target, each.host, each.workload, each.experiment]))
+        for each in trends
+    )
+
+
+def _machine(one: Trend, alike: Sequence[Trend]) -> str:
+    sized = one.vcpus is not None and len({each.vcpus for each in alike}) > 1
+    words = [plural(one.vcpus, "vCPU")] if sized and one.vcpus is not None else []
+    same_size = [each for each in alike if each.vcpus == one.vcpus]
+    return ", ".join([*words, one.cpu_model] if len({each.cpu_model for each in same_size}) > 1 else words)
 
 
 def _experiment(plan: Plan | BriefPlan) -> str:

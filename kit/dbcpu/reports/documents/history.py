@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from dbcpu.analysis.history.limits import LastingChange
-from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend, set_apart
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
 from dbcpu.record import SWEEP
@@ -62,6 +62,7 @@ def document(trend: Trend) -> Document:
 
 def overview_document(trends: Sequence[Trend]) -> Document:
     """Many targets, a table for each."""
+    trends = set_apart(trends)
     sections = tuple(
         _figures(each, f"{_title(each)}, {_day(each, 0)} to {_day(each, -1)}", f"trends-{at}")
         for at, each in enumerate(trends, 1)
@@ -206,9 +207,10 @@ def _title(trend: Trend) -> str:
 
 
 def _of(trend: Trend) -> str:
-    """``box on db1``, ``box on db1 (soak)``: soaks and pools of a target are histories of their own."""
+    """``box on db1``, ``box on db1 (4 vCPUs, soak)``: soaks, pools and a resized host are histories of their own."""
     host = f" on {trend.host}" if trend.host else ""
-    return f"{trend.target}{host}{'' if trend.experiment == SWEEP else f' ({trend.experiment})'}"
+    more = ", ".join(filter(None, (trend.machine, "" if trend.experiment == SWEEP else trend.experiment)))
+    return f"{trend.target}{host}{more and f' ({more})'}"
 
 
 def _runs_words(trend: Trend) -> str:

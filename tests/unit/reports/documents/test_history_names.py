@@ -39,6 +39,15 @@ def test_pictures_are_named_after_targets(trends: list[tuple[str, str]], names: 
     assert [chart.name for chart in found.charts] == names
 
 
+def test_histories_of_a_resized_host_have_titles_of_their_own() -> None:
+    small, large, other = of("box"), replace(of("box"), vcpus=16), replace(of("box"), cpu_model="another")
+    titles = [each.title for each in history.overview_document([small, large, other]).sections]
+    assert titles[1].startswith("box on db1 (16 vCPUs): ")
+    assert titles[0].startswith(f"box on db1 ({small.vcpus} vCPUs, {small.cpu_model}): ")
+    assert titles[2].startswith(f"box on db1 ({small.vcpus} vCPUs, another): ")
+    assert history.overview_document([small]).sections[0].title.startswith("box on db1: ")
+
+
 def night(run: RunRecord, day: int, name: str) -> RunRecord:
     plan = replace(run.header.plan, target="box")
     started_at = f"2026-11-{day:02}T04:30:00+00:00"
