@@ -281,9 +281,10 @@ RESULT = Topic("What was found", {
         "stays there for most of its statement",
         "use a kernel whose scheduler balances more often (`uname -r`), one thread per core (`ThreadsPerCore=1`), or "
         "shorter statements"),
-    "cores-fewer-than-shown": Entry(WARNING, "throughput that scales like fewer cores than the kernel reports",
+    "cores-fewer-than-shown": Entry(WARNING, "throughput that scales like fewer cores than the kernel reports "
+        "(level info where steal, CPU quotas and other processes were not measured: they have the same effect)",
         "the hypervisor hides SMT or overcommits the CPUs, or a power limit holds: plan with {scaled} cores, not "
-        "{shown} (level info where steal, CPU quotas and other processes were not measured: they have the same effect)",
+        "{shown}",
         "give each vCPU a core of its own in the hypervisor (`lscpu -e` there shows the siblings, `virsh vcpupin` pins "
         "them); in a cloud use another instance type or `ThreadsPerCore=1`"),
     "smt-like-cores": Entry(INFO, "hardware threads that scale like whole cores",

@@ -211,6 +211,11 @@ def plural(amount: float, noun: str) -> str:
     return f"{bare(amount)} {noun}{ending}"
 
 
+def threads_words(counts: Sequence[int]) -> str:
+    """``2 threads``; ``1 or 2 threads`` of a host with cores of two kinds, ``? threads`` where none is known."""
+    return f"{listed([*map(str, counts)], 'or') or '?'} thread{'' if list(counts) == [1] else 's'}"
+
+
 def plain(text: str) -> str:
     """Text from outside on one line, without a password or control characters: it may carry terminal escapes."""
     shown = text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)

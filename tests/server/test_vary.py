@@ -106,7 +106,7 @@ def test_dry_run_says_what_would_be_changed_and_measures_nothing(drive: Drive) -
 
 def test_what_cannot_be_had_is_refused_before_anything_is_loaded(drive: Drive) -> None:
     for variant, said in (
-        ("cpus:4000", "CPUs 4000 are not among"),
+        ("cpus:4000", "CPU 4000 is not among"),
         ("node:77", "memory node 77 has no usable CPU"),
         ("cage:2", "instance caging is Oracle's"),
     ):

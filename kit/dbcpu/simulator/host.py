@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
-from dbcpu.formatting import ranges
+from dbcpu.formatting import plural, ranges
 from dbcpu.record import Cache, Cpu, HostInfo, Limits, Topology
 from dbcpu.simulator.pace import FORMS
 
@@ -273,7 +273,7 @@ class SimulatedHost(Struct, frozen=True, dict=True):
         return HostInfo(
             hostname=self.hostname or self.name,
             kernel=f"{_KERNELS[self.scheduler]}-simulated",
-            cpu_model=f"simulated: {self.sockets} x {shown} cores",
+            cpu_model=f"simulated: {self.sockets} x {plural(shown, 'core')}",
             topology=Topology(
                 cpus=cpus,
                 caches=caches,

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
-from dbcpu.errors import HostError, MeasureError, UsageError
-from dbcpu.formatting import parse_cpu_list
+from dbcpu.errors import HostError, MeasureError
+from dbcpu.formatting import as_cpu_list
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import affinity_file, read_interrupts
@@ -174,10 +174,7 @@ def _process(host: Host, folder: str) -> str | None:
 
 
 def _only(cpus: str, gone: set[int]) -> bool:
-    try:
-        named = set(parse_cpu_list(cpus))
-    except UsageError:
-        return False
+    named = set(as_cpu_list(cpus) or ())
     return bool(named) and named <= gone
 
 

@@ -5,7 +5,7 @@ command line is its file's, with an argument behind a colon where it takes one: 
 ``VariantModule`` is what a member must offer; the protocols behind it are what it may offer beside that.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -218,6 +218,12 @@ def _is_rds(context: VariantContext) -> bool:
         or database.service == RDS
         or "rdsutils" in database.parameters.get("shared_preload_libraries", "")
     )
+
+
+def not_among(cpus: Collection[int], there: Collection[int]) -> str:
+    """``CPU 99 is not among 0-3``, ``CPUs 98-99 are not among 0-3``."""
+    noun, verb = ("CPU", "is") if len(cpus) == 1 else ("CPUs", "are")
+    return f"{noun} {ranges(cpus)} {verb} not among {ranges(there)}"
 
 
 def usable(host: HostInfo) -> tuple[Cpu, ...]:

@@ -2,7 +2,7 @@
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import parse_cpu_list, ranges
-from dbcpu.variants.base import Change, VariantContext, affinities, unreachable, usable
+from dbcpu.variants.base import Change, VariantContext, affinities, not_among, unreachable, usable
 
 SCOPE = "process"
 ARGUMENT = "0-3"
@@ -21,7 +21,7 @@ def why_not(argument: str, context: VariantContext) -> str | None:
     there = {cpu.cpu for cpu in usable(context.host)}
     missing = set(parse_cpu_list(argument)) - there
     if missing:
-        return f"CPUs {ranges(missing)} are not among {ranges(there)}, which are online and may be used"
+        return f"{not_among(missing, there)}, which {'is' if len(there) == 1 else 'are'} online and may be used"
     return unreachable(context)
 
 

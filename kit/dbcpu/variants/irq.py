@@ -8,7 +8,16 @@ themselves, such as the timer's, cannot be moved. Source: core-api/irq/irq-affin
 from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.interrupts import affinity_file
 from dbcpu.record import HostInfo
-from dbcpu.variants.base import Change, VariantContext, affinities, by_core, unreachable, usable, word_or_list
+from dbcpu.variants.base import (
+    Change,
+    VariantContext,
+    affinities,
+    by_core,
+    not_among,
+    unreachable,
+    usable,
+    word_or_list,
+)
 
 SCOPE = "host"
 ARGUMENT = "away"
@@ -36,7 +45,7 @@ def why_not(argument: str, context: VariantContext) -> str | None:
         )
     online = {cpu.cpu for cpu in host.topology.cpus if cpu.online}
     if missing := set(_serving(argument, host)) - online:
-        return f"CPUs {ranges(missing)} are not among {ranges(online)}, which are online"
+        return f"{not_among(missing, online)}, which are online"
     if not _left(argument, host):
         return "no CPU would be left for the sessions; two cores are needed at least"
     if not _moved(argument, context):

@@ -136,7 +136,7 @@ def test_what_is_not_understood_is_said(text: str) -> None:
     [
         ("two-sockets", "irq:away", Interrupts({24: (5,)}, balanced=True), "systemctl stop irqbalance"),
         ("two-sockets", "irq:away", Interrupts({}), "shows no interrupts in /proc/irq"),
-        ("two-sockets", "irq:90", Interrupts({24: (5,)}), "CPUs 90 are not among 0-79, which are online"),
+        ("two-sockets", "irq:90", Interrupts({24: (5,)}), "CPU 90 is not among 0-79, which are online"),
         ("two-sockets", "irq:0-79", Interrupts({24: (5,)}), "no CPU would be left for the sessions"),
         ("two-sockets", "irq:0-3", Interrupts({24: (3,)}), "served by CPUs 0-3 alone already"),
         ("cpuset-limited", "irq:away", Interrupts({24: (5,)}), "the interrupts of the host cannot be moved"),

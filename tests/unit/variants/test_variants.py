@@ -140,7 +140,7 @@ def test_only_online_cpus_that_may_be_used_are_planned_with() -> None:
     assert planned("one_per_core", context("hybrid"), 1) == ["0,2,4,6,8-9,12-15"]
     assert planned("one_per_core", context("c4-4xlarge"), 2) == ["0-7", "0-7"]
     assert set(planned("spread", context("cpuset-limited"), 8)) == {"2", "3", "4", "5"}
-    assert "CPUs 10 are not among 0-9,12-15" in why_not("cpus:9-10", context("hybrid"))
+    assert "CPU 10 is not among 0-9,12-15" in why_not("cpus:9-10", context("hybrid"))
     assert "no core has two CPUs" in why_not("one_per_core", context("c4-4xlarge-half-offline"))
     assert "only 14 CPUs" in why_not("ncpus:16", context("hybrid"))
     assert planned("ncpus:5", context("c4-4xlarge"), 1) == ["0-4"]

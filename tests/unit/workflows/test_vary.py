@@ -9,6 +9,8 @@ import pytest
 from dbcpu.config.targets import resolve
 from dbcpu.errors import DbcpuError, HostError, UsageError
 from dbcpu.hosts.base import Host
+from dbcpu.hosts.topology import read_host
+from dbcpu.record import HostInfo
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.vary import preview_changes
@@ -67,8 +69,13 @@ def test_an_option_that_is_not_known_is_an_error() -> None:
 
 
 def test_a_preview_counts_the_rounds_of_every_variant(monkeypatch: pytest.MonkeyPatch) -> None:
-    read, hosts = measure_run.read_host, list[Host]()
-    monkeypatch.setattr(measure_run, "read_host", lambda host: hosts.append(host) or read(host))
+    hosts: list[Host] = []
+
+    def counted(host: Host) -> HostInfo:
+        hosts.append(host)
+        return read_host(host)
+
+    monkeypatch.setattr(measure_run, "read_host", counted)
     choices = measure_run.Choices(sessions="1-2", size="tiny", executions=1, variants=select_variants("active:1"))
     preview = measure_run.preview_run(resolve("sqlite"), choices, measure_run.Watcher())
     assert preview.levels == (1, 2)
@@ -80,7 +87,7 @@ def test_a_preview_counts_the_rounds_of_every_variant(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("variants", "sampler", "said"),
     [
-        ("cpus:65535", None, "variant cpus:65535 is not possible here: CPUs 65535 are not among "),
+        ("cpus:65535", None, "variant cpus:65535 is not possible here: CPU 65535 is not among "),
         ("active:1", "ssh", "sampling by ssh is not possible: the database's host is not reached over ssh"),
     ],
 )

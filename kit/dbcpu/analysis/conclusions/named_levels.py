@@ -14,13 +14,13 @@ ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
 
 
-def lost_words(level: LevelView, they: str = "sessions") -> str:
-    """Who loses at a level: some, all, or, where that is undecided, ``they``."""
+def lost_words(level: LevelView) -> str:
+    """Who loses at a level: some, all, or, where that is undecided, sessions."""
     if level.even is not Answer.NO and is_counted_only(level):
-        return f"{they} lose time"
+        return "sessions lose time"
     if rounds_differ(level):
-        return f"{they} are slower"
-    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, f"{they} are slower")
+        return "sessions are slower"
+    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
 
 
 def worst_words(worst: int, named: Collection[int], more: str = "") -> str:

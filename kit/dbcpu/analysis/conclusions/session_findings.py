@@ -94,7 +94,8 @@ def slow_together(given: FindingInput) -> Finding | None:
     if cause is Cause.SLOWER_CPU and two_kinds:
         return replace(found, meaning=f"most of the loss is by {cause.words}: {TWO_KINDS}", remedy=FULL_SPEED_CORES)
     if not cause.is_known or cause is Cause.SLOWER_CPU:
-        return replace(found, meaning=f"possible reasons: {', '.join(_possible_reasons(given, two_kinds=two_kinds))}")
+        reasons = list(_possible_reasons(given, two_kinds=two_kinds))
+        return replace(found, meaning=f"possible reason{'s' if len(reasons) > 1 else ''}: {', '.join(reasons)}")
     return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
 
 
@@ -292,7 +293,9 @@ def topology_differs(given: FindingInput) -> Finding | None:
     scaled, cores = number(check.cores_told, 0) if check.cores_told else "fewer", check.cores or check.vcpus
     if check.verdict == "fewer_cores":
         probably, level = ("probably ", INFO) if check.unmeasured else ("", None)
-        missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
+        missing = (
+            f" ({listed(check.unmeasured)}, which may have the same effect, not measured)" if check.unmeasured else ""
+        )
         seen = f"the host reports {plural(cores, 'core')} and {probably}scales like {scaled}{missing}"
         said = joined(seen, f"{COLON}{check.why}")
         return noted("cores-fewer-than-shown", said, level, scaled=scaled, shown=cores)

@@ -146,7 +146,7 @@ class _Words:
         first = named[0]
         at_each = tuple(map(self._at, named))
         if first.level > 1 and found.lasts(first) and first is not found.levels[-1]:
-            return (f"from {first.level} sessions on {lost_words(first, 'they')}", f"{COLON}{at_each[0]}", *at_each[1:])
+            return (f"from {first.level} sessions on, {lost_words(first)}", f"{COLON}{at_each[0]}", *at_each[1:])
         return at_each
 
     def _beyond(self, found: LevelLosses) -> tuple[str, ...]:

@@ -1,9 +1,8 @@
 """A host drawn as text: sockets, memory nodes, cores and the CPUs that share each core."""
 
-from collections import Counter
 from collections.abc import Sequence
 
-from dbcpu.formatting import gibibytes, plural, short_ranges
+from dbcpu.formatting import gibibytes, plural, short_ranges, threads_words
 from dbcpu.hosts.topology.host_info import usable_vcpus
 from dbcpu.record import Cpu, HostInfo, Topology
 
@@ -24,12 +23,10 @@ def draw(info: HostInfo) -> str:
 
 def _summary(info: HostInfo) -> list[str]:
     online = [cpu for cpu in info.topology.cpus if cpu.online]
-    threads = Counter(len(cpu.siblings) for cpu in online)
-    per_core = "/".join(str(size) for size in sorted(threads)) or "?"
     counts = [
         plural(len(online), "CPU"),
         plural(len({cpu.core for cpu in online}), "core"),
-        f"{per_core} {'thread' if per_core == '1' else 'threads'} per core",
+        f"{threads_words(sorted({len(cpu.siblings) for cpu in online}))} per core",
         plural(len({cpu.socket for cpu in online}), "socket"),
         plural(len({cpu.node for cpu in online}), "memory node"),
     ]

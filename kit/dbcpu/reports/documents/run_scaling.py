@@ -108,10 +108,12 @@ def _yield(analysis: Analysis, gain: float, *, seen: bool) -> str:
     interval = analysis.scaling.smt_yield_interval
     threads = analysis.vcpus / analysis.cores if analysis.vcpus and analysis.cores else 1.0
     shown = seen or threads > 1 or (analysis.topology is not None and analysis.topology.two_speeds)
-    if gain < 0 and (interval is None or interval.high < 0):
+    if gain < 0:
         within = f" (95 % CI {percent(-interval.high)} to {percent(-interval.low)})" if interval else ""
         if not shown:
             return f"the sessions beyond that cost {percent(-gain)}{within}"
+        if interval is not None and interval.high >= 0:
+            return f"SMT costs {percent(-gain)}{within}"
         return f"the second thread costs {percent(-gain)}{within}: without SMT the host would do more"
     within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
     if not shown:

@@ -22,6 +22,7 @@ from dbcpu.formatting import (
     rate,
     seconds,
     short_ranges,
+    threads_words,
     times,
     work_words,
 )
@@ -309,7 +310,7 @@ def _taken_off(analysis: Analysis) -> list[str]:
     lost = number(alone.counted_slowdown, 2)
     if lost == number(1.0, 2):
         return []
-    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the table is not"]
+    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the rates of the table are not"]
 
 
 def _answers(analysis: Analysis) -> str:
@@ -358,10 +359,10 @@ def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
     online = [each for each in host.topology.cpus if each.online]
     offline = [each.cpu for each in host.topology.cpus if not each.online]
     allowed = sorted(set(host.limits.allowed_cpus) & {each.cpu for each in online})
-    threads = max((len(each.siblings) for each in online), default=0)
+    threads = sorted({len(each.siblings) for each in online})
     cores = plural(len({each.core for each in online}), "core")
     usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
-    lines = [f"{plural(len(online), 'CPU')} on {cores}, {plural(threads, 'thread')} per core{usable}"]
+    lines = [f"{plural(len(online), 'CPU')} on {cores}, {threads_words(threads)} per core{usable}"]
     if offline:
         lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")
     if allowed and len(allowed) < len(online):
@@ -370,6 +371,6 @@ def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
         lines.append(
             f"CPU quota: {plural(host.limits.quota_cpus, 'CPU')} ({host.limits.quota_source or 'control group'})"
         )
-    if host.hypervisor and threads == 1:
+    if host.hypervisor and threads == [1]:
         lines.append(f"a {host.hypervisor} guest: the hypervisor may hide which CPUs share a core")
     return tuple(plain(line) for line in lines)

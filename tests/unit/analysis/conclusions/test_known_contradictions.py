@@ -149,7 +149,7 @@ CASES = {
         "sharing from the start, even up to 4",
         host((1, 2, 4, 5), repeats=5, seed=6, turbo_slope=0.3),
         said=(
-            ("verdict", "From 2 sessions on all are slower: at 2 sessions all are equally slow"),
+            ("verdict", "From 2 sessions on, all are slower: at 2 sessions all are equally slow"),
             ("verdict", "turbo frequency"),
             ("scaling", "slow down by up to 30 %"),
         ),
@@ -164,7 +164,7 @@ CASES = {
     "4.12": Case(
         "slow at 3, at full speed up to 2, even again at 4",
         named("steal", (1, 2, 3, 4, 5), 1),
-        said=(("verdict", "From 2 sessions on some are slower"),),
+        said=(("verdict", "From 2 sessions on, some are slower"),),
         unsaid=(("capacity", "up to"), ("verdict", SAME)),
     ),
     "4.12 with repeats": Case(
