@@ -128,10 +128,6 @@ def _place(row: emulated.Row) -> tuple[int, int, str]:
     return list(emulated.FILES).index(row.file), row.level, row.label
 
 
-def _as_labelled(rows: Sequence[Mapping[str, Any]]) -> str:
-    return told(sum(row["said"] == row["label"] for row in rows), len(rows))
-
-
 def _hidden(data: Mapping[str, Any]) -> str:
     whole: Counter[tuple[str, str]] = Counter()
     rows = []

@@ -98,10 +98,6 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def screenshot(self) -> bytes:
-        """The whole page as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
-
     def pdf(self) -> bytes:
         """The page as it prints on A4."""
         return base64.b64decode(

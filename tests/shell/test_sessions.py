@@ -140,7 +140,7 @@ def test_rounds_that_have_ended_are_in_the_file_when_the_script_is_killed(kit: K
         process.kill()
         process.communicate(timeout=60)
     kit.no_process_is_left()
-    record = line_file.read(str(result))
+    record = line_file.from_content(result.read_bytes(), str(result))
     assert record.header.status == "interrupted"
     assert_first_rounds(record)
     for session in (session for each in record.rounds for session in each.sessions):
@@ -158,7 +158,7 @@ def test_the_next_run_names_what_a_killed_one_left(one_kit: Kit) -> None:
     with one_kit.start("increment", "1", "1") as process:
         _, err = process.communicate(timeout=60)
     assert f"increment: a run that was killed left {left}; dbcpu import {left}/lines, or remove the folder\n" in err
-    assert_first_rounds(line_file.read(str(left / "lines")))
+    assert_first_rounds(line_file.from_content((left / "lines").read_bytes(), "lines"))
 
 
 @pytest.mark.parametrize("dangling", [False, True])
@@ -173,7 +173,7 @@ def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
     code, _, err = one_kit.run("gzip-pipe", "-o", str(link), "1", "4")
     assert code == 0, err
     assert not link.is_symlink()
-    assert line_file.read(str(link)).header.status == "complete"
+    assert line_file.from_content(link.read_bytes(), str(link)).header.status == "complete"
     assert victim.exists() == (not dangling)
     assert dangling or victim.read_text() == "precious"
 

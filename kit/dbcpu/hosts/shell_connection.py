@@ -87,7 +87,7 @@ class ShellConnection:
                     break
         self.close()
 
-    def follow(self, max_bytes: int = MAX_ANSWER_BYTES) -> Iterator[str]:
+    def follow(self, max_bytes: int) -> Iterator[str]:
         """What the program says up to a line with a full stop, as it comes, however long that takes.
 
         ``max_bytes``: of one line.

@@ -32,7 +32,8 @@ class UnseenLoad(Struct, frozen=True):
         left_s = sum(busy.values()) - known_s - self._kit_s(cost)
         if left_s < max(MIN_UNSEEN_S, 0.01 * len(busy)):
             return ()
-        return (Foreign(UNLISTED, "other processes", round(left_s, 6), _busy_cpus(busy)),)
+        cpus = tuple(sorted(cpu for cpu, busy_s in busy.items() if busy_s > 0))
+        return (Foreign(UNLISTED, "other processes", round(left_s, 6), cpus),)
 
     def _kit_s(self, cost: KitCost) -> float:
         there_s = (cost.sampler_cpu_s or 0.0) + (cost.witness_cpu_s or 0.0)
@@ -45,7 +46,3 @@ def unseen_load(host: Host | None, info: HostInfo | None) -> UnseenLoad | None:
         return None
     there, here = boot_id(host), boot_id(LocalHost())
     return UnseenLoad(driver_there=there is not None and there == here)
-
-
-def _busy_cpus(busy: dict[int, float]) -> tuple[int, ...]:
-    return tuple(sorted(cpu for cpu, busy_s in busy.items() if busy_s > 0))

@@ -52,13 +52,8 @@ def write_document(document: "Document", folder: Path, formats: Iterable[str] = 
         ) from None
 
 
-def report_formats() -> tuple[str, ...]:
-    """What a document can be written as: the formats there are, and the pictures by themselves."""
-    return tuple(sorted((*format_names(), *PICTURES)))
-
-
 def _chosen(formats: Sequence[str]) -> tuple[Mapping[str, FormatModule], Sequence[str]]:
-    known = report_formats()
+    known = tuple(sorted((*format_names(), *PICTURES)))
     for form in formats:
         if form not in known:
             raise UnknownName("report format", form, known)

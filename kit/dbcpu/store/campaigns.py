@@ -102,7 +102,7 @@ class CampaignTable:
                     f"the store has a campaign {made.name!r} already; go on with it by dbcpu fleet resume "
                     f"{made.name}, or give another --campaign"
                 ) from None
-            rows = [{"campaign": made.name, "place": at, **_item_values(each)} for at, each in enumerate(items)]
+            rows = [{"campaign": made.name, "place": at, **_named(asdict(each))} for at, each in enumerate(items)]
             connection.execute(insert(campaign_item), rows)
 
     def names(self) -> tuple[str, ...]:
@@ -217,10 +217,6 @@ def _now_s(connection: Connection) -> ColumnElement[float]:
 def _campaign_values(made: Campaign) -> dict[str, Any]:
     values = asdict(made)
     return {**values, "plan": json.dumps(made.plan, allow_nan=False)}
-
-
-def _item_values(item: Item) -> dict[str, Any]:
-    return _named(asdict(item))
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,10 +118,11 @@ def addition(record: RunRecord, asked: Asked) -> Addition:
     wanted = _asked(record, asked.rounds, asked.sessions)
     done = [each.level for each in record.rounds]
     specs: list[RoundSpec] = []
+    first = max((each.order for each in record.rounds), default=-1) + 1
     for level in _in_turn(wanted):
         repeat = done.count(level)
         anchor = level == 1 and repeat >= record.header.plan.repeats
-        specs.append(RoundSpec(level, repeat, record.header.plan.variants[0], _next_order(record) + len(specs), anchor))
+        specs.append(RoundSpec(level, repeat, record.header.plan.variants[0], first + len(specs), anchor))
         done.append(level)
     return Addition(tuple(specs))
 
@@ -181,10 +182,6 @@ def _in_turn(wanted: Sequence[tuple[int, int]]) -> Iterator[int]:
     """Every level once in turn, as long as it has rounds left."""
     for turn in range(max(count for _, count in wanted)):
         yield from (level for level, count in wanted if turn < count)
-
-
-def _next_order(record: RunRecord) -> int:
-    return max((each.order for each in record.rounds), default=-1) + 1
 
 
 def _is_open(level: LevelView) -> bool:

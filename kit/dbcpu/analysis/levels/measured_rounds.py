@@ -6,7 +6,7 @@ from operator import attrgetter
 import numpy as np
 
 from dbcpu.analysis.levels.run_context import RunContext
-from dbcpu.analysis.sessions.valid_sessions import Span, Timed, times_of
+from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
 
@@ -18,11 +18,6 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
         return clean
     rest = [[each for each in members if not each.why] for members in rounds]
     return [members for members in rest if members]
-
-
-def spans_of(members: Sequence[Timed]) -> list[Span]:
-    """When each of these worked, without those of which it is not known."""
-    return [each.span for each in members if each.span]
 
 
 def scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:

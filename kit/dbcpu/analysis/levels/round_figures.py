@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.measured_rounds import spans_of, usable
+from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import noise_limit, widest_gap
@@ -139,5 +139,5 @@ def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
     """Of the valid sessions of a round."""
     order = members[0].round.order
     if order not in kept:
-        kept[order] = RoundWork.of(spans_of(members))
+        kept[order] = RoundWork.of([each.span for each in members if each.span])
     return kept[order]

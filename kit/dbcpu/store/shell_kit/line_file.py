@@ -43,7 +43,7 @@ from dbcpu.store.shell_kit.line_reader import (
     text_of,
 )
 
-__all__ = ["from_content", "from_text", "read", "recognises"]
+__all__ = ["from_content", "from_text", "recognises"]
 
 _POLLED = "placement is polled a few times a second"
 _VERIFIED = {
@@ -60,17 +60,14 @@ _WAITS = "wait events, including those of the resource manager"
 """As ``targets.oracle.privileges`` calls what needs a grant there."""
 
 
-def read(path: str, samples: Sequence[str] = ()) -> RunRecord:
-    """``samples``: what sample-psr wrote on the database's host meanwhile, matched by process number and time.
+def from_content(content: bytes, name: str, samples: Sequence[str] = ()) -> RunRecord:
+    """The record of what a file holds; ``name`` is for messages.
+
+    ``samples``: what sample-psr wrote on the database's host meanwhile, matched by process number and time.
 
     Raises:
         RecordFormatError: a file is cut short, of another version, or not of the kind it should be; names the line.
     """
-    return from_content(read_text(path).encode(), path, samples)
-
-
-def from_content(content: bytes, name: str, samples: Sequence[str] = ()) -> RunRecord:
-    """The record of what a file holds; ``name`` is for messages. Raises as ``read``."""
     return from_text(text_of(content, name), name, [(read_text(path), path) for path in samples])
 
 

@@ -16,7 +16,6 @@ from support.doubles.oracle.requests import Aside, Auth, Execute, Fetch, Reexecu
 from support.doubles.oracle.session import Killing, Server, Session
 from support.doubles.oracle.wire import Reader
 
-_FAST_AUTH_VERSION = 13
 _SYSDBA = 0x20
 _UNKNOWN_SERVICE, _UNKNOWN_SID, _NO_HANDLER, _UNKNOWN_INSTANCE = 12514, 12505, 12516, 12521
 _FATAL = (28, 600, 1012, 1089, 1092, 2396, 3113, 3114, 3135)
