@@ -15,7 +15,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import anonymise, record_file
 from dbcpu.store.database import Store, open_store
-from dbcpu.workflows.readable_runs import say_left_out
+from dbcpu.workflows.readable_runs import refuse_unknown, say_left_out
 
 TRACES = (".pftrace", ".trace.json", ".trace.json.gz")
 
@@ -157,6 +157,7 @@ def _runs(names: Sequence[str], selection: Selection, store: str | None) -> Iter
             return
         found = opened.list(selection.limit or None, selection.target, selection.host)
         if not found:
+            refuse_unknown(opened, "run", selection.target, selection.host)
             raise UsageError("no run is kept of what was selected; dbcpu list shows those there are")
         for each in found:
             try:

@@ -38,7 +38,7 @@ def list_runs(
     written there, with the verdicts, and the other formats.
 
     Raises:
-        UsageError: there is no run of ``target`` or ``host``; as JSON that is an empty list.
+        UsageError: there is no run of ``target`` or ``host``.
         StoreError: the store cannot be read.
     """
     limit = MAX_RUNS if limit is None else limit
@@ -52,7 +52,7 @@ def list_runs(
             from dbcpu.workflows.list_verdicts import verdicts  # the analysis: a list without it starts faster
 
             words = verdicts(opened, runs)
-        if not runs and not as_json:
+        if not runs:
             refuse_unknown(opened, "run", target, host)
     _say(runs, words if with_verdict else None, as_json=as_json)
     if not runs and not as_json:

@@ -147,7 +147,7 @@ def test_standard_output_is_no_folder(store: Path, capsys: pytest.CaptureFixture
         (("last", "--csv", "data", "--limit", "2"), "give either RUNs, or --all"),
         (("last", "--csv", "data", "--limit", "0"), "give either RUNs, or --all"),
         (("--csv", "data", "--limit", "2"), "give either RUNs, or --all"),
-        (("--target", "none", "--csv", "data"), "no run is kept of what was selected"),
+        (("--target", "none", "--csv", "data"), "no run of target 'none' is kept; targets with runs: embedded, prod"),
         (("last", "20250103-b", "--csv", "data"), "run 20250103-b was given twice"),
         (("nothing", "--csv", "data"), "begins with 'nothing'"),
         (("last", "--csv", "data", "--round", "2"), "--round chooses what a trace shows; tables hold every round"),
