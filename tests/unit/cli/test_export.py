@@ -151,6 +151,14 @@ def test_standard_output_is_no_folder(store: Path, capsys: pytest.CaptureFixture
         (("last", "20250103-b", "--csv", "data"), "run 20250103-b was given twice"),
         (("nothing", "--csv", "data"), "begins with 'nothing'"),
         (("last", "--csv", "data", "--round", "2"), "--round chooses what a trace shows; tables hold every round"),
+        (
+            ("last", "b.pftrace", "--csv", "q"),
+            "b.pftrace is a trace, and --csv q asks for tables: dbcpu export writes one",
+        ),
+        (
+            ("last", "b.json", "--csv", "q"),
+            "b.json is the record of a run (no such file is there to read), and --csv q",
+        ),
         (("last", "run.json", "--round", "2"), "--round chooses what a trace shows, and run.json is none"),
         (("last", "x.trace.json", "--round", "7"), "--round 7: N=7 was not measured; there are: 1-2"),
     ],
