@@ -86,7 +86,7 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     known = [group for group in groups if group.size > 1]
     freedom = sum(group.size - 1 for group in known)
     sizes = np.array([group.size for group in known])
-    weight = np.repeat(1 - 1 / sizes, sizes)
+    weight = (1 - 1 / sizes).repeat(sizes)
     apart = np.concatenate([group - median(group) for group in known]) ** 2 / weight
     square = _bent_square(apart, freedom, weight, EARLY_BEND, EARLY_BENT, MANY_STEPS)
     return Chance(float(np.sqrt(square)), float(freedom))
