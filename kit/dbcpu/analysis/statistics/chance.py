@@ -99,9 +99,10 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
         square = np.where(square > 0, square, apart.mean(axis=0))
     far, whole, is_one = bend**2, bent * freedom, apart.ndim == 1
     added: Callable[[Floats], Any] = few_values.sum_of if is_one else np.add.reduce
+    near = np.empty_like(apart)
     for _ in range(steps):
-        near = np.minimum(apart, far * square)
-        before, square = square, added(near if weight is None else weight * near) / whole
+        np.minimum(apart, far * square, near)
+        before, square = square, added(near if weight is None else np.multiply(weight, near, near)) / whole
         if (square == before) if is_one else (square == before).all():
             break
     return np.asarray(square)
