@@ -101,8 +101,8 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
     added: Callable[[Floats], Any] = few_values.sum_of if is_one else np.add.reduce
     near = np.empty_like(apart)
     for _ in range(steps):
-        np.minimum(apart, far * square, near)
-        before, square = square, added(near if weight is None else np.multiply(weight, near, near)) / whole
+        np.minimum(apart, far * square, out=near)
+        before, square = square, added(near if weight is None else np.multiply(weight, near, out=near)) / whole
         if (square == before) if is_one else (square == before).all():
             break
     return np.asarray(square)
