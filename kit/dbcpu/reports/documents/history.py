@@ -158,7 +158,7 @@ def _went(series: Series, change: LastingChange) -> str:
 def _sentence(trend: Trend) -> str:
     """The lasting changes of one target."""
     changed = [
-        f"{_went(series, change)}, sustained since {change.since}"
+        f"{_went(series, change)}, a lasting change since {change.since}"
         for series in trend.series
         for change in series.changes
     ]
