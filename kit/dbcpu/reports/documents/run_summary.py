@@ -22,6 +22,7 @@ from dbcpu.formatting import (
     rate,
     seconds,
     short_ranges,
+    short_time,
     times,
     work_words,
 )
@@ -201,13 +202,13 @@ def _trace(record: RunRecord) -> str:
     if not woken:
         return text
     usual = [
-        f"{seconds(median(enough))} ({words})"
+        f"{short_time(median(enough))} ({words})"
         for (share, least), words in zip(MIN_EXECUTIONS.items(), ("median", "95 %", "99 %"), strict=True)
         if (enough := [getattr(each, f"p{share}_s") for each in woken if each.count >= least])
     ]
     if not usual:
         return text
-    longest = seconds(max(each.max_s for each in woken))
+    longest = short_time(max(each.max_s for each in woken))
     return f"{text}; once woken, the usual session ran after {', '.join(usual)}; the longest wait was {longest}"
 
 
