@@ -115,7 +115,8 @@ def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], Floats] | None = 
     """Sum of the sessions' rates while all of them ran.
 
     An execution counts by the part of it that lies in that window, for early finishers leave their CPU to the slow.
-    ``pace`` is the speed of each while n, n - 1 ... 1 sessions run: what is done beside fewer then counts by it, else by time alone.
+    ``pace`` is the speed of each while n, n - 1 ... 1 sessions run: what is done beside fewer counts by it, else by
+    time alone.
     Sessions that never ran all together are counted over their own spans.
     """
     start_s, end_s = work.window_s
