@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbcpu.config.targets import say_faults
-from dbcpu.formatting import UNKNOWN, aligned, shortened
+from dbcpu.formatting import MAX_LABEL, UNKNOWN, aligned, shortened
 from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
 from dbcpu.workflows.readable_runs import none_kept, refuse_unknown
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
-MAX_LABEL = 60
-"""Characters of a label in the table; JSON and the files of --out have all of it."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
 
 

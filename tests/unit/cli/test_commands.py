@@ -103,6 +103,15 @@ def test_a_long_label_is_shortened_in_the_table_alone() -> None:
     assert json.loads(run("list", "--json").stdout)[0]["label"] == "x" * 9000
 
 
+def test_a_history_shortens_a_long_label_as_the_list_does() -> None:
+    with open_store() as store:
+        for number, label in enumerate(("x" * 90, "short")):
+            store.save(runs.record(f"20250105-{number}", started_at=f"2025-01-05T0{number}:00:00Z", label=label))
+    shown = "".join(run("show", "20250105-1", "--history").stdout.split())
+    assert f"{'x' * 57}..." in shown and "x" * 58 not in shown
+    assert "x" * 90 in run("show", "20250105-1", "--history", "--json").stdout
+
+
 @pytest.mark.parametrize("limit", ["1", "0"])
 def test_list_says_when_there_are_more(limit: str) -> None:
     result = run("list", "--limit", limit)

@@ -44,9 +44,7 @@ class Pieces(NamedTuple):
 def witness_pieces(round_: Round) -> tuple[Pieces, ...]:
     """Of all CPUs; none where the round has no witness."""
     cpus = round_.witness.cpus if round_.witness else ()
-    return tuple(
-        Pieces(each.cpu, floats(each.at_us) / 1e6, floats(each.ns)) for each in cpus
-    )
+    return tuple(Pieces(each.cpu, floats(each.at_us) / 1e6, floats(each.ns)) for each in cpus)
 
 
 class WatchedRound(Struct, frozen=True):
@@ -135,10 +133,7 @@ class JoinedRounds:
     @cached_property
     def edges_s(self) -> list[Floats]:
         """Of each round: the ends of the slices of its timeline."""
-        return [
-            floats(each.round.timeline_s) + start
-            for each, start in zip(self.rounds, self.starts, strict=True)
-        ]
+        return [floats(each.round.timeline_s) + start for each, start in zip(self.rounds, self.starts, strict=True)]
 
     @cached_property
     def steal(self) -> CumulativeCurves:

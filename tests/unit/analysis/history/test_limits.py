@@ -15,8 +15,8 @@ from dbcpu.analysis.history.limits import (
     comparable,
     figure_words,
     in_maintenance,
-    point,
     lasting_changes,
+    point,
 )
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
