@@ -136,7 +136,10 @@ class Point(Struct, frozen=True):
 
 
 class SideRun(Struct, frozen=True):
-    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it."""
+    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it.
+
+    ``evenness_level``: the N that its evenness is of, the least even one; None where it has none.
+    """
 
     run_id: str
     label: str
@@ -146,6 +149,7 @@ class SideRun(Struct, frozen=True):
     throughput: float | None
     spread: float | None
     quote: Quote
+    evenness_level: int | None = None
 
 
 class Side(Struct, frozen=True):

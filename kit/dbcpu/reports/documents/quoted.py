@@ -12,12 +12,15 @@ def cores_words(quote: Quote) -> str:
     return f"{number(quote.usable_cores, 1)}{_within(quote.usable_cores_low, quote.usable_cores_high, 1)}{of}"
 
 
-def evenness_words(quote: Quote) -> str:
-    """``0.66 (0.64 to 0.69), not even``, or ``undecided``: without the answer a figure looks like a fact."""
+def evenness_words(quote: Quote, level: int | None = None) -> str:
+    """``0.66 (0.64 to 0.69), not even``, or ``undecided``: without the answer a figure looks like a fact. With the
+    ``level`` that it is of, where that is known.
+    """
     if quote.evenness is None:
         return UNKNOWN
     answer = f", {EVEN_WORDS[quote.even]}" if quote.even in EVEN_WORDS else ""
-    return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{answer}"
+    at = f" at N={level}" if level else ""
+    return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{at}{answer}"
 
 
 def quoted_sentence(quote: Quote) -> str:
