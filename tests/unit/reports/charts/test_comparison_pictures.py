@@ -41,13 +41,14 @@ def test_the_legend_has_the_colour_of_the_dots() -> None:
 
 
 def test_the_label_of_a_change_covers_no_run() -> None:
-    """As high as a label at its usual place are the runs before a late fall."""
+    """As high as a label at its usual place are the runs after an early rise."""
     moments = tuple(f"2026-11-{day:02}T04:30:00+00:00" for day in range(1, 21))
-    fall = TimelineSeries("Mrows/s", (100.0,) * 14 + (70.0,) * 6, changes=((14, "2026-11-15", 100.0, 70.0),))
+    values = (70.0,) * 8 + (100.0,) * 6 + (70.0,) * 6
+    rise = TimelineSeries("Mrows/s", values, changes=((8, "2026-11-09", 70.0, 100.0),))
     with drawing():
-        figure = history.draw(FigureHistory("box", moments, (fall,)))
+        figure = history.draw(FigureHistory("box", moments, (rise,)))
         figure.draw_without_rendering()
         (axes,) = figure.axes
-        (label,) = (text for text in axes.texts if "0.70x" in text.get_text())
+        (label,) = (text for text in axes.texts if "1.43x" in text.get_text())
         covered, runs = label.get_window_extent(), axes.transData.transform(np.asarray(axes.lines[0].get_xydata()))
     assert not [run for run in runs if covered.contains(*run)]
