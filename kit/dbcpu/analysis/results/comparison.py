@@ -260,13 +260,14 @@ class VariantRow(Struct, frozen=True):
 
 
 class VariantResult(Struct, frozen=True):
-    """One variant: its rows, the CPUs its sessions had, and what is decided of it (() for the first)."""
+    """One variant: its rows, the CPUs its sessions had, what is decided of it (() for the first) and quoted of it."""
 
     name: str
     vcpus: int | None
     cores: int | None
     rows: tuple[VariantRow, ...]
     decisions: tuple[Decision, ...] = ()
+    quote: Quote = Quote()
 
     def row(self, level: int | None) -> VariantRow | None:
         return next((each for each in self.rows if each.level == level), None)

@@ -29,6 +29,7 @@ from dbcpu.formatting import (
 from dbcpu.plan import MIN_PACE_PIECES, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 from dbcpu.reports.document import TO_QUOTE
+from dbcpu.reports.documents.quoted import other_variants_quoted
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
@@ -143,7 +144,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
-        (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis))),
+        (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis)) + other_variants_quoted(analysis.variants)),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),

@@ -124,7 +124,8 @@ def _free_place(
         x, y = place
         left, low = line + (x if x > 0 else x - wide), y if y > 0 else height + y
         outside = (left < 0 or left + wide > box.width * pixels) * len(places)
-        return outside + sum(left - 2 <= px <= left + wide + 2 and low - 3 <= py <= low + 10 for px, py in places)
+        inside = (left - 2 <= px <= left + wide + 2 and low - 3 <= py <= low + 10 for px, py in places)
+        return int(outside + sum(inside))
 
     late = at > (moments[0] + moments[-1]) / 2
     sides = (-3.0, 3.0) if late else (3.0, -3.0)
