@@ -12,7 +12,7 @@
     ├── HostError              exit 3   a file of the host could not be read or written
     ├── StoreError             exit 3   results could not be stored or found
     │   ├── NoStoreAddress     exit 2   what was given as a store cannot be one
-    │   └── RecordFormatError  exit 3   a record file is damaged or newer than this program
+    │   └── RecordFormatError  exit 3   a record is newer than this program, or DamagedRecord: damaged
     └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are stored
 
 Raised low, caught once, in ``dbcpu.cli``. A message never contains a secret: ``without_password`` sees to it.
@@ -126,6 +126,17 @@ class NoStoreAddress(StoreError):
 
 class RecordFormatError(StoreError):
     """A record is damaged, or written by a newer version."""
+
+
+class DamagedRecord(RecordFormatError):
+    """``source`` is damaged, for this ``reason``; ``helps``: what to do, by default that for a file."""
+
+    def __init__(self, source: str, reason: str, helps: str = "take it again from where it came") -> None:
+        super().__init__(f"{source} is damaged: {reason}; {helps}")
+        self.source, self.reason, self.helps = source, reason, helps
+
+    def __reduce__(self) -> tuple[type["DamagedRecord"], tuple[str, str, str]]:
+        return DamagedRecord, (self.source, self.reason, self.helps)  # as UnknownName's
 
 
 class Interrupted(DbcpuError):

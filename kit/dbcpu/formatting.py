@@ -41,6 +41,11 @@ def seconds(value: float | None) -> str:
     return f"{value:.2f} s" if size < 99.95 else f"{value:.0f} s"
 
 
+def short_time(value: float) -> str:
+    """A duration that may be far below a millisecond: 4 us, 182 us, 1.8 ms."""
+    return seconds(value) if abs(value) >= 0.000_999_5 else f"{value * 1e6:.0f} us"
+
+
 def duration(value: float) -> str:
     """A long time in a suitable unit: 42 s, 9.5 min, 8.0 h."""
     if value < 90:
@@ -241,6 +246,10 @@ def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for line in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+MAX_LABEL = 60
+"""Characters of a label in a table; JSON has all of it."""
 
 
 def shortened(text: str, most: int = 40) -> str:

@@ -16,6 +16,7 @@ from dbcpu.formatting import (
     ranges,
     rate,
     short_ranges,
+    short_time,
 )
 
 
@@ -32,6 +33,10 @@ from dbcpu.formatting import (
 def test_a_long_list_is_told_by_its_ends(numbers: list[int], text: str) -> None:
     assert short_ranges(numbers) == text
     assert len(text) < 70
+
+
+def test_a_time_far_below_a_millisecond_is_no_zero() -> None:
+    assert [short_time(each) for each in (4e-6, 0.000_999, 0.001, 0.0021)] == ["4 us", "999 us", "1.0 ms", "2.1 ms"]
 
 
 def test_a_short_list_is_told_in_full() -> None:

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import fields
 
-from dbcpu.errors import RecordFormatError
+from dbcpu.errors import DamagedRecord, RecordFormatError
 from dbcpu.formatting import builtin
 from dbcpu.record import SCHEMA, Header, Round, RunRecord
 from dbcpu.store.record_checks import header_inconsistency, inconsistency
@@ -146,8 +146,8 @@ def loads(text: str | bytes, source: str) -> Any:
         raise damaged(source, f"it is not JSON ({str(error)[:80]})") from None
 
 
-def damaged(source: str, reason: str) -> RecordFormatError:
-    return RecordFormatError(f"{source} is damaged: {reason}; take it again from where it came")
+def damaged(source: str, reason: str) -> DamagedRecord:
+    return DamagedRecord(source, reason)
 
 
 def _no_constant(name: str) -> float:

@@ -6,7 +6,7 @@ stored as running while its driver is gone is shown as interrupted; the stored t
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeGuard, TypeVar
@@ -16,7 +16,8 @@ from sqlalchemy import Connection, UnaryExpression, delete, exc, insert, literal
 
 from dbcpu.config.given_file import is_file, is_hidden
 from dbcpu.config.written_files import check_way
-from dbcpu.errors import RecordFormatError, StoreError, UsageError
+from dbcpu.errors import DamagedRecord, RecordFormatError, StoreError, UsageError
+from dbcpu.formatting import plural
 from dbcpu.hosts import driver_process
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import codec, record_file, schema
@@ -258,6 +259,8 @@ class Store(AbstractContextManager["Store"]):
         for run_id, text in self._header_texts(run_ids):
             try:
                 found[run_id] = codec.header_as(kind, text, self._source(run_id))
+            except DamagedRecord as error:
+                found[run_id] = _as_stored(error, run_id)
             except RecordFormatError as error:
                 found[run_id] = error
         return found
@@ -270,10 +273,16 @@ class Store(AbstractContextManager["Store"]):
 
     def rounds(self, run_id: str) -> Iterator[Round]:
         """The rounds of a run in the order they ran, read some at a time. Raises RecordFormatError on a damaged one."""
-        orders = select(round_.c.order).where(round_.c.run_id == run_id).order_by(round_.c.order)
+        own = round_.c.run_id == run.c.run_id
+        counted = select(run.c.rounds, round_.c.order).join_from(run, round_, own, isouter=True)
+        orders = counted.where(run.c.run_id == run_id).order_by(round_.c.order)
         with translated_errors(self._location), self._reading.connect() as connection:
-            wanted: Sequence[int] = connection.scalars(orders).all()
+            rows_found = connection.execute(orders).all()
+            wanted: Sequence[int] = [order for _, order in rows_found if order is not None]
             header = self._header(connection, run_id) if wanted else None
+        if rows_found and isinstance(rows_found[0][0], int) and rows_found[0][0] > len(wanted):
+            lost = f"{len(wanted)} of its {plural(rows_found[0][0], 'round')} are there"
+            raise _as_stored(codec.damaged(self._source(run_id), lost), run_id)
         for at in range(0, len(wanted), AT_ONCE):
             key = (round_.c.run_id == run_id) & round_.c.order.in_(wanted[at : at + AT_ONCE])
             bodies = select(round_.c.order, round_.c.body).where(key).order_by(round_.c.order)
@@ -281,7 +290,10 @@ class Store(AbstractContextManager["Store"]):
                 found = connection.execute(bodies).all()
             for order, body in found:
                 assert header is not None
-                yield rows.round_from(body, header, order, f"round {order} of run {run_id} in the store {self.shown}")
+                try:
+                    yield rows.round_from(body, header, order, f"round {order} of {self._source(run_id)}")
+                except DamagedRecord as error:
+                    raise _as_stored(error, run_id) from None
 
     def load(self, name: str) -> RunRecord:
         """A whole run: by run_id, beginning of one, ``last``, or the name of a .json or .json.gz file.
@@ -320,15 +332,15 @@ class Store(AbstractContextManager["Store"]):
         )
 
     def delete(self, run_id: str) -> None:
-        """Delete one run and its rounds; not one whose driver still measures."""
-        header = self.header(run_id)
-        self._refuse_while_measured(run_id, header)
+        """Delete one run and its rounds, also one that is damaged; not one whose driver still measures."""
+        run_id = self.resolve(run_id)
+        with suppress(DamagedRecord):  # such a one cannot go on, whatever its driver does
+            self._refuse_while_measured(run_id, self.header_of(run_id))
         if self._older:
             raise StoreError(self._older)
         with translated_errors(self._location), self._writing.begin() as connection:
-            for table in (figure, round_):
-                connection.execute(delete(table).where(table.c.run_id == header.run_id))
-            connection.execute(delete(run).where(run.c.run_id == header.run_id))
+            for table in (figure, round_, run):
+                connection.execute(delete(table).where(table.c.run_id == run_id))
 
     def expired(self, like: str, keep: int, older_than_s: float) -> tuple[str, ...]:
         """Old runs of the target, host and label of the run ``like``; see ``retention``. Raises as ``resolve``."""
@@ -364,9 +376,21 @@ class Store(AbstractContextManager["Store"]):
         if text is None:
             raise StoreError(f"the store {self.shown} has no run {run_id!r}; dbcpu list shows what there is")
         source = self._source(run_id)
-        if not isinstance(text, str | bytes):
-            raise codec.damaged(source, "its header is no text")
-        return codec.header_from(codec.loads(text, source), source)
+        try:
+            if not isinstance(text, str | bytes):
+                raise codec.damaged(source, "its header is no text")
+            data = codec.loads(text, source)
+            if not isinstance(data, dict) or "schema" not in data:
+                raise codec.damaged(source, "its header has no schema number")
+            return codec.header_from(data, source)
+        except DamagedRecord as error:
+            raise _as_stored(error, run_id) from None
+
+
+def _as_stored(error: DamagedRecord, run_id: str) -> DamagedRecord:
+    """With what to do about a row of a store."""
+    helps = f"delete it by dbcpu delete {run_id}, and import it again if there is a file of it"
+    return DamagedRecord(error.source, error.reason, helps)
 
 
 def _is_text(value: object) -> TypeGuard[str]:

@@ -33,7 +33,7 @@ from dbcpu.store import codec
 from dbcpu.store.database import RunSummary, Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name
 from dbcpu.workflows.kept_figures import KeptFigures, figures_of
-from dbcpu.workflows.readable_runs import ReadableRuns
+from dbcpu.workflows.readable_runs import ReadableRuns, refuse_unknown
 
 BUSY = BusyHost.exit_code
 """Exit code: beyond the limits on a host that was busy with strangers."""
@@ -210,8 +210,8 @@ def started_before(one: str, other: str) -> bool:
 def _newest(store: Store, target: str | None) -> str:
     newest = store.list(1, target)
     if not newest:
-        of = f" of {target!r}" if target else ""
-        raise UsageError(f"the store {store.shown} holds no run{of} yet; dbcpu run measures one")
+        refuse_unknown(store, "run", target, None)
+        raise UsageError(f"the store {store.shown} holds no run yet; dbcpu run measures one")
     return newest[0].run_id
 
 

@@ -15,7 +15,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store import anonymise, record_file
 from dbcpu.store.database import Store, open_store
-from dbcpu.workflows.readable_runs import say_left_out
+from dbcpu.workflows.readable_runs import refuse_unknown, say_left_out
 
 TRACES = (".pftrace", ".trace.json", ".trace.json.gz")
 
@@ -64,6 +64,7 @@ def export(
     if folders:
         if wanted_round is not None:
             raise UsageError("--round chooses what a trace shows; tables hold every round, so leave it out")
+        _refuse_both(names, folders)
         if bool(names) == bool(selection) or (names and selection.limit is not None):
             raise UsageError(
                 "give either RUNs, or --all, --target or --host (--limit: the newest of them), with --parquet or --csv"
@@ -86,6 +87,18 @@ def export(
             _export_trace(run, Path(file), wanted_round)
         else:
             record_file.write(file, run.header, run.rounds())
+
+
+def _refuse_both(names: Sequence[str], folders: dict[str, Path]) -> None:
+    """Raises UsageError where the last of the names is of a file that would be written, beside tables."""
+    file = names[-1] if len(names) > 1 else ""
+    trace = file.endswith(TRACES)
+    if trace or (file.endswith(record_file.SUFFIXES) and not Path(file).exists()):
+        what = "a trace" if trace else "the record of a run (no such file is there to read)"
+        tables = " and ".join(f"--{form} {folder}" for form, folder in folders.items())
+        raise UsageError(
+            f"{file} is {what}, and {tables} asks for tables: dbcpu export writes one or the other; give one"
+        )
 
 
 def _refuse_file(file: str, *, force: bool) -> None:
@@ -157,6 +170,7 @@ def _runs(names: Sequence[str], selection: Selection, store: str | None) -> Iter
             return
         found = opened.list(selection.limit or None, selection.target, selection.host)
         if not found:
+            refuse_unknown(opened, "run", selection.target, selection.host)
             raise UsageError("no run is kept of what was selected; dbcpu list shows those there are")
         for each in found:
             try:

@@ -45,7 +45,9 @@ def overview_document(
 ) -> Document:
     """The histories of all targets, or of one target or host; each ends with its newest run. ``most``: as above.
 
-    Raises as ``history_document``.
+    Raises:
+        UsageError: there is no such target or host, or no complete run.
+        StoreError: the store cannot be read, or none of these runs.
     """
     most = MAX_RUNS if most is None else most
     with open_store(store, create=False) as opened, no_cycles_sought():
@@ -53,6 +55,8 @@ def overview_document(
         kept = KeptFigures(opened, runs)
         histories = list(_histories(runs, runs.list(target, host)))
         found = [each for some in _pieces(histories) for each in _trends(runs, kept, some, most)]
+        if not found and runs.left_out:
+            raise StoreError("none of the runs of this history can be read; dbcpu list shows what there is")
         if not found:
             refuse_unknown(opened, "complete run", target, host)
     if not found:

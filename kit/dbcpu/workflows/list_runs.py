@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dbcpu.config.targets import say_faults
-from dbcpu.formatting import UNKNOWN, aligned, shortened
+from dbcpu.formatting import MAX_LABEL, UNKNOWN, aligned, shortened
 from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
 from dbcpu.workflows.readable_runs import none_kept, refuse_unknown
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
-MAX_LABEL = 60
-"""Characters of a label in the table; JSON and the files of --out have all of it."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
 
 
@@ -38,7 +36,7 @@ def list_runs(
     written there, with the verdicts, and the other formats.
 
     Raises:
-        UsageError: there is no run of ``target`` or ``host``; as JSON that is an empty list.
+        UsageError: there is no run of ``target`` or ``host``.
         StoreError: the store cannot be read.
     """
     limit = MAX_RUNS if limit is None else limit
@@ -52,7 +50,7 @@ def list_runs(
             from dbcpu.workflows.list_verdicts import verdicts  # the analysis: a list without it starts faster
 
             words = verdicts(opened, runs)
-        if not runs and not as_json:
+        if not runs:
             refuse_unknown(opened, "run", target, host)
     _say(runs, words if with_verdict else None, as_json=as_json)
     if not runs and not as_json:

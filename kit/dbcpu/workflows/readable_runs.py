@@ -27,6 +27,11 @@ class ReadableRuns:
         self._left_out: set[str] = set()
         self._keys: dict[str, str] = {}
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The runs that could not be read so far."""
+        return frozenset(self._left_out)
+
     def list(self, target: str | None = None, host: str | None = None) -> tuple[RunSummary, ...]:
         """All that are listed, the newest first; whether they can be read is seen later."""
         self._keys |= self._store.figures.texts("history_key", VERSION)

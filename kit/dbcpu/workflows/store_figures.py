@@ -12,7 +12,9 @@ from contextlib import ExitStack
 from functools import cache, partial
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
+from multiprocessing.synchronize import Event
 from random import shuffle
+from typing import Self
 
 import click
 
@@ -57,31 +59,64 @@ def make_figures(url: str | None, scheduler: str | None = None) -> str:
         raise not_installed("--scheduler", "distributed", "fleet", "dbcpu store figures")
     with open_store(url, create=False) as store:
         before, wanted = store.figures.analysed(VERSION), list(store.figures.lacking(VERSION))
-        made, there, left_out = 0, before, 0
+        kept = _Keeping(store, before)
         # Of two at once each begins elsewhere, and leaves out what the other has made meanwhile.
         shuffle(wanted)
         with ExitStack() as stack:
             advance = _progress(stack, len(wanted))
             try:
-                for run_id, found in stack.enter_context(_Making(store, url, wanted, scheduler)):
-                    if isinstance(found, RunFigures):
-                        made += store.figures.keep(run_id, VERSION, found.all, int(found.value("rounds") or 0))
-                    elif found is None:
-                        there += 1
-                    else:
-                        left_out += 1
-                        say_left_out(run_id, found)
-                    advance()
+                making = stack.enter_context(_Making(store, url, wanted, scheduler))
+                try:
+                    for each in making.found:
+                        kept.take(each)
+                        advance()
+                except KeyboardInterrupt:
+                    kept.take_again()
+                    for each in making.last():
+                        kept.take(each)
+                    raise
             except KeyboardInterrupt:
-                made = store.figures.analysed(VERSION) - there  # the last may be kept and not counted
-                left = plural(len(store.figures.lacking(VERSION)), "run")
-                raise Interrupted(
-                    f"interrupted; figures of {plural(made, 'run')} were made and are kept, {left} have none yet: the "
-                    "same command goes on with these"
-                ) from None
-        unread = f"; {plural(left_out, 'run')} could not be read" if left_out else ""
-        others = f", those of {plural(there, 'run')} were there" if there else ""
-        return f"figures of {plural(made, 'run')} were made (analysis {VERSION}){others}{unread}"
+                raise Interrupted(kept.words_interrupted()) from None
+        unread = f"; {plural(kept.left_out, 'run')} could not be read" if kept.left_out else ""
+        others = f", those of {plural(kept.there, 'run')} were there" if kept.there else ""
+        return f"figures of {plural(kept.made, 'run')} were made (analysis {VERSION}){others}{unread}"
+
+
+class _Keeping:
+    """What was made is kept, and counted. ``there``: runs that had figures, or got them by another process."""
+
+    def __init__(self, store: Store, there: int) -> None:
+        self._store, self._in_hand = store, list[Made]()
+        self.made, self.there, self.left_out = 0, there, 0
+
+    def take(self, given: Made) -> None:
+        self._in_hand = [given]
+        run_id, found = given
+        if isinstance(found, RunFigures):
+            self.made += self._store.figures.keep(run_id, VERSION, found.all, int(found.value("rounds") or 0))
+        elif found is None:
+            self.there += 1
+        else:
+            self.left_out += 1
+            say_left_out(run_id, found)
+        self._in_hand = []
+
+    def take_again(self) -> None:
+        """What an interruption met halfway; keeping twice what is kept already changes nothing."""
+        for given in self._in_hand:
+            if isinstance(given[1], RunFigures):
+                self.take(given)
+
+    def words_interrupted(self) -> str:
+        made = self._store.figures.analysed(VERSION) - self.there  # by the table: the last may be counted twice
+        left = len(self._store.figures.lacking(VERSION))
+        if not left:
+            return f"interrupted; figures of {plural(made, 'run')} were made and are kept, and none is left to be made"
+        have = "has" if left == 1 else "have"
+        return (
+            f"interrupted; figures of {plural(made, 'run')} were made and are kept, {plural(left, 'run')} {have} none "
+            "yet: the same command goes on with these"
+        )
 
 
 def _progress(stack: ExitStack, count: int) -> Callable[[], None]:
@@ -98,8 +133,19 @@ class _Making:
     def __init__(self, store: Store, url: str | None, run_ids: Sequence[str], scheduler: str | None) -> None:
         self._store, self._url, self._run_ids, self._scheduler = store, url, run_ids, scheduler
 
-    def __enter__(self) -> Iterator[Made]:
+    def __enter__(self) -> Self:
         self._stack = ExitStack()
+        self._stopped: Event | None = None
+        self.found: Iterator[Made] = self._begun()
+        return self
+
+    def last(self) -> Iterator[Made]:
+        """After an interruption: those that are made or were begun. No other is begun."""
+        if self._stopped is not None:
+            self._stopped.set()
+            yield from self.found
+
+    def _begun(self) -> Iterator[Made]:
         if self._scheduler:
             return self._by_workers(self._scheduler)
         processes = min(len(os.sched_getaffinity(0)), len(self._run_ids))
@@ -108,14 +154,16 @@ class _Making:
         # Forked children would share connections and locks of this process. What is blocked here stays blocked there:
         # Ctrl-C goes to them, too, perhaps before they can say that it is not for them. The tracker unblocks it.
         resource_tracker.ensure_running()
+        context = multiprocessing.get_context("spawn")
+        self._stopped = context.Event()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            pool = multiprocessing.get_context("spawn").Pool(processes, _begin, (self._url,))
+            pool = context.Pool(processes, _begin, (self._url, self._stopped))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._stack.callback(pool.join)
         self._stack.callback(pool.terminate)
-        return pool.imap_unordered(_made, self._run_ids)
+        return filter(None, pool.imap_unordered(_made, self._run_ids))
 
     def _by_workers(self, scheduler: str) -> Iterator[Made]:
         from distributed import as_completed
@@ -148,15 +196,17 @@ def _maker(store: Store) -> Callable[[str], Made]:
 # --- in a process of its own
 
 _make: Callable[[str], Made]
+_stop: Event
 
 
-def _begin(url: str | None) -> None:
-    global _make
-    _make = _maker(open_store(url, create=False))
+def _begin(url: str | None, stop: Event) -> None:
+    global _make, _stop
+    _make, _stop = _maker(open_store(url, create=False)), stop
 
 
-def _made(run_id: str) -> Made:
-    return _make(run_id)
+def _made(run_id: str) -> Made | None:
+    """None where it is not begun any more."""
+    return None if _stop.is_set() else _make(run_id)
 
 
 # --- on a worker of a cluster

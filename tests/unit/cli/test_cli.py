@@ -108,6 +108,21 @@ def test_debugging_shows_the_traceback(failing: pytest.MonkeyPatch, capsys: pyte
     assert "S3CRET" not in said
 
 
+def test_ctrl_c_while_the_command_line_is_loaded_shows_no_traceback() -> None:
+    code = """
+import os, runpy, signal, sys
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "dbcpu.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Pressed())
+runpy.run_module("dbcpu", run_name="__main__")
+"""
+    environment = runs.environment(PYTHONPATH=":".join(sys.path))
+    pressed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (pressed.returncode, pressed.stdout, pressed.stderr) == (-signal.SIGINT, "", "")
+
+
 @pytest.mark.parametrize("arguments", [["lisst"], ["list", "--limit", "-1"], ["list", "--nonsense"], ["show"]])
 def test_wrong_command_line_exits_2_and_leaves_stdout_empty(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

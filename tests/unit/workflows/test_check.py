@@ -162,7 +162,7 @@ def test_a_run_or_the_last_one_has_to_be_named(
 
 def test_an_unknown_target_is_said(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--last", "--target", "bx", "--store", store]) == 2
-    assert "holds no run of 'bx' yet" in capsys.readouterr().err
+    assert "no run of target 'bx' is kept (did you mean 'box'?); targets with runs: box" in capsys.readouterr().err
 
 
 def test_old_runs_like_one_are_deleted_and_nothing_else(store: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import Engine, event, select, update
+from sqlalchemy import Engine, delete, event, select, update
 
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate, open_engine
+from dbcpu.store.record_file import write_record
 from dbcpu.store.schema.tables import round_, run
 from dbcpu.workflows.history import overview_document
 from dbcpu.workflows.kept_figures import keep_run
@@ -60,9 +61,39 @@ def test_the_damaged_run_is_left_out_and_named(
     assert said.count(f"run {DAMAGED} is left out: ") == 1
 
 
-def test_a_damaged_run_that_is_asked_for_is_refused(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_run_that_is_asked_for_is_refused_with_what_to_do(
+    store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["show", DAMAGED, "--store", store]) == 3
-    assert "internal error" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"run {DAMAGED} in the store {store} is damaged: " in said
+    assert f"; delete it by dbcpu delete {DAMAGED}, and import it again if there is a file of it\n" in said
+    file = tmp_path / "kept.json"
+    write_record(file, record(solos(4), run_id=DAMAGED))
+    assert main(["delete", DAMAGED, "--yes", "--store", store]) == 0
+    assert main(["import", str(file), "--store", store]) == 0
+    assert main(["show", DAMAGED, "--store", store]) == 0
+
+
+def test_a_run_that_lost_a_round_is_damaged(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with open_engine(locate(store)).begin() as connection:
+        connection.execute(delete(round_).where((round_.c.run_id == DAYS[3]) & (round_.c.order == 1)))
+    for command in ("show", "check"):
+        assert main([command, DAYS[3], "--store", store]) == 3
+        assert (
+            f"run {DAYS[3]} in the store {store} is damaged: 3 of its 4 rounds are there; " in capsys.readouterr().err
+        )
+
+
+def test_a_history_of_damaged_runs_alone_is_not_said_to_be_empty(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["delete", *(day for day in DAYS if day != DAMAGED), "--yes", "--store", store]) == 0
+    capsys.readouterr()
+    assert main(["list", "--history", "--store", store]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"dbcpu: run {DAMAGED} is left out: ")
+    assert said[1:] == ["dbcpu: none of the runs of this history can be read; dbcpu list shows what there is"]
 
 
 @pytest.mark.parametrize(

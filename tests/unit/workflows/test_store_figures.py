@@ -14,6 +14,7 @@ from dbcpu import figures as analysed
 from dbcpu.analysis import explain as explaining
 from dbcpu.cli import main
 from dbcpu.figures import VERSION, RunFigures
+from dbcpu.formatting import plural
 from dbcpu.record import Header, Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
@@ -210,17 +211,23 @@ def test_what_deletes_figures_makes_none(filled: Path, tmp_path: Path, capsys: p
 def test_an_interrupted_making_keeps_what_is_done_and_goes_on(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ctrl-C goes to all processes of the terminal: to the children, too."""
-    code = """
+    """Ctrl-C goes to all processes of the terminal, to the children, too. Whatever was begun by then is kept."""
+    begun = tmp_path / "begun"
+    code = f"""
 import os, signal, sys
 from dbcpu.store.figures import FigureTable
-real, kept = FigureTable.keep, []
+from dbcpu.workflows import store_figures
+real, explain, called = FigureTable.keep, store_figures.figures_of, []
 def keep(self, run_id, *rest):
-    done = real(self, run_id, *rest)
-    kept.append(run_id)
-    if len(kept) == 3:
+    called.append(run_id)
+    if len(called) == 1:
         os.killpg(0, signal.SIGINT)
-    return done
+    return real(self, run_id, *rest)
+def begin(header, rounds):
+    with open({str(begun)!r}, "a") as file:
+        file.write(header.run_id + chr(10))
+    return explain(header, rounds)
+store_figures.figures_of = begin
 if __name__ == "__main__":
     FigureTable.keep = keep
     from dbcpu.cli import main
@@ -234,11 +241,12 @@ if __name__ == "__main__":
         start_new_session=True,
     )  # fmt: skip
     assert done.returncode == 130, done.stderr
-    assert "figures of 3 runs were made and are kept, 9 runs have none yet: the same" in done.stderr
+    kept = {run_id for (run_id,) in execute(store, "select distinct run_id from figure")}
+    assert kept == set(begun.read_text().split())
+    assert f"figures of {plural(len(kept), 'run')} were made and are kept, " in done.stderr
     assert "Traceback" not in done.stderr
-    assert len(execute(store, "select distinct run_id from figure")) == 3
     assert main(["store", "figures"]) == 0
-    assert "figures of 9 runs were made" in capsys.readouterr().out
+    assert f"figures of {plural(12 - len(kept), 'run')} were made" in capsys.readouterr().out
     assert len(execute(store, "select distinct run_id from figure")) == 12
 
 

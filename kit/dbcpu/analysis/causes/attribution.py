@@ -230,7 +230,7 @@ def _divided(of: Sessions) -> _Explained:
 def _or_none(values: Floats) -> list[float | None]:
     """Python's numbers, None for NaN."""
     unknown = np.isnan(values)
-    if not unknown.any():
+    if not np.count_nonzero(unknown):
         return list(values.tolist())
     found = values.astype(object)
     found[unknown] = None

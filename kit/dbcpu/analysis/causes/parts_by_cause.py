@@ -71,7 +71,7 @@ class LossParts(Struct):
 
     def add(self, shares: Sequence[LossPart]) -> None:
         """Those that any row has."""
-        self.of_all += [share for share in shares if share.there.any()]
+        self.of_all += [share for share in shares if np.count_nonzero(share.there)]
 
     def by_cause(self) -> tuple[Floats, Mask]:
         """Seconds by row and cause, and which of these there are, as columns in the order of ``CAUSES``."""

@@ -23,7 +23,7 @@ from dbcpu.analysis.results.comparison import (
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.quote import EVEN_WORDS
 from dbcpu.analysis.statistics.inference import ALPHA, min_p
-from dbcpu.formatting import listed, number, percent, plural, ranges, rate, seconds, times
+from dbcpu.formatting import listed, number, percent, plural, ranges, rate, seconds, short_ranges, times
 
 NAMES = {"throughput": "throughput", "spread": "max/min"}
 METRIC_WORDS = {
@@ -96,9 +96,11 @@ def evenness_sentence(base: Side, side: Side) -> str:
 
 
 def quoted_evenness(side: Side) -> str:
-    """``0.66, not even``."""
+    """``0.66 at N=9, not even``: of the least even level, which of several runs may be one in each."""
     answer = f", {EVEN_WORDS[side.even]}" if side.even in EVEN_WORDS else ""
-    return f"{number(side.figure('evenness').value)}{answer}"
+    levels = sorted({each.evenness_level for each in side.runs if each.evenness_level is not None})
+    at = f" at N={short_ranges(levels)}" if levels else ""
+    return f"{number(side.figure('evenness').value)}{at}{answer}"
 
 
 def _state_words(side: Side) -> str:

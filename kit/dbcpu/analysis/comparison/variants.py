@@ -18,6 +18,7 @@ from dbcpu.analysis.levels.round_figures import figures_by_round
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
+from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
@@ -79,7 +80,8 @@ def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
 def _result(each: Measured, base: Measured) -> VariantResult:
     known, first = _lasting_by_level(each), _lasting_by_level(base)
     rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.sessions)
-    return VariantResult(each.name, each.analysis.vcpus, each.analysis.cores, rows)
+    quoted = quote(each.analysis.vcpus, each.analysis.capacity)
+    return VariantResult(each.name, each.analysis.vcpus, each.analysis.cores, rows, quote=quoted)
 
 
 def _lasting_by_level(each: Measured) -> Mapping[int, float]:

@@ -3,7 +3,7 @@
 The history is the last K complete runs of the same work on the same host with the same levels. Runs inside a
 maintenance window of the database are kept apart: they are compared with such runs only. The band of a metric is
 median +- widths x 1.4826 x median absolute deviation, and at least 5 % (for the spread of a quiet month is no
-limit). A sustained change has at least 4 runs on either side (``change_points``), and is named by the date of the first
+limit). A lasting change has at least 4 runs on either side (``change_points``), and is named by the date of the first
 run after it.
 """
 
@@ -71,7 +71,7 @@ class Band(Struct, frozen=True):
 
 
 class LastingChange(Struct, frozen=True):
-    """A sustained change: ``since`` and ``at`` are date and index of the first run after it.
+    """A lasting change: ``since`` and ``at`` are date and index of the first run after it.
 
     ``before`` and ``after`` are medians since the change before it and until the next one; ``ratio`` is after over
     before.
@@ -243,7 +243,7 @@ def band(values: Sequence[float], widths: float) -> Band | None:
     return Band(middle, middle - width, middle + width, len(values))
 
 
-def sustained_changes(series: Sequence[tuple[str, float]]) -> tuple[LastingChange, ...]:
+def lasting_changes(series: Sequence[tuple[str, float]]) -> tuple[LastingChange, ...]:
     """Those of (started_at, value), the oldest first. One that would be written as 1.00x is none."""
     from dbcpu.analysis.statistics.change_points import change_points  # few checks come so far
 
@@ -348,10 +348,10 @@ def unusual(value: Value, now: HistoryPoint, earlier: Sequence[HistoryPoint], li
         return []
     known = [(each.started_at, each.value(value.metric, value.level)) for each in earlier]
     series = [(started_at, seen) for started_at, seen in known if seen is not None]
-    changes = sustained_changes([*series, (now.started_at, value.value)])
+    changes = lasting_changes([*series, (now.started_at, value.value)])
     since = changes[-1].since if changes else ""
     text = f"{found.text} (limit {with_unit(value.metric, found.limit)})"
-    text += f", sustained change since {since}" if since else ""
+    text += f", lasting change since {since}" if since else ""
     return [Violation(value.metric, value.level, value.value, found.limit, text, lasting=bool(changes), since=since)]
 
 

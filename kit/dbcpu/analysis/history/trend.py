@@ -1,7 +1,7 @@
 """How a target's figures went over its runs: the series, what changed when, and where nothing was measured. Pure.
 
 Only comparable runs are put in a row (``limits.comparable``). All figures of a run are those that ``show`` gives.
-The levels are those of the newest run; where an older run lacks one, the series has a gap. Sustained changes are
+The levels are those of the newest run; where an older run lacks one, the series has a gap. Lasting changes are
 those of ``limits``. A pause is a gap when it is longer than a day and than ``GAP`` times the usual one: a
 weekend between nightly runs is none, a night left out is one. Kernel, database version and settings of the host that
 differ from the run before are marks of their own.
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.brief_header import BriefHeader, BriefPlan
 from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
-from dbcpu.analysis.history.limits import Band, LastingChange, band, sustained_changes
+from dbcpu.analysis.history.limits import Band, LastingChange, band, lasting_changes
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.figures import RunFigures
@@ -54,7 +54,7 @@ class TrendMark(Struct, frozen=True):
 class Series(Struct, frozen=True):
     """One figure over the runs, None where it was not measured. ``levels`` are the N it is of (() for alone).
 
-    ``changes``: sustained ones, the oldest first, by the index of the run. ``usual`` is the band of ``history`` over
+    ``changes``: lasting ones, the oldest first, by the index of the run. ``usual`` is the band of ``history`` over
     all runs since the newest of them.
     """
 
@@ -180,7 +180,7 @@ def _levels(newest: PastRun) -> tuple[int | None, tuple[int, ...]]:
 def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], widths: float) -> Series:
     values = tuple(_value(metric, levels, each) for each in runs)
     known = [(at, value) for at, value in enumerate(values) if value is not None]
-    changes = sustained_changes([(runs[at].header.started_at, value) for at, value in known])
+    changes = lasting_changes([(runs[at].header.started_at, value) for at, value in known])
     since = known[changes[-1].at :] if changes else known
     usual = band([value for _, value in since], widths)
     if usual is not None and metric == SPREAD:  # no session is faster than the fastest
@@ -240,7 +240,7 @@ def _facts(runs: Sequence[PastRun]) -> Iterator[Mapping[str, str]]:
 
 def _lasting(series: Sequence[Series]) -> list[TrendMark]:
     return [
-        TrendMark(change.at, LASTING, f"sustained change ({change.ratio:.2f}x)", each.metric)
+        TrendMark(change.at, LASTING, f"lasting change ({change.ratio:.2f}x)", each.metric)
         for each in series
         for change in each.changes
     ]

@@ -112,7 +112,7 @@ class _Rounds(Struct, frozen=True):
 
     def median(self, name: str) -> float | None:
         """Of a figure of rounds."""
-        return median_of_known(getattr(figure, name) for figure in self.figures)
+        return median_of_known(map(attrgetter(name), self.figures))
 
     def slowdown(self, name: str) -> float | None:
         """The same of a time, over that of one session alone."""
@@ -350,10 +350,10 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
             # A wait that began before the release may be longer than a very short session.
             took_s = np.array(every)
             work_s = np.maximum(took_s - np.array(lost), took_s / COUNTED_LIMIT)
-            factors = took_s / work_s
+            factors = (took_s / work_s).tolist()
             slowdowns.append(median(factors))
             explained = ratio_of_fair_turns(work_s, vcpus) if vcpus else 1.0
-            ratios.append(max(1.0, float(factors.max() / factors.min()) / explained))
+            ratios.append(max(1.0, max(factors) / min(factors) / explained))
     if not slowdowns:
         return None
     return CountedSlowdown(median(slowdowns), median(ratios), _upper(slowdowns))

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,7 +70,7 @@ def round_figures(members: Sequence[Timed], min_gap: float, rows: int, kept: Wor
     shares = each.shares_known
     several, known = count > 1 and shares, shares or count == 1
     done = _work_of(members, {} if kept is None else kept)
-    makespan_s = float(done.ends_s.max() - done.starts_s.min())
+    makespan_s = max(done.ends_s.tolist()) - min(done.starts_s.tolist())
     slow = 0.0 if slowest_of_fast is None else float(count - bisect_right(ordered, slowest_of_fast))
     return RoundFigures(
         level=each.level,
@@ -92,7 +93,7 @@ def rate_without_early_ends(members: Sequence[Timed], rows: int, room: float, ke
 
     ``room``: so many sessions use all CPU time that there is: the vCPUs, or the quota if less.
     """
-    return rate_sum(_work_of(members, kept), rows, speed_in_turns(room))
+    return rate_sum(_work_of(members, kept), rows, partial(speed_in_turns, room))
 
 
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:

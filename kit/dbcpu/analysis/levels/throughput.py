@@ -6,7 +6,7 @@ the straighter curve shows which was at work (``scaling``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from operator import attrgetter
 
@@ -93,17 +93,16 @@ def while_all_ran(work: Work, rows: int) -> Rates:
 
 def where_sharing_stays(work: Work, rows: int, vcpus: int | None) -> Rates:
     """Run queues even out and cores do not: up to ``vcpus`` a session gains nothing by the end of others."""
-    pace = speed_in_turns(vcpus)
+    pace = partial(speed_in_turns, vcpus)
     return {level: [rate_sum(each, rows, pace) for each in rounds] for level, rounds in work.items()}
 
 
-def speed_in_turns(vcpus: float | None) -> Callable[[Floats], Floats]:
-    """The speed of one of so many sessions where all take equal turns on the CPUs; 1 with a CPU for each."""
-
-    def pace(sessions: Floats) -> Floats:
-        return np.minimum(1.0, vcpus / sessions) if vcpus else np.ones_like(sessions)
-
-    return pace
+@lru_cache(maxsize=256)
+def speed_in_turns(vcpus: float | None, sessions: int) -> Floats:
+    """The speed of each while so many run, then one fewer ... and one, where all take equal turns on the CPUs; 1 with a
+    CPU for each."""
+    left = np.arange(sessions, 0.0, -1.0)
+    return np.minimum(1.0, vcpus / left) if vcpus else np.ones_like(left)
 
 
 def where_sessions_move(work: Work, rows: int, together: Sequence[float]) -> Rates:
@@ -112,11 +111,12 @@ def where_sessions_move(work: Work, rows: int, together: Sequence[float]) -> Rat
     return {level: [_conserved(each, rows, done) for each in rounds] for level, rounds in work.items()}
 
 
-def rate_sum(work: RoundWork, rows: int, pace: Callable[[Floats], Floats] | None = None) -> float:
+def rate_sum(work: RoundWork, rows: int, pace: Callable[[int], Floats] | None = None) -> float:
     """Sum of the sessions' rates while all of them ran.
 
     An execution counts by the part of it that lies in that window, for early finishers leave their CPU to the slow.
-    ``pace`` is the speed of one of n sessions: what is done beside fewer then counts by it, else by time alone.
+    ``pace`` is the speed of each while n, n - 1 ... 1 sessions run: what is done beside fewer counts by it, else by
+    time alone.
     Sessions that never ran all together are counted over their own spans.
     """
     start_s, end_s = work.window_s
@@ -127,12 +127,13 @@ def rate_sum(work: RoundWork, rows: int, pace: Callable[[Floats], Floats] | None
     return rows * done / (end_s - start_s) / 1e6
 
 
-def _after(work: RoundWork, pace: Callable[[Floats], Floats]) -> Floats:
+def _after(work: RoundWork, pace: Callable[[int], Floats]) -> Floats:
     """Time from the first end of a session to that of each execution, as long as its work would take beside all."""
-    ends = np.sort(work.ends_s)
-    left = pace(np.arange(ends.size, 0.0, -1.0))
+    ends = work.ends_s.copy()
+    ends.sort()
+    left = pace(ends.size)
     ended_s = np.zeros(ends.size)
-    np.cumsum((ends[1:] - ends[:-1]) * left[1:] / left[0], out=ended_s[1:])
+    ((ends[1:] - ends[:-1]) * left[1:] / left[0]).cumsum(out=ended_s[1:])
     return np.asarray(np.interp(work.to_s, ends, ended_s))
 
 

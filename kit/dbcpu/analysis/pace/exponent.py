@@ -10,12 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import pooled_robust_spreads
 from dbcpu.analysis.statistics.cumulative import Floats
 
 USUAL, PRIOR_SD = 0.75, 0.10
 """Other workloads differ: the prior is wider than what the 19 runs showed."""
 GRID = np.linspace(0.35, 1.15, 33)
+LESS = -GRID[:, None]
 FLOOR = 0.005
 """Relative deviation of CPU times that not even a constant pace would go below."""
 
@@ -34,7 +36,7 @@ Case = tuple[float, Floats]
 
 def speed(ns: Floats, exponent: float, full_ns: float) -> float:
     """Mean speed of a session beside these pieces; 1 where each takes ``full_ns``."""
-    return float(((ns / full_ns) ** -exponent).sum()) / ns.size
+    return few_values.sum_of((ns / full_ns) ** -exponent) / ns.size
 
 
 def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
@@ -54,6 +56,6 @@ def fitted(groups: Sequence[Sequence[Case]]) -> Exponent:
 
 def _left(cpu: float, ns: Floats) -> Floats:
     """What is left of a CPU time without its pace, for each exponent of GRID; all of it logarithms."""
-    middle = ns.sum() / ns.size
-    apart = np.exp(-GRID[:, None] * (ns - middle)).sum(axis=1) / ns.size
+    middle = few_values.sum_of(ns) / ns.size
+    apart = np.add.reduce(np.exp(LESS * (ns - middle)), axis=1) / ns.size
     return np.asarray(cpu + np.log(apart) - GRID * middle)

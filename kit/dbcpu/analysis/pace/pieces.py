@@ -13,6 +13,8 @@ from msgspec import Struct, field
 
 from dbcpu.analysis.placement.joined_rounds import WatchedRound, witness_pieces
 from dbcpu.analysis.placement.residency import ResidencyStretches
+from dbcpu.analysis.sessions.session_spans import SessionSpans
+from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats, Keys
 from dbcpu.record import HostInfo, Round
 
@@ -30,7 +32,7 @@ class PaceStretch(Struct, frozen=True):
     def speed(self, exponent: float) -> float:
         """Mean of the pieces' speeds; several levels ask for it."""
         if exponent not in self._speeds:
-            self._speeds[exponent] = float((self.ns**-exponent).sum()) / self.ns.size
+            self._speeds[exponent] = few_values.sum_of(self.ns**-exponent) / self.ns.size
         return self._speeds[exponent]
 
 
@@ -48,18 +50,24 @@ def siblings_of(host: HostInfo | None) -> dict[int, tuple[int, ...]]:
     return {each.cpu: tuple(other for other in each.siblings if other != each.cpu) for each in cpus}
 
 
-def pieces_of(watched: WatchedRound, siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
-    """Of the sessions of one round, in the order of its record."""
-    pieces = witness_pieces(watched.round)
-    if not pieces:
-        return RoundPieces({}, {}, {})
-    rows = watched.stretches.clipped(watched.spans)
-    on_cpu = {cpu: _Runs.of(rows, cpu) for cpu in set(rows.cpu.tolist())}
+def pieces_of(rounds: Sequence[WatchedRound], siblings: Mapping[int, Sequence[int]]) -> list[RoundPieces]:
+    """Of the sessions of each round, in the order of its record."""
+    counts = [each.spans.starts_s.size for each in rounds]
+    every = ResidencyStretches.joined([each.stretches for each in rounds], counts)
+    rows = every.clipped(SessionSpans.joined([each.spans for each in rounds]))
+    own = rows.where(rows.runnable).divided(counts)
+    return [_of_round(each.round, ran, siblings) for each, ran in zip(rounds, own, strict=True)]
+
+
+def _of_round(round_: Round, ran: ResidencyStretches, siblings: Mapping[int, Sequence[int]]) -> RoundPieces:
+    """``ran``: when its sessions were runnable, within their spans."""
+    pieces = witness_pieces(round_)
+    on_cpu = {cpu: _Runs.of(ran, cpu) for cpu in set(ran.cpu.tolist())}
     beside: dict[int, list[Floats]] = {}
     busy: dict[int, Floats] = {}
     idle: dict[int, Floats] = {}
     for cpu, at_s, ns in pieces:
-        idle[cpu], busy[cpu] = ns[at_s < 0], ns[:0]
+        idle[cpu], busy[cpu] = ns[: at_s.searchsorted(0.0)], ns[:0]
         here = on_cpu.get(cpu)
         if here is None:
             continue
@@ -84,9 +92,9 @@ class _Runs(NamedTuple):
     to_s: Floats
 
     @classmethod
-    def of(cls, rows: ResidencyStretches, cpu: int) -> "_Runs":
-        own = rows.runnable & (rows.cpu == cpu)
-        return cls(rows.session[own], rows.from_s[own], rows.to_s[own])
+    def of(cls, ran: ResidencyStretches, cpu: int) -> "_Runs":
+        own = ran.cpu == cpu
+        return cls(ran.session[own], ran.from_s[own], ran.to_s[own])
 
 
 def _covered(at_s: Floats, here: _Runs) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

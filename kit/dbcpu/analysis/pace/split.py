@@ -97,7 +97,8 @@ def split(
     siblings = siblings_of(record.header.host)
     rounds = [list(group) for _, group in groupby(sessions, lambda each: each.round.order)]
     watched = WatchedRound.each(rounds)
-    pieces = {each.round.order: pieces_of(each, siblings) for each in watched}
+    of_each = zip(watched, pieces_of(watched, siblings), strict=True)
+    pieces = {each.round.order: found for each, found in of_each}
     beside = {
         member.key: ns
         for members in rounds

@@ -9,7 +9,7 @@ Source: proc_stat(5), columns irq and softirq, in units of USER_HZ.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from dbcpu.analysis.placement.once_per_round import kept
 from dbcpu.analysis.placement.residency import ResidencyStretches, poll_hz, stretches
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans
+from dbcpu.analysis.statistics.columns import floats
 from dbcpu.analysis.statistics.cumulative import CumulativeCurves, Curve, Floats, spread_by
 from dbcpu.record import CpuSeries, Round
 
@@ -43,10 +44,7 @@ class Pieces(NamedTuple):
 def witness_pieces(round_: Round) -> tuple[Pieces, ...]:
     """Of all CPUs; none where the round has no witness."""
     cpus = round_.witness.cpus if round_.witness else ()
-    return tuple(
-        Pieces(each.cpu, np.array(each.at_us, dtype=np.float64) / 1e6, np.array(each.ns, dtype=np.float64))
-        for each in cpus
-    )
+    return tuple(Pieces(each.cpu, floats(each.at_us) / 1e6, floats(each.ns)) for each in cpus)
 
 
 class WatchedRound(Struct, frozen=True):
@@ -135,10 +133,7 @@ class JoinedRounds:
     @cached_property
     def edges_s(self) -> list[Floats]:
         """Of each round: the ends of the slices of its timeline."""
-        return [
-            np.array(each.round.timeline_s, dtype=np.float64) + start
-            for each, start in zip(self.rounds, self.starts, strict=True)
-        ]
+        return [floats(each.round.timeline_s) + start for each, start in zip(self.rounds, self.starts, strict=True)]
 
     @cached_property
     def steal(self) -> CumulativeCurves:
@@ -212,10 +207,10 @@ class JoinedRounds:
         at = np.array([number for number, _ in rows], dtype=np.int64)
         edges = np.array([each.size for each in self.edges_s], dtype=np.int64)
         counts = np.maximum(edges - 1, 0)[at]
-        row = np.repeat(np.arange(at.size), counts)
-        within = np.arange(row.size) - (np.cumsum(counts) - counts)[row]
+        row = np.arange(at.size).repeat(counts)
+        within = np.arange(row.size) - (counts.cumsum() - counts)[row]
         cpu, round_at = np.array([each.cpu for _, each in rows], dtype=np.int64)[row], at[row]
-        edge, times = (np.cumsum(edges) - edges)[round_at] + within, self._times
+        edge, times = (edges.cumsum() - edges)[round_at] + within, self._times
         return Slices(cpu, times[edge], times[edge + 1], round_at, edge)
 
     @cached_property
@@ -238,7 +233,7 @@ class JoinedRounds:
         gained[self._cpus.searchsorted(each.cpu), each.edge + 1] = sums * (each.length_s if per_second else 1.0)
         some = gained.any(axis=1)
         many = int(some.sum())
-        starts, totals = np.arange(many) * self._times.size, np.cumsum(gained[some], axis=1)
+        starts, totals = np.arange(many) * self._times.size, gained[some].cumsum(axis=1)
         times = self._times[None].repeat(many, axis=0)
         return CumulativeCurves(self._cpus[some], starts, times.ravel(), totals.ravel())
 
@@ -273,7 +268,7 @@ def values_of(rows: Sequence[tuple[int, CpuSeries]], name: str) -> Floats:
 def _curves(points: Mapping[int, Sequence[tuple[Floats, Floats]]]) -> CumulativeCurves:
     """Of moments, and what was gained since the one before; the first of a round has gained nothing."""
     joined = {cpu: tuple(map(np.concatenate, zip(*rounds, strict=True))) for cpu, rounds in points.items()}
-    return CumulativeCurves.of({cpu: Curve(moments, np.cumsum(gained)) for cpu, (moments, gained) in joined.items()})
+    return CumulativeCurves.of({cpu: Curve(moments, gained.cumsum()) for cpu, (moments, gained) in joined.items()})
 
 
 def _starts(rounds: Sequence[WatchedRound]) -> list[float]:
@@ -307,10 +302,12 @@ def _stamped(round_: Round) -> tuple[float, ...]:
 
 def of_each(reduction: np.ufunc, parts: Sequence[Floats]) -> Floats:
     """What ``reduction`` makes of each part; NaN of an empty one."""
-    sizes = np.array([part.size for part in parts])
-    found, some = np.full(len(parts), np.nan), sizes > 0
-    if some.any():
-        found[some] = reduction.reduceat(np.concatenate(parts), (sizes.cumsum() - sizes)[some])
+    sizes = [part.size for part in parts]
+    if sizes and all(sizes):
+        return np.asarray(reduction.reduceat(np.concatenate(parts), [0, *accumulate(sizes[:-1])]))
+    found, some = np.full(len(parts), np.nan), np.array(sizes, dtype=np.int64) > 0
+    if any(sizes):
+        found[some] = of_each(reduction, [part for part in parts if part.size])
     return found
 
 

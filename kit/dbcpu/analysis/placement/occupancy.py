@@ -20,6 +20,8 @@ from dbcpu.analysis.statistics.robust import distinct
 Counts = npt.NDArray[np.int32]
 Cuts = npt.NDArray[np.intp]
 Interval = tuple[float, float]
+BEGINS_ENDS, NOBODY = np.array([1, -1], dtype=np.int32), np.zeros(1, dtype=np.int32)
+"""How many sessions more are there from then on."""
 
 
 class Idle(Struct, frozen=True):
@@ -126,7 +128,7 @@ class Occupancy:
 
     def sessions(self, own: ResidencyStretches, allowed: Sequence[int]) -> SessionCounts:
         """What the sessions of ``own`` do, who all may use the CPUs ``allowed``. Other processes are no sessions."""
-        rows = np.searchsorted(self._sorted, distinct(own.cpu))
+        rows = self._sorted.searchsorted(distinct(own.cpu))
         every = rows.size == len(self.cpus)
         queue, threads = (each if every else each[rows] for each in (self.queue, self.threads))
         here = queue if own is self._all_runnable else self._count(own, rows)
@@ -155,24 +157,24 @@ class Occupancy:
         if not self.known:
             return FLAT
         gained = self._lengths * np.asarray(worth, dtype=np.float64)
-        return Curve(self.times, np.concatenate([[0.0], np.cumsum(gained)]))
+        return Curve(self.times, np.concatenate([[0.0], gained.cumsum()]))
 
     def during(self, part: ResidencyStretches) -> "During":
         """To integrate over these stretches, each on its CPU, which is one of ``cpus``."""
-        return During(self.times, np.searchsorted(self._sorted, part.cpu), part.from_s, part.to_s)
+        return During(self.times, self._sorted.searchsorted(part.cpu), part.from_s, part.to_s)
 
     def _count(self, runnable: ResidencyStretches, rows: npt.NDArray[np.int64]) -> Counts:
         """(rows, cuts): how many of these stretches on the CPUs of these rising rows; each begins and ends at a cut."""
         width = max(1, self.times.size)
-        at = np.searchsorted(self._sorted, runnable.cpu)
-        at = (at if rows.size == len(self.cpus) else np.searchsorted(rows, at)) * width
-        places = np.concatenate([at + np.searchsorted(self.times, each) for each in (runnable.from_s, runnable.to_s)])
+        at = self._sorted.searchsorted(runnable.cpu)
+        at = (at if rows.size == len(self.cpus) else rows.searchsorted(at)) * width
+        places = np.concatenate([at + self.times.searchsorted(each) for each in (runnable.from_s, runnable.to_s)])
         order = order_of(places)
-        steps = np.repeat(np.array([1, -1], dtype=np.int32), runnable.cpu.size)[order]
+        steps = BEGINS_ENDS.repeat(runnable.cpu.size)[order]
         # Summed over the edges alone: all that begins on a CPU ends there, so nothing is left for the next row.
-        counts = np.append(np.int32(0), np.cumsum(steps, dtype=np.int32))
-        lasted = np.diff(np.concatenate([[0], places[order], [rows.size * width]]))
-        return np.repeat(counts, lasted).reshape(rows.size, width)[:, :-1]
+        counts = np.concatenate([NOBODY, steps.cumsum(dtype=np.int32)])
+        edges = np.concatenate([[0], places[order], [rows.size * width]])
+        return counts.repeat(edges[1:] - edges[:-1]).reshape(rows.size, width)[:, :-1]
 
     def _foreign(self, foreign: Mapping[int, Sequence[Interval]]) -> npt.NDArray[np.bool_]:
         taken = np.zeros_like(self.queue, dtype=np.bool_)
@@ -213,13 +215,13 @@ class During:
         begins = np.ones(flat.size, dtype=np.bool_)
         np.not_equal(flat[1:], flat[:-1], out=begins[1:])
         begins[::cuts] = True
-        first, row_starts = np.flatnonzero(begins), np.arange(0, flat.size, cuts)
+        first, row_starts = begins.nonzero()[0], np.arange(0, flat.size, cuts)
         places = first.searchsorted(row_starts)
         of_row = row_starts.repeat(np.concatenate([places[1:], [first.size]]) - places)
         rate, from_s = flat[first].astype(np.float64), self._times[first - of_row]
         to_s = self._times[np.concatenate([first[1:], [flat.size]]) - of_row]
         before = np.zeros(rate.size)
-        np.cumsum((rate * (to_s - from_s))[:-1], out=before[1:])
+        (rate * (to_s - from_s))[:-1].cumsum(out=before[1:])
 
         def until(cut: Cuts, moments: Floats) -> Floats:
             piece = first.searchsorted(rows + cut, side="right") - 1

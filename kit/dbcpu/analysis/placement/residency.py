@@ -99,7 +99,7 @@ class ResidencyStretches(Struct, frozen=True):
         is moved by more than ``period_s`` of its session; CPU time goes along with what is moved.
         """
         from_s, to_s, cpu_s = self.from_s.copy(), self.to_s.copy(), self.cpu_s.copy()
-        ran = np.flatnonzero(self.runnable)
+        (ran,) = self.runnable.nonzero()
         ran = ran[spans.known[self.session[ran]]]
         of = self.session[ran]
         begins = np.append(True, of[1:] != of[:-1])[: of.size]
@@ -125,7 +125,7 @@ def stretches(rounds: Sequence[Round]) -> list[ResidencyStretches]:
     """The residency of all sessions of a round, of each in the order of time."""
     sessions = [session.residency for each in rounds for session in each.sessions]
     counts, every = np.array(list(map(len, sessions)), dtype=np.int64), list(chain.from_iterable(sessions))
-    session = np.repeat(np.arange(counts.size), counts)
+    session = np.arange(counts.size).repeat(counts)
     many = len(every)
     from_s, to_s, cpu_s, on_cpu = columns(every, "from_s", "to_s", "cpu_s", "cpu")
     cpu = on_cpu.astype(np.int64)

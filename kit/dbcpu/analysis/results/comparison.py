@@ -136,7 +136,10 @@ class Point(Struct, frozen=True):
 
 
 class SideRun(Struct, frozen=True):
-    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it."""
+    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it.
+
+    ``evenness_level``: the N that its evenness is of, the least even one; None where it has none.
+    """
 
     run_id: str
     label: str
@@ -146,6 +149,7 @@ class SideRun(Struct, frozen=True):
     throughput: float | None
     spread: float | None
     quote: Quote
+    evenness_level: int | None = None
 
 
 class Side(Struct, frozen=True):
@@ -256,13 +260,14 @@ class VariantRow(Struct, frozen=True):
 
 
 class VariantResult(Struct, frozen=True):
-    """One variant: its rows, the CPUs its sessions had, and what is decided of it (() for the first)."""
+    """One variant: its rows, the CPUs its sessions had, what is decided of it (() for the first) and quoted of it."""
 
     name: str
     vcpus: int | None
     cores: int | None
     rows: tuple[VariantRow, ...]
     decisions: tuple[Decision, ...] = ()
+    quote: Quote = Quote()
 
     def row(self, level: int | None) -> VariantRow | None:
         return next((each for each in self.rows if each.level == level), None)

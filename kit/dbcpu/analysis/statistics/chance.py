@@ -86,7 +86,7 @@ def pooled_resistant(groups: Sequence[Floats]) -> Chance:
     known = [group for group in groups if group.size > 1]
     freedom = sum(group.size - 1 for group in known)
     sizes = np.array([group.size for group in known])
-    weight = np.repeat(1 - 1 / sizes, sizes)
+    weight = (1 - 1 / sizes).repeat(sizes)
     apart = np.concatenate([group - median(group) for group in known]) ** 2 / weight
     square = _bent_square(apart, freedom, weight, EARLY_BEND, EARLY_BENT, MANY_STEPS)
     return Chance(float(np.sqrt(square)), float(freedom))
@@ -99,9 +99,10 @@ def _bent_square(apart: Floats, freedom: int, weight: Floats | None, bend: float
         square = np.where(square > 0, square, apart.mean(axis=0))
     far, whole, is_one = bend**2, bent * freedom, apart.ndim == 1
     added: Callable[[Floats], Any] = few_values.sum_of if is_one else np.add.reduce
+    near = np.empty_like(apart)
     for _ in range(steps):
-        near = np.minimum(apart, far * square)
-        before, square = square, added(near if weight is None else weight * near) / whole
+        np.minimum(apart, far * square, out=near)
+        before, square = square, added(near if weight is None else np.multiply(weight, near, out=near)) / whole
         if (square == before) if is_one else (square == before).all():
             break
     return np.asarray(square)

@@ -60,7 +60,7 @@ class CumulativeCurves:
         counts = np.array([curve.times.size for curve in kept.values()], dtype=np.int64)
         times = np.concatenate([*(curve.times for curve in kept.values()), np.zeros(0)])
         values = np.concatenate([*(curve.values for curve in kept.values()), np.zeros(0)])
-        return cls(np.array(list(kept), dtype=np.int64), np.cumsum(counts) - counts, times, values)
+        return cls(np.array(list(kept), dtype=np.int64), counts.cumsum() - counts, times, values)
 
     def between(self, keys: Keys, from_s: Floats, to_s: Floats) -> Floats:
         """What the curve of each key gained in its interval."""
@@ -107,8 +107,8 @@ def spread_by(keys: Keys, from_s: Floats, to_s: Floats, amounts: Floats) -> Cumu
     rate = np.concatenate([rates, -rates])[order].cumsum()
     same = both[1:] == both[:-1]
     values = np.zeros(times.size)
-    np.cumsum((times[1:] - times[:-1]) * rate[:-1] * same, out=values[1:])
-    starts = np.flatnonzero(np.concatenate([[True], ~same])[: times.size])
+    ((times[1:] - times[:-1]) * rate[:-1] * same).cumsum(out=values[1:])
+    starts = np.concatenate([[True], ~same])[: times.size].nonzero()[0]
     return CumulativeCurves(both[starts], starts, times, values)
 
 

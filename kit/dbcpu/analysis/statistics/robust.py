@@ -59,8 +59,9 @@ def median(values: Sequence[float] | Floats) -> float:
 
 def middle_of(ordered: Sequence[float] | Floats) -> float:
     """The same of values in order, of which none is NaN."""
-    half, odd = divmod(len(ordered), 2)
-    return float(ordered[half] if odd else (ordered[half - 1] + ordered[half]) / 2)
+    many = len(ordered)
+    half = many // 2
+    return float(ordered[half] if many % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def column_medians(values: Floats) -> Floats:

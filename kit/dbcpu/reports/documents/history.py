@@ -9,7 +9,7 @@ from typing import Any
 from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend, set_apart
 from dbcpu.analysis.results.answer import Fact, Outcome
-from dbcpu.formatting import UNKNOWN, moment, number, plain, plural, short_ranges
+from dbcpu.formatting import MAX_LABEL, UNKNOWN, moment, number, plain, plural, short_ranges, shortened
 from dbcpu.record import SWEEP
 from dbcpu.reports.document import MIN_SPAN, Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
@@ -157,7 +157,7 @@ def _went(series: Series, change: LastingChange) -> str:
 def _sentence(trend: Trend) -> str:
     """The lasting changes of one target."""
     changed = [
-        f"{_went(series, change)}, sustained since {change.since}"
+        f"{_went(series, change)}, a lasting change since {change.since}"
         for series in trend.series
         for change in series.changes
     ]
@@ -278,7 +278,7 @@ def _runs(trend: Trend) -> Section:
 
     def new(at: int) -> str:
         marks = [f"{titles[mark.metric]} {mark.text}" if mark.metric else mark.text for mark in trend.marks_at(at)]
-        return "; ".join(filter(None, ("" if one_label else trend.labels[at], *marks)))
+        return "; ".join(filter(None, ("" if one_label else shortened(trend.labels[at], MAX_LABEL), *marks)))
 
     columns = (
         Column("started_at", "started (UTC)", lambda started: started[:16].replace("T", " "), kind="text",

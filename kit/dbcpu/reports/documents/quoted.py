@@ -1,5 +1,6 @@
 """What is quoted of a host, in words: for columns, and in a sentence."""
 
+from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.quote import EVEN_WORDS, Quote
 from dbcpu.formatting import UNKNOWN, number, plural
 
@@ -12,12 +13,25 @@ def cores_words(quote: Quote) -> str:
     return f"{number(quote.usable_cores, 1)}{_within(quote.usable_cores_low, quote.usable_cores_high, 1)}{of}"
 
 
-def evenness_words(quote: Quote) -> str:
-    """``0.66 (0.64 to 0.69), not even``, or ``undecided``: without the answer a figure looks like a fact."""
+def evenness_words(quote: Quote, level: int | None = None) -> str:
+    """``0.66 (0.64 to 0.69), not even``, or ``inconclusive``: without the answer a figure looks like a fact. With the
+    ``level`` that it is of, where that is known.
+    """
     if quote.evenness is None:
         return UNKNOWN
     answer = f", {EVEN_WORDS[quote.even]}" if quote.even in EVEN_WORDS else ""
-    return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{answer}"
+    at = f" at N={level}" if level else ""
+    return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{at}{answer}"
+
+
+def other_variants_quoted(found: Variants | None) -> str:
+    """Of each variant but the first ``; smt_off: usable cores 8.0 (7.9 to 8.0) of 8, evenness 1.00 (...), even``."""
+    known = [
+        f"; {each.name}: usable cores {cores_words(each.quote)}, evenness {evenness_words(each.quote)}"
+        for each in (found.variants[1:] if found else ())
+        if each.quote.usable_cores is not None or each.quote.evenness is not None
+    ]
+    return "".join(known)
 
 
 def quoted_sentence(quote: Quote) -> str:

@@ -22,6 +22,7 @@ from dbcpu.formatting import (
     rate,
     seconds,
     short_ranges,
+    short_time,
     threads_words,
     times,
     work_words,
@@ -29,6 +30,7 @@ from dbcpu.formatting import (
 from dbcpu.plan import MIN_PACE_PIECES, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 from dbcpu.reports.document import TO_QUOTE
+from dbcpu.reports.documents.quoted import other_variants_quoted
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
@@ -143,7 +145,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
-        (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis))),
+        (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis)) + other_variants_quoted(analysis.variants)),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
@@ -202,13 +204,13 @@ def _trace(record: RunRecord) -> str:
     if not woken:
         return text
     usual = [
-        f"{seconds(median(enough))} ({words})"
+        f"{short_time(median(enough))} ({words})"
         for (share, least), words in zip(MIN_EXECUTIONS.items(), ("median", "95 %", "99 %"), strict=True)
         if (enough := [getattr(each, f"p{share}_s") for each in woken if each.count >= least])
     ]
     if not usual:
         return text
-    longest = seconds(max(each.max_s for each in woken))
+    longest = short_time(max(each.max_s for each in woken))
     return f"{text}; once woken, the usual session ran after {', '.join(usual)}; the longest wait was {longest}"
 
 

@@ -6,7 +6,8 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -118,7 +119,9 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
         yield Gauge(name, meaning, unit, samples)
     yield Gauge("dbcpu_effective_cores", "Top of the throughput curve in rates of a single session.", "",
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
-    yield from _quoted(target, quote(analysis.vcpus, analysis.capacity))
+    own = ((target, quote(analysis.vcpus, analysis.capacity)),)
+    varied = analysis.variants.variants if analysis.variants else ()
+    yield from _quoted(tuple((target | {"variant": each.name}, each.quote) for each in varied) or own)
     counts = tuple(
         (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level
@@ -126,24 +129,32 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     yield Gauge("dbcpu_findings", "Findings by severity.", "", counts)
 
 
-def _quoted(target: Mapping[str, str], quote: Quote) -> Iterator[Gauge]:
-    """The pair that is quoted of a host. Where it is undecided whether it is even there is no dbcpu_even."""
+def _quoted(quotes: Sequence[tuple[Mapping[str, str], Quote]]) -> Iterator[Gauge]:
+    """The pair that is quoted of a host, or of each variant. Where it is undecided whether it is even there is no
+    dbcpu_even."""
     cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs or the CPU quota"
     ratio = "Fastest / slowest session at the least even level up to the vCPUs or the CPU quota"
     low, high = "lower end of the 95 % interval.", "upper end of the 95 % interval."
-    even = ANSWERED.get(Answer(quote.even)) if quote.even else None
-    decided = float(quote.even != Answer.UNDECIDED.value) if quote.even else None
-    for name, meaning, unit, value in (
-        ("dbcpu_usable_cores", f"{cores}.", "", quote.usable_cores),
-        ("dbcpu_usable_cores_low", f"{cores}: {low}", "", quote.usable_cores_low),
-        ("dbcpu_usable_cores_high", f"{cores}: {high}", "", quote.usable_cores_high),
-        ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", quote.evenness),
-        ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", quote.evenness_low),
-        ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", quote.evenness_high),
-        ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", decided),
-        ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", even),
-    ):
-        yield Gauge(name, meaning, unit, ((target, value),))
+    gauges: tuple[tuple[str, str, str, Callable[[Quote], float | None]], ...] = (
+        ("dbcpu_usable_cores", f"{cores}.", "", attrgetter("usable_cores")),
+        ("dbcpu_usable_cores_low", f"{cores}: {low}", "", attrgetter("usable_cores_low")),
+        ("dbcpu_usable_cores_high", f"{cores}: {high}", "", attrgetter("usable_cores_high")),
+        ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", attrgetter("evenness")),
+        ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", attrgetter("evenness_low")),
+        ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", attrgetter("evenness_high")),
+        ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", _decided),
+        ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", _even),
+    )
+    for name, meaning, unit, value in gauges:
+        yield Gauge(name, meaning, unit, tuple((labels, value(each)) for labels, each in quotes))
+
+
+def _decided(quote: Quote) -> float | None:
+    return float(quote.even != Answer.UNDECIDED.value) if quote.even else None
+
+
+def _even(quote: Quote) -> float | None:
+    return ANSWERED.get(Answer(quote.even)) if quote.even else None
 
 
 def _rounded(value: float) -> float:

@@ -87,7 +87,7 @@ def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_i
     analysis = explain(run)
     assert dict(summary(run, analysis))["trace"] == (
         "exact placement in 1 of 5 rounds, by the kernel's trace; "
-        "once woken, the usual session ran after 0.2 ms (median), 1.0 ms (95 %), 2.0 ms (99 %); "
+        "once woken, the usual session ran after 200 us (median), 1.0 ms (95 %), 2.0 ms (99 %); "
         "the longest wait was 4.0 ms"
     )
     found = next(each for each in analysis.findings if each.code == "trace-incomplete")
@@ -97,11 +97,11 @@ def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_i
 @pytest.mark.parametrize(
     ("count", "shown"),
     [
-        (1, "0.2 ms (median)"),
-        (19, "0.2 ms (median)"),
-        (20, "0.2 ms (median), 1.0 ms (95 %)"),
-        (99, "0.2 ms (median), 1.0 ms (95 %)"),
-        (100, "0.2 ms (median), 1.0 ms (95 %), 2.0 ms (99 %)"),
+        (1, "200 us (median)"),
+        (19, "200 us (median)"),
+        (20, "200 us (median), 1.0 ms (95 %)"),
+        (99, "200 us (median), 1.0 ms (95 %)"),
+        (100, "200 us (median), 1.0 ms (95 %), 2.0 ms (99 %)"),
     ],
 )
 def test_a_percentile_of_too_few_wake_ups_is_not_shown(count: int, shown: str) -> None:

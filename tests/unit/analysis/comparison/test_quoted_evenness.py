@@ -34,7 +34,7 @@ def test_what_is_uneven_on_one_side_alone_is_said_in_verdict_and_figures(one_sha
     old, new = found.sides
     assert new.decisions[1].outcome == NOT_SHOWN
     assert found.verdict[0].endswith(
-        "Evenness of each, at levels up to its own vCPUs: new 1.00, even; old 0.66, not even."
+        "Evenness of each, at levels up to its own vCPUs: new 1.00 at N=4, even; old 0.66 at N=5, not even."
     )
     figure = new.figure("evenness")
     assert figure.base == old.figure("evenness").value
@@ -52,7 +52,8 @@ def test_the_page_does_not_call_it_no_difference(one_shared_level: Comparison) -
     assert front is not None
     assert "its sessions were even up to its vCPUs (1.00), those of old were not (0.66)" in front.headline
     assert "evenness: no difference" not in front.headline
-    assert [tile.beside.rpartition(", evenness ")[2] for tile in front.tiles] == ["0.66, not even", "1.00, even"]
+    quoted = [tile.beside.rpartition(", evenness ")[2] for tile in front.tiles]
+    assert quoted == ["0.66 at N=5, not even", "1.00 at N=4, even"]
 
 
 def test_with_several_sides_at_the_same_levels_the_baseline_is_of_these_too() -> None:

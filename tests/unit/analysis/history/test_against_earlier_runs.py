@@ -56,7 +56,7 @@ def test_since_when_it_lasts_is_said() -> None:
     assert found is not None
     assert found.change == WORSE
     assert found.sentence.startswith("Slower since 2026-11-10, by the 14 runs before: single-session throughput is ")
-    assert "sustained change since 2026-11-10" in found.sentence
+    assert "lasting change since 2026-11-10" in found.sentence
 
 
 def test_a_usual_night_says_how_large_a_loss_would_have_been_seen() -> None:

@@ -15,8 +15,8 @@ from dbcpu.analysis.history.limits import (
     comparable,
     figure_words,
     in_maintenance,
+    lasting_changes,
     point,
-    sustained_changes,
 )
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
@@ -96,7 +96,7 @@ def test_a_small_loss_is_no_violation_and_four_runs_are_no_history() -> None:
 def test_a_lasting_change_is_named_by_its_date() -> None:
     earlier = [known(day) for day in range(1, 10)] + [known(day, 0.8) for day in range(10, 15)]
     lines = held(night(15, speed=0.8), *earlier)
-    assert lines and all(line.endswith("sustained change since 2026-11-10") for line in lines)
+    assert lines and all(line.endswith("lasting change since 2026-11-10") for line in lines)
 
 
 def test_an_unfinished_run_is_a_violation_of_its_own() -> None:
@@ -150,22 +150,22 @@ def test_noise_alone_has_hardly_ever_a_change_point_and_a_step_has_one() -> None
     def series(values: np.ndarray) -> list[tuple[str, float]]:
         return [(f"2026-11-{day:02}T04:30:00", float(value)) for day, value in enumerate(values, 1)]
 
-    assert sum(bool(sustained_changes(series(luck.normal(100, 2, 15)))) for _ in range(60)) <= 4
-    (found,) = sustained_changes(series(np.concatenate([luck.normal(100, 2, 8), luck.normal(90, 2, 7)])))
+    assert sum(bool(lasting_changes(series(luck.normal(100, 2, 15)))) for _ in range(60)) <= 4
+    (found,) = lasting_changes(series(np.concatenate([luck.normal(100, 2, 8), luck.normal(90, 2, 7)])))
     assert found.since == "2026-11-09"
     assert found.ratio == pytest.approx(0.9, abs=0.02)
-    assert sustained_changes([("2026-11-01", 1.0)] * 7) == ()
+    assert lasting_changes([("2026-11-01", 1.0)] * 7) == ()
 
 
 def test_there_and_back_are_two_changes_and_one_of_nothing_is_none() -> None:
     luck = np.random.default_rng(6)
     values = np.concatenate([luck.normal(100, 1, 8), luck.normal(90, 1, 8), luck.normal(100, 1, 8)])
-    found = sustained_changes([(f"2026-11-{day:02}", float(value)) for day, value in enumerate(values, 1)])
+    found = lasting_changes([(f"2026-11-{day:02}", float(value)) for day, value in enumerate(values, 1)])
     assert [(each.since, each.at, round(each.ratio, 1)) for each in found] == [
         ("2026-11-09", 8, 0.9), ("2026-11-17", 16, 1.1)
     ]  # fmt: skip
     tiny = [(f"2026-11-{day:02}", 100.0 + (day > 9) * 0.1 + day * 1e-6) for day in range(1, 19)]
-    assert sustained_changes(tiny) == ()
+    assert lasting_changes(tiny) == ()
 
 
 def test_what_even_a_single_session_loses_is_a_violation() -> None:

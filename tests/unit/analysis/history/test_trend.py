@@ -89,7 +89,7 @@ def test_gap_new_kernel_and_lasting_change_are_marked_where_they_happened(found:
     assert marks[GAP_MARK, ""] == (7, "no run for 6 days before")
     for metric in ("solo", "throughput"):
         index, text = marks[LASTING, metric]
-        assert (index, text) == (SLOWER_FROM, "sustained change (0.90x)")
+        assert (index, text) == (SLOWER_FROM, "lasting change (0.90x)")
     assert (LASTING, "max_over_min") not in marks
     assert history.sparkline(found.series[0], found)[KERNEL_FROM] == "|"
 

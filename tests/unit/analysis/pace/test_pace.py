@@ -245,14 +245,14 @@ def test_pieces_beside_a_session_are_those_of_its_cpu_while_it_was_there() -> No
     round_ = next(each for each in record.rounds if each.level == 2)
     members = [each for each in timed(record) if each.round is round_]
     (watched,) = WatchedRound.each([members])
-    found = pieces_of(watched, {})
+    (found,) = pieces_of([watched], {})
     assert round_.witness is not None
     for member in members:
         cpus = {each.cpu for each in member.session.residency if each.state == "R"}
         most = sum(at_us >= 0 for each in round_.witness.cpus if each.cpu in cpus for at_us in each.at_us)
         assert 0 < found.beside[member.session.ordinal].size <= most
     assert all(ns.size for ns in found.idle.values())
-    shown = pieces_of(watched, {0: (1,), 1: (0,)})
+    (shown,) = pieces_of([watched], {0: (1,), 1: (0,)})
     both = min(member.span.end_s for member in members if member.span)
     assert sum(ns.size for ns in shown.beside.values()) < sum(ns.size for ns in found.beside.values()), both
 

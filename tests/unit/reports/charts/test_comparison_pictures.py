@@ -1,13 +1,14 @@
-"""What is drawn of comparisons and fleets: whole intervals, and a legend in the colours of the dots."""
+"""What is drawn of comparisons, histories and fleets: whole intervals, and a legend in the colours of the dots."""
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dbcpu.reports.charts.canvas import drawing
-from dbcpu.reports.charts.comparison import ratio_bars, strips
-from dbcpu.reports.document import Bars, Strips
+from dbcpu.reports.charts.comparison import history, ratio_bars, strips
+from dbcpu.reports.document import Bars, FigureHistory, Strips, TimelineSeries
 
 
 def bars(*ratios: tuple[float, float | None, float | None], groups: int = 1) -> Figure:
@@ -37,3 +38,17 @@ def test_the_legend_has_the_colour_of_the_dots() -> None:
     dots, handle = figure.axes[0].collections[0], figure.legends[0].legend_handles[0]
     assert isinstance(handle, Line2D)
     assert to_rgba(handle.get_color(), handle.get_alpha()) == pytest.approx(to_rgba_array(dots.get_facecolor())[0])
+
+
+def test_the_label_of_a_change_covers_no_run() -> None:
+    """As high as a label at its usual place are the runs after an early rise."""
+    moments = tuple(f"2026-11-{day:02}T04:30:00+00:00" for day in range(1, 21))
+    values = (70.0,) * 8 + (100.0,) * 6 + (70.0,) * 6
+    rise = TimelineSeries("Mrows/s", values, changes=((8, "2026-11-09", 70.0, 100.0),))
+    with drawing():
+        figure = history.draw(FigureHistory("box", moments, (rise,)))
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        (label,) = (text for text in axes.texts if "1.43x" in text.get_text())
+        covered, runs = label.get_window_extent(), axes.transData.transform(np.asarray(axes.lines[0].get_xydata()))
+    assert not [run for run in runs if covered.contains(*run)]

@@ -8,9 +8,12 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.findings import Level
+from dbcpu.formatting import number
 from dbcpu.record import RunRecord
+from dbcpu.reports.document import TO_QUOTE
+from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import metrics
-from support.builders.example import nine_on_eight, three_on_two
+from support.builders.example import nine_on_eight, three_on_two, two_settings
 
 PARSERS = ("prometheus_client.openmetrics.parser", "prometheus_client.parser")
 
@@ -113,3 +116,17 @@ def test_what_is_quoted_of_a_host_has_its_intervals_and_says_whether_it_is_decid
     assert undecided["dbcpu_evenness_decided"] == 0.0
     assert "dbcpu_even" not in undecided
     assert found["dbcpu_effective_cores"] == pytest.approx(analysis.scaling.effective_cores)
+
+
+def test_each_variant_of_a_run_has_what_is_quoted_of_it() -> None:
+    run = two_settings()
+    analysis = explain(run)
+    assert analysis.variants is not None
+    found, said = parsed(metrics.exposition(run, analysis), PARSERS[0]), dict(summary(run, analysis))[TO_QUOTE]
+    for each in analysis.variants.variants:
+        assert each.quote.evenness is not None
+        quoted = {key: value for key, value in found.items() if key[0] == "dbcpu_evenness_ratio"}
+        own = [value for key, value in quoted.items() if f"variant={each.name}" in key]
+        assert own == [pytest.approx(each.quote.evenness)]
+        assert f"evenness {number(each.quote.evenness)}" in said.partition(f"{each.name}: ")[2]
+    assert len({each.quote.evenness for each in analysis.variants.variants}) == 2

@@ -16,6 +16,10 @@ WIDTH = 7.2
 PANEL, REST = 1.45, 1.1
 MAX_EVENTS = 8
 """More of them are drawn, but not listed below the chart: the table has all."""
+LETTER_PT = 4.9
+"""Width of a letter of a label."""
+STEPS = 6
+"""Of the curve between two values, where a label may cover it."""
 LINE, CHANGE = BLUE, ORANGE
 LEGEND = "shaded: usual range; orange: lasting change; grey: not measured; dotted: settings changed"
 
@@ -64,7 +68,6 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         part = [(moments[at], value) for at in range(first, last) if (value := series.values[at]) is not None]
         if part:
             axes.plot(*zip(*part, strict=True), color=LINE, marker="o", ms=3.2, lw=1.1)
-    _changes(axes, series, moments)
     if known:
         middle = sorted(known)[len(known) // 2]
         low = min(*known, series.low or middle, middle * (1 - MIN_SPAN))
@@ -72,6 +75,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         low = low if series.least is None else max(low, series.least)
         margin = 0.08 * (high - low) or 0.1
         axes.set_ylim(low - margin, high + margin)
+    _changes(axes, series, moments)
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
     axes.set_ylabel(clipped(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
@@ -79,7 +83,7 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
 
 
 def _changes(axes: Axes, series: TimelineSeries, moments: list[float]) -> None:
-    """A line each with its date and ratio, and the medians between them; labels of neighbours at two heights."""
+    """A line each with its date and ratio, and the medians between them; labels lie where no value does."""
     edges = [0, *(index for index, *_ in series.changes), len(moments) - 1]
     for number, (index, date, before, after) in enumerate(series.changes):
         at = moments[index]
@@ -87,12 +91,43 @@ def _changes(axes: Axes, series: TimelineSeries, moments: list[float]) -> None:
         if number == 0:
             axes.hlines(before, moments[0], at, color=CHANGE, lw=1.0, ls="--")
         axes.hlines(after, at, moments[edges[number + 2]], color=CHANGE, lw=1.0, ls="--")
-        late = at > (moments[0] + moments[-1]) / 2
+        text = f"{after / before:.2f}x  {date}"
+        x, y = _free_place(axes, series, moments, at, text, 10 * (number % 2))
         axes.annotate(
-            f"{after / before:.2f}x  {date}", (at, 1.0), (-3 if late else 3, -9 - 10 * (number % 2)),
-            xycoords=("data", "axes fraction"), textcoords="offset points", color=CHANGE, fontsize=8,
-            fontweight="bold", ha="right" if late else "left",
+            text, (at, 1.0 if y < 0 else 0.0), (x, y), xycoords=("data", "axes fraction"), textcoords="offset points",
+            color=CHANGE, fontsize=8, fontweight="bold", ha="left" if x > 0 else "right",
         )  # fmt: skip
+
+
+def _free_place(
+    axes: Axes, series: TimelineSeries, moments: list[float], at: float, text: str, row: int
+) -> tuple[float, float]:
+    """Where the label of a line at ``at`` covers least of the curve, in points: beside it, from its upper or lower end.
+
+    ``row``: so much further from there, for neighbours have different heights.
+    """
+    axes.get_xlim()  # else the axis is not scaled yet
+    box, wide = axes.get_window_extent(), len(text) * LETTER_PT
+    pixels = 72.0 / axes.figure.dpi
+    known = [(when, value) for when, value in zip(moments, series.values, strict=True) if value is not None]
+    steps = [
+        (one[0] + (other[0] - one[0]) * part / STEPS, one[1] + (other[1] - one[1]) * part / STEPS)
+        for one, other in pairwise(known)
+        for part in range(STEPS)
+    ]
+    places = [((x - box.x0) * pixels, (y - box.y0) * pixels) for x, y in axes.transData.transform(steps + known[-1:])]
+    line, height = (axes.transData.transform((at, 0.0))[0] - box.x0) * pixels, box.height * pixels
+
+    def covered(place: tuple[float, float]) -> int:
+        x, y = place
+        left, low = line + (x if x > 0 else x - wide), y if y > 0 else height + y
+        outside = (left < 0 or left + wide > box.width * pixels) * len(places)
+        inside = (left - 2 <= px <= left + wide + 2 and low - 3 <= py <= low + 10 for px, py in places)
+        return int(outside + sum(inside))
+
+    late = at > (moments[0] + moments[-1]) / 2
+    sides = (-3.0, 3.0) if late else (3.0, -3.0)
+    return min(((side, end) for end in (-9.0 - row, 3.0 + row) for side in sides), key=covered)
 
 
 def _missing(series: TimelineSeries) -> list[int]:
