@@ -11,8 +11,10 @@ from dbcpu.analysis.conclusions.named_levels import (
     named_beyond,
     named_causes,
     named_losses,
+    take_turns,
 )
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
+from dbcpu.analysis.conclusions.throughput_words import falls_words
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
@@ -119,6 +121,7 @@ class _Words:
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
         said = (
             (_fine(found), *self._losses(found), *self._beyond(found), *self._doubts(found)),
+            falls_words(self.scaling),
             self._undecided(found),
             half_undecided(found, self.context, single, alone),
             self._pace(found),
@@ -137,7 +140,7 @@ class _Words:
         fast, first = fast_levels(found), found.first
         parts = [f"no slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
         parts += [self._at(first)] if first is not None else []
-        return sentences(*parts, ONLY_TOTALS)
+        return sentences(*parts, *falls_words(self.scaling), ONLY_TOTALS)
 
     def _losses(self, found: LevelLosses) -> tuple[str, ...]:
         named = named_losses(found)
@@ -161,8 +164,10 @@ class _Words:
             return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
         if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
             return (f"{above}: {self._at(first)}",)
+        assert self.reference is not None
+        what = "take turns" if take_turns(first, self.reference.busy) else "wait for a CPU at times"
         return (
-            f"{above} sessions take turns: at {first.level} sessions the median slowdown "
+            f"{above} sessions {what}: at {first.level} sessions the median slowdown "
             f"is {times(first.slowdown_median)}{self._beside_others(first)}",
         )
 

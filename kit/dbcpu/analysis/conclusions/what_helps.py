@@ -1,5 +1,6 @@
 """What would help: against what the verdict names, the cause of the headline first; or what would decide the answer."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -23,6 +24,10 @@ AGAINST = ". Against "
 TO_DECIDE = ". To decide: "
 """Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+PLAN_WITH_FALL = (
+    "plan with the times of as many sessions as you run: a turbo frequency falls with the number of busy cores, but "
+    "seldom so far that more sessions do less"
+)
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 STRANGERS = "strangers-on-siblings"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
@@ -32,6 +37,10 @@ FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
     text = _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
+    fall = analysis.scaling.fall
+    if fall is not None and not re.search(rf"(?:no more than|a pool of) {fall.from_level}\b", text.split(AGAINST)[0]):
+        fewer = f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
+        text = f"{fewer}. {text[0].upper()}{text[1:]}" if text else fewer
     # A verdict with a loss names CPUs that change speed as well: nothing else helps against these.
     host = next((each.remedy for each in analysis.findings if each.code == STRANGERS), "")
     return f"{text}{AGAINST}CPUs that change speed: {host}" if text and host and host not in text else text
@@ -42,7 +51,16 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
-    if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
+    if (
+        not found.losses
+        and found.fine
+        and not noise
+        and Cause.SHARED_CORE
+        in (
+            _main(worst, analysis.findings),
+            *named_causes(worst, analysis.vcpus),
+        )
+    ):
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
@@ -136,6 +154,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     by_code = {each.code: each.remedy for each in analysis.findings}
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         # Inferred from times, as in a guest, which cannot set a frequency.
+        if analysis.scaling.fall is not None:
+            return PLAN_WITH_FALL
         return f"{PLAN_WITH_TURBO}{VCPUS_AS_THREADS if analysis.cores in (None, analysis.vcpus) else ''}"
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
@@ -155,13 +175,22 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     if cause is Cause.SHARED_CORE and worst.level <= (analysis.cores or 0) and analysis.disturbance == "foreign-load":
         wanted = ("foreign-load", *wanted)  # there is a core for each: others had it
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels)
+        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
-    in_general = cause.remedy or Cause.UNEXPLAINED.remedy
+    in_general = _of_waits(analysis, worst, cause) or cause.remedy or Cause.UNEXPLAINED.remedy
     measured = [each.level for each in analysis.levels]
     if cause is Cause.SLOWER_CPU and not hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         in_general = f"measure at {SEVERAL_TIMES}"
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or in_general
+
+
+def _of_waits(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
+    """Work that waits in between shares cores before that slows anybody: as many as were at full speed are no loss."""
+    if cause is not Cause.SHARED_CORE or analysis.busy == 1 or not _is_beyond(analysis, worst):
+        return ""
+    fine = level_losses([each for each in analysis.levels if each.variant == worst.variant], analysis.vcpus).fine
+    most = fine[-1].level if fine else 0
+    return f"run no more than {plural(most, 'such session')}, or add cores" if most >= (analysis.cores or 0) else ""
 
 
 def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
