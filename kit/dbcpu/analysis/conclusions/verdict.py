@@ -16,6 +16,7 @@ from dbcpu.analysis.conclusions.named_levels import (
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
 from dbcpu.analysis.conclusions.throughput_words import falls_words
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
+from dbcpu.analysis.conclusions.unnamed_levels import unnamed_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
@@ -120,7 +121,7 @@ class _Words:
         single = found.alone_undecided and self.reference.noise_range is not None
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
         said = (
-            (_fine(found), *self._losses(found), *self._beyond(found), *self._doubts(found)),
+            (_fine(found), *self._losses(found), *self._beyond(found), *self._others(found)),
             falls_words(self.scaling),
             self._undecided(found),
             half_undecided(found, self.context, single, alone),
@@ -175,6 +176,10 @@ class _Words:
         """Why the rounds of a level were not sampled; '' where they were."""
         blind = next((r for r in self.record.rounds if r.level == level.level and not_sampled(r)), None)
         return plain(blind.not_sampled or "no reason recorded") if blind else ""
+
+    def _others(self, found: LevelLosses) -> tuple[str, ...]:
+        """Levels that have no clause of their own, and why causes are not known."""
+        return unnamed_words(found, self.vcpus), *self._doubts(found)
 
     def _doubts(self, found: LevelLosses) -> tuple[str, ...]:
         """Why causes of the levels that are named are not known, or are of lower confidence; once for all."""
