@@ -1,6 +1,5 @@
 """What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -9,6 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.conclusions.throughput_words import advised, price_of_fewer
+from dbcpu.analysis.conclusions.unequal_words import usual_count
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to
@@ -53,7 +53,7 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f"{_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    slow = f"{usual_count(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
     held, named = _held(given, worst), [each.level for each in uneven]
     found = noted(
         "uneven-sessions",
@@ -61,12 +61,6 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
         f"fastest{worst_words(worst.level, named, slow)}{held and f'; {held}'}",
     )
     return replace(found, remedy=AS_MANY_CPUS) if held else found
-
-
-def _usual(many: float | None) -> str:
-    """A median over rounds: ``2``, or ``2 or 3`` where it lies between the two."""
-    low, high = math.floor(many or 0), math.ceil(many or 0)
-    return str(low) if low == high else f"{low} or {high}"
 
 
 def slow_together(given: FindingInput) -> Finding | None:
@@ -335,9 +329,9 @@ def shared_core_cost(given: FindingInput) -> Finding | None:
     shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine
     return noted(
         "shared-core-cost",
-        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its single-session speed "
-        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared a core "
-        f"{table.shared_slow} were slow, of {alone} others {table.alone_slow}",
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of the speed with a core to "
+        f"itself ({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared a "
+        f"core {table.shared_slow} were slow, of {alone} others {table.alone_slow}",
     )
 
 
