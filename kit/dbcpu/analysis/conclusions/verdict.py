@@ -38,7 +38,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.analysis.scaling.turbo import is_turbo
+from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
@@ -51,6 +51,7 @@ UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
+FASTEST_IS_SLOW = "even the fastest is slow, as with a turbo frequency that falls, or by turns on slow CPUs"
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -178,8 +179,10 @@ class _Words:
         return plain(blind.not_sampled or "no reason recorded") if blind else ""
 
     def _others(self, found: LevelLosses) -> tuple[str, ...]:
-        """Levels that have no clause of their own, and why causes are not known."""
-        return unnamed_words(found, self.vcpus), *self._doubts(found)
+        """What may slow all of uneven levels, levels that have no clause of their own, and why causes are not known."""
+        turbo = [e for e in named_losses(found) if is_turbo_beside(e, self.scaling, self.speeds, self.vcpus)]
+        fastest = f"at N={short_ranges(each.level for each in turbo)} {FASTEST_IS_SLOW}" if turbo else ""
+        return fastest, unnamed_words(found, self.vcpus), *self._doubts(found)
 
     def _doubts(self, found: LevelLosses) -> tuple[str, ...]:
         """Why causes of the levels that are named are not known, or are of lower confidence; once for all."""
@@ -204,7 +207,7 @@ class _Words:
         elif limits and not exceeds(max(limits)):
             noise = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
         differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})" if apart else ""
-        why = [each for each in (differ, too_few_words(few, among=found.undecided) if few else "", noise) if each]
+        why = [each for each in (differ, too_few_words(few, found.undecided, self.more) if few else "", noise) if each]
         if self.reference.noise_range is None:
             why = ["a single session was measured only once, so the noise is not known"]
         elif all(each.rounds < 2 for each in found.undecided):

@@ -14,7 +14,7 @@ from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.turbo import is_turbo
+from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.record import TOGETHER
@@ -28,6 +28,7 @@ PLAN_WITH_FALL = (
     "plan with the times of as many sessions as you run: a turbo frequency falls with the number of busy cores, but "
     "seldom so far that more sessions do less"
 )
+TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 STRANGERS = "strangers-on-siblings"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
@@ -41,6 +42,10 @@ def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     if fall is not None and not re.search(rf"(?:no more than|a pool of) {fall.from_level}\b", text.split(AGAINST)[0]):
         fewer = f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
         text = f"{fewer}. {text[0].upper()}{text[1:]}" if text else fewer
+    stolen = next((each.remedy for each in analysis.findings if each.code == "steal"), "")
+    # Of undecided levels the verdict says where steal may be why.
+    if text and stolen and stolen not in text and found.undecided and Cause.STEAL.words in analysis.verdict:
+        text = f"{text}{AGAINST}{Cause.STEAL.words}: {stolen}"
     # A verdict with a loss names CPUs that change speed as well: nothing else helps against these.
     host = next((each.remedy for each in analysis.findings if each.code == STRANGERS), "")
     return f"{text}{AGAINST}CPUs that change speed: {host}" if text and host and host not in text else text
@@ -49,6 +54,8 @@ def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
+    if found.alone_undecided:  # the verdict names what some rounds of a single session lost to
+        apart += [each for each in analysis.levels if each.level == 1 and lost_to(each).is_known][:1]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
     if (
@@ -116,10 +123,14 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
     text, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
+    stop = _stop_others(analysis)
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
         beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
+        what = Cause.COMPETITOR.words if remedy == stop else what
+        inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
+        what = TURBO if inferred else what
         if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
             text += f"{AGAINST}{what}: {remedy}" if text else remedy
             named.add(what)
@@ -128,9 +139,14 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
 def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:
     """What stops other processes comes first where they use most: only then it shows what sessions do to each other."""
-    stop = next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
+    stop = _stop_others(analysis)
     others = analysis.disturbance == "foreign-load"
     return sorted(found, key=lambda each: each[2] != stop) if others and stop else found
+
+
+def _stop_others(analysis: Analysis) -> str:
+    """What helps against other processes, where they took much; else ''."""
+    return next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
 
 
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
@@ -138,6 +154,8 @@ def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple
         main = _main(level, analysis.findings)
         for cause in named_causes(level, analysis.vcpus) or (main,):
             yield level, cause, _remedy_of(analysis, level, cause)
+        if is_turbo_beside(level, analysis.scaling, analysis.two_speeds, analysis.vcpus):
+            yield level, Cause.SLOWER_CPU, PLAN_WITH_TURBO if analysis.scaling.fall is None else PLAN_WITH_FALL
 
 
 def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
