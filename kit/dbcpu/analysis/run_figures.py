@@ -12,6 +12,7 @@ from dbcpu.analysis.history.limits import history_key
 from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.quote import AT_LEAST
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures
@@ -83,7 +84,8 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
     if ref is not None:
         yield Figure("noise_share", value=ref.spread, low=ref.noise_low, high=ref.noise_high)
     if room is not None and room.usable_cores is not None:
-        yield _within("usable_cores", room.usable_cores, room.usable_cores_interval)
+        found = _within("usable_cores", room.usable_cores, room.usable_cores_interval)
+        yield replace(found, text=AT_LEAST) if room.usable_cores_at_least else found
     if room is not None and room.evenness is not None:
         found = _within("evenness", room.evenness.value, room.evenness.interval)
         yield replace(found, text=room.evenness.even.value)

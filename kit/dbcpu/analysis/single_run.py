@@ -32,6 +32,7 @@ from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity, has_idle_cpus
 from dbcpu.analysis.scaling.curve import NEAR, scaling
+from dbcpu.analysis.scaling.falling_throughput import falling_throughput
 from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
@@ -39,7 +40,7 @@ from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
-from dbcpu.record import RunRecord
+from dbcpu.record import SWEEP, RunRecord
 
 
 def explain_variant(
@@ -120,9 +121,10 @@ def _curve_and_topology(
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
     clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
-    curve = with_seen_yield(
-        replace(curve, stickiness=sticky, clock_measured=clock), shared, context.threads_there, levels, ref
-    )
+    # The jobs of a pool are shared out: its own answer says how many sessions are enough.
+    fall = falling_throughput(done, context.rows) if record.header.plan.experiment == SWEEP else None
+    curve = replace(curve, stickiness=sticky, clock_measured=clock, fall=fall)
+    curve = with_seen_yield(curve, shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
     curve = _where_cores_end(record, cores, vcpus, curve)
     topology = topology_check(context, levels, views, curve)

@@ -2,7 +2,7 @@
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.comparison import LESS, SPREAD, THROUGHPUT, VariantResult, Variants
+from dbcpu.analysis.results.comparison import LESS, MORE, SPREAD, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
 from dbcpu.plan import CPUS, MEMORY, NODE, ONE_PER_CORE, SMT_OFF
 
@@ -14,10 +14,15 @@ DONE_BY = {
     ONE_PER_CORE: "one session per core",
 }
 """Kind of a variant, and the words of the remedies that do what it does."""
+_WORTH_SAYING = {
+    (THROUGHPUT, LESS): "less throughput",
+    (THROUGHPUT, MORE): "more throughput",
+    (SPREAD, LESS): "lower max/min",
+}
 
 
 def measured_remedy_words(remedy: str, found: Variants) -> str:
-    """``in this run node:0 has 41 % less throughput at N=8``, and a lower max/min; '' where neither was shown.
+    """``in this run node:0 has 41 % less throughput at N=8``, or more, and a lower max/min; '' where none was shown.
 
     Of what the remedy advises in two ways the better one is known by that.
     """
@@ -36,10 +41,10 @@ def _advised(variant: VariantResult, first: VariantResult, remedy: str) -> bool:
 
 
 def _shown(variant: VariantResult) -> str:
-    less = [
-        f"{percent(1 - each.ratio)} {words} at {each.levels}"
-        for summary, words in ((THROUGHPUT, "less throughput"), (SPREAD, "lower max/min"))
+    shown = [
+        f"{percent(abs(1 - each.ratio))} {words} at {each.levels}"
+        for (summary, outcome), words in _WORTH_SAYING.items()
         for each in variant.decisions
-        if each.summary == summary and each.outcome == LESS and each.ratio
+        if (each.summary, each.outcome) == (summary, outcome) and each.ratio
     ]
-    return f"{variant.name} has {listed(less)}" if less else ""
+    return f"{variant.name} has {listed(shown)}" if shown else ""

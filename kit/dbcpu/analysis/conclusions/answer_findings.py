@@ -47,7 +47,7 @@ def inconclusive(given: FindingInput) -> Finding | None:
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
     why += [f"rounds at N={apart.level} differ: {apart_words(apart, with_cause=True)}"] if apart else []
-    why += [too_few_words(few, among=undecided)] if few else []
+    why += [too_few_words(few, undecided, more)] if few else []
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""
     if all(each.even is Answer.YES for each in undecided):

@@ -6,7 +6,7 @@ what would fix it?
 
 from msgspec import Struct
 
-from dbcpu.analysis.conclusions.named_levels import lost_words
+from dbcpu.analysis.conclusions.named_levels import lost_words, take_turns
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
 from dbcpu.analysis.conclusions.what_helps import headline_level, noise_remedy, remedy_of, remedy_of_experiment
@@ -49,7 +49,7 @@ def headline(analysis: Analysis) -> Headline:
     if not all(each.shares_known for each in levels):
         return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
     remedy = remedy_of(analysis, found)
-    return Headline(found.kind, _words(found, analysis.vcpus), _facts(analysis, levels, found), remedy)
+    return Headline(found.kind, _words(found, analysis), _facts(analysis, levels, found), remedy)
 
 
 def one_word(analysis: Analysis) -> str:
@@ -65,15 +65,17 @@ def one_word(analysis: Analysis) -> str:
     return {Outcome.GOOD: "equal", Outcome.PARTLY: "partly"}.get(kind, "inconclusive")
 
 
-def _words(found: LevelLosses, vcpus: int | None) -> str:
+def _words(found: LevelLosses, analysis: Analysis) -> str:
     up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
     if found.kind == Outcome.GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
     if found.kind == Outcome.PARTLY:
         lost = {lost_to(each) for each in found.beyond if is_loss(each)}
-        turns = "they are throttled" if lost == {Cause.THROTTLED} else "they take turns"
+        turns = any(take_turns(each, analysis.busy) for each in found.beyond if is_loss(each))
+        turn = "they take turns" if turns else "they wait at times"
+        turn = "they are throttled" if lost == {Cause.THROTTLED} else turn
         uneven = any(each.even is Answer.NO for each in found.beyond)
-        above = f"above {vcpus} {'shares are unequal' if uneven else turns}"
+        above = f"above {analysis.vcpus} {'shares are unequal' if uneven else turn}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if found.kind == Outcome.BAD:
         return _loss_words(found, up_to)

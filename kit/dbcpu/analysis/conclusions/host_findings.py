@@ -232,8 +232,10 @@ def main_disturbance(given: FindingInput) -> str:
     Two speeds are not put down to other tenants while the host shows other processes of its own.
     """
     rounds, speeds = given.rounds, given.two_speeds
+    # An idle vCPU loses nothing: rounds that left some idle show less than sessions lose.
+    full = [each for each in rounds if given.vcpus is not None and each.level * given.busy >= given.vcpus]
     shares = {
-        "steal": typical_share(rounds) or 0.0,
+        "steal": max(typical_share(rounds) or 0.0, typical_share(full) or 0.0),
         "foreign-load": typical_foreign_share(rounds, given.vcpus),
         "strangers-on-siblings": speeds.slow_share * (1 - 1 / speeds.factor)
         if speeds and not _others_at_work(given)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, loss_ratio, lost_to
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer
@@ -77,6 +78,14 @@ def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
     second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else level.second_cause
     named = second.is_known and second is not cause and not is_counted_only(level)
     return (cause, second) if named else (cause,)
+
+
+def take_turns(level: LevelView, busy: float) -> bool:
+    """Whether there are too few CPUs for the sessions of a level above the vCPUs.
+
+    Work that waits (``busy`` below 1) leaves some free: there a session waits for one at times.
+    """
+    return busy == 1.0 or exceeds(level.ideal_slowdown or 1.0)
 
 
 def by_turns(level: LevelView, vcpus: int | None) -> bool:

@@ -53,12 +53,16 @@ def _longer(levels: Sequence[LevelView]) -> str:
     return "more rounds" if differ else "longer executions"
 
 
-def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView]) -> str:
-    """Why levels of which no round has a slow session are undecided nevertheless; ``among``: all that are."""
+def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView], more: MoreRounds | None) -> str:
+    """Why levels of which no round has a slow session are undecided nevertheless; ``among``: all that are.
+
+    So many as are needed at least are not named beside the larger number that would decide all levels (``more``).
+    """
     rounds = min(each.calm_rounds or 0 for each in few)
     where = f"at N={short_ranges(each.level for each in few)} " if len(few) < len(among) else ""
     too_few = f"{plural(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few to be sure"
-    return f"{where}no session was slow, but {too_few} ({MIN_CALM_ROUNDS} are needed)"
+    needed = f" ({MIN_CALM_ROUNDS} are needed)" if more is None or more.rounds == MIN_CALM_ROUNDS else ""
+    return f"{where}no session was slow, but {too_few}{needed}"
 
 
 def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone: Cause) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
 
-import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -8,6 +7,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.named_levels import worst_words
+from dbcpu.analysis.conclusions.throughput_words import advised, price_of_fewer
+from dbcpu.analysis.conclusions.unequal_words import usual_count
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to
@@ -19,6 +20,7 @@ from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted
@@ -51,7 +53,7 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f"{_usual(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    slow = f"{usual_count(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
     held, named = _held(given, worst), [each.level for each in uneven]
     found = noted(
         "uneven-sessions",
@@ -59,12 +61,6 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
         f"fastest{worst_words(worst.level, named, slow)}{held and f'; {held}'}",
     )
     return replace(found, remedy=AS_MANY_CPUS) if held else found
-
-
-def _usual(many: float | None) -> str:
-    """A median over rounds: ``2``, or ``2 or 3`` where it lies between the two."""
-    low, high = math.floor(many or 0), math.ceil(many or 0)
-    return str(low) if low == high else f"{low} or {high}"
 
 
 def slow_together(given: FindingInput) -> Finding | None:
@@ -199,8 +195,12 @@ def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
-    fine = level_losses([each for each in given.levels if each.variant == given.levels[0].variant], given.vcpus).fine
+    own = [each for each in given.levels if each.variant == given.levels[0].variant]
+    fine = level_losses(own, given.vcpus).fine
     busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
+    most = advised(cores, given.scaling)
+    if most < cores and most >= fast:
+        return f"{SHARE_LESS} a pool of {most} (more get less done in all), "
     if max(busy, fast) <= cores:
         return f"{ONE_PER_CORE.format(cores=cores)}, "
     fit, why = (
@@ -212,8 +212,10 @@ def _fewer(given: FindingInput, cores: int) -> str:
 def _price_of_smt_off(given: FindingInput) -> str:
     """What the host does less, or more, without second threads; '' where the curve does not show it.
 
-    Under a quota sessions on shared cores use it up with less work: then it is not said to be less.
+    Under a quota sessions on shared cores use it up with less work: the levels say what a session for each core costs.
     """
+    if bounding_quota(given.record) is not None and given.cores:
+        return price_of_fewer([each for each in given.levels if each.variant == given.levels[0].variant], given.cores)
     gain = given.scaling.smt_yield
     if gain is None or not given.cores or not given.vcpus or given.cores == given.vcpus:
         return ""
@@ -222,8 +224,7 @@ def _price_of_smt_off(given: FindingInput) -> str:
         return f". {threads.capitalize()} add {percent(max(0.0, gain))} to what its cores do"
     if gain < 0:
         return f". Without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
-    less = f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
-    return less if bounding_quota(given.record) is None else ""
+    return f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
 
 
 def oversubscribed(given: FindingInput) -> Finding | None:
@@ -248,7 +249,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
         "oversubscribed",
         f"at N={ranges(named)} there were more sessions than the {vcpu_words(given.record)}: they {shares}{median}",
         sessions=sessions_that_fit(
-            vcpus or 0 if quota is None else _room(quota, given.levels), given.busy, given.levels
+            vcpus or 0 if quota is None else _room(quota, given.levels), given.busy, given.levels, given.scaling
         ),
         more="add vCPUs" if quota is None else "raise the CPU quota",
     )
@@ -260,13 +261,17 @@ def _room(quota: float, levels: Sequence[LevelView]) -> int:
     return max(1, int(quota), *(level for level in full if level < quota + 1))
 
 
-def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView]) -> str:
-    """So many keep the vCPUs busy; of work that waits in between more than one per vCPU, and fewer than lost before."""
+def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView], scaling: Scaling) -> str:
+    """So many keep the vCPUs busy, and no more than get most done; of work that waits more than one per vCPU.
+
+    Of that the largest level below the first that lost: they sleep at random, and wait before all CPUs are busy.
+    """
     if busy == 1.0:
-        return plural(vcpus, "busy session")
+        return plural(advised(vcpus, scaling), "busy session")
     fit = round(vcpus / busy)
-    lost = min((each.level for each in levels if vcpus < each.level < fit and is_loss(each)), default=fit + 1)
-    return plural(lost - 1, "such session")
+    lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
+    kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
+    return plural(advised(kept, scaling), "such session")
 
 
 def sticky_placement(given: FindingInput) -> Finding | None:
@@ -327,9 +332,9 @@ def shared_core_cost(given: FindingInput) -> Finding | None:
     shared, alone = table.shared_slow + table.shared_fine, table.alone_slow + table.alone_fine
     return noted(
         "shared-core-cost",
-        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of its single-session speed "
-        f"({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared a core "
-        f"{table.shared_slow} were slow, of {alone} others {table.alone_slow}",
+        f"while {pair.threads} sessions share a core each runs at {percent(pair.speed)} of the speed with a core to "
+        f"itself ({percent(pair.low)} to {percent(pair.high)}); of {plural(shared, 'session')} that mostly shared a "
+        f"core {table.shared_slow} were slow, of {alone} others {table.alone_slow}",
     )
 
 

@@ -1,26 +1,34 @@
 """Who is slow at a level with unequal shares, and by how much, as a part of a sentence."""
 
+import math
+
 from dbcpu.analysis.levels.answers import EVEN_LIMIT, exceeds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.formatting import count, times
+from dbcpu.formatting import times
+
+
+def usual_count(many: float | None) -> str:
+    """A median over rounds: ``2``, or ``2 or 3`` where it lies between the two."""
+    low, high = math.floor(many or 0.0), math.ceil(many or 0.0)
+    return str(low) if low == high else f"{low} or {high}"
 
 
 def unequal_words(level: LevelView) -> str:
     """``2 of 5 have a slowdown of 1.50x``, or from which to which. No slowdown is named that no session has."""
-    fastest, many = level.slowdown_min or 1.0, round(level.slower or 0.0)
+    fastest, many = level.slowdown_min or 1.0, level.slower or 0.0
     if exceeds(fastest):
         return f"all have a slowdown, from {times(fastest)} to {times(level.slowdown_max)}{_group(level, level.level)}"
-    grouped = round(level.slow or 0.0)
+    grouped = level.slow or 0.0
     if level.full_speed is Answer.NO and 2 * max(many, grouped) < level.level and exceeds(level.slowdown_median or 1.0):
         # Half of them are slow at least, though of most the loss is within noise.
         apart = f"the slowest took {times(level.max_over_min)} as long as the fastest"
         return f"the median slowdown is {times(level.slowdown_median)}, and {apart}"
     if many < grouped < level.level and exceeds(level.slowdown_max or 1.0):  # of some the loss is within noise
-        who = f"{count(grouped)} of {level.level} {'has' if grouped == 1 else 'have'} a slowdown of"
+        who = f"{usual_count(grouped)} of {level.level} {'has' if grouped == 1 else 'have'} a slowdown of"
         return f"{who} {'up to ' if grouped > 1 else ''}{times(level.slowdown_max)}"
     if 1 <= many < level.level and exceeds(level.slowdown_max or 1.0):
-        who = f"{count(many)} of {level.level} {'has' if many == 1 else 'have'} a slowdown"
+        who = f"{usual_count(many)} of {level.level} {'has' if many == 1 else 'have'} a slowdown"
         least, most = level.slower_min or 1.0, level.slowdown_max or 1.0
         if many == 1 or most <= EVEN_LIMIT * least:
             return f"{who} of {times(level.slower_factor)}"
@@ -28,7 +36,7 @@ def unequal_words(level: LevelView) -> str:
     return f"the slowest took {times(level.max_over_min)} as long as the fastest"
 
 
-def _group(level: LevelView, among: int) -> str:
+def _group(level: LevelView, among: float) -> str:
     """The slow group, where it is less than ``among``."""
-    many = round(level.slow or 0.0)
-    return f", {many} of {level.level} in a slow group" if 1 <= many < among else ""
+    many = level.slow or 0.0
+    return f", {usual_count(many)} of {level.level} in a slow group" if 1 <= many < among else ""

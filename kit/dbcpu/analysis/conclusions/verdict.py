@@ -11,9 +11,12 @@ from dbcpu.analysis.conclusions.named_levels import (
     named_beyond,
     named_causes,
     named_losses,
+    take_turns,
 )
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
+from dbcpu.analysis.conclusions.throughput_words import falls_words
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
+from dbcpu.analysis.conclusions.unnamed_levels import unnamed_words
 from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
@@ -35,7 +38,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.analysis.scaling.turbo import is_turbo
+from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
@@ -48,6 +51,7 @@ UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
+FASTEST_IS_SLOW = "even the fastest is slow, as with a turbo frequency that falls, or by turns on slow CPUs"
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -118,7 +122,8 @@ class _Words:
         single = found.alone_undecided and self.reference.noise_range is not None
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
         said = (
-            (_fine(found), *self._losses(found), *self._beyond(found), *self._doubts(found)),
+            (_fine(found), *self._losses(found), *self._beyond(found), *self._others(found)),
+            falls_words(self.scaling),
             self._undecided(found),
             half_undecided(found, self.context, single, alone),
             self._pace(found),
@@ -137,7 +142,7 @@ class _Words:
         fast, first = fast_levels(found), found.first
         parts = [f"no slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
         parts += [self._at(first)] if first is not None else []
-        return sentences(*parts, ONLY_TOTALS)
+        return sentences(*parts, *falls_words(self.scaling), ONLY_TOTALS)
 
     def _losses(self, found: LevelLosses) -> tuple[str, ...]:
         named = named_losses(found)
@@ -161,8 +166,10 @@ class _Words:
             return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
         if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
             return (f"{above}: {self._at(first)}",)
+        assert self.reference is not None
+        what = "take turns" if take_turns(first, self.reference.busy) else "wait for a CPU at times"
         return (
-            f"{above} sessions take turns: at {first.level} sessions the median slowdown "
+            f"{above} sessions {what}: at {first.level} sessions the median slowdown "
             f"is {times(first.slowdown_median)}{self._beside_others(first)}",
         )
 
@@ -170,6 +177,12 @@ class _Words:
         """Why the rounds of a level were not sampled; '' where they were."""
         blind = next((r for r in self.record.rounds if r.level == level.level and not_sampled(r)), None)
         return plain(blind.not_sampled or "no reason recorded") if blind else ""
+
+    def _others(self, found: LevelLosses) -> tuple[str, ...]:
+        """What may slow all of uneven levels, levels that have no clause of their own, and why causes are not known."""
+        turbo = [e for e in named_losses(found) if is_turbo_beside(e, self.scaling, self.speeds, self.vcpus)]
+        fastest = f"at N={short_ranges(each.level for each in turbo)} {FASTEST_IS_SLOW}" if turbo else ""
+        return fastest, unnamed_words(found, self.vcpus), *self._doubts(found)
 
     def _doubts(self, found: LevelLosses) -> tuple[str, ...]:
         """Why causes of the levels that are named are not known, or are of lower confidence; once for all."""
@@ -194,7 +207,7 @@ class _Words:
         elif limits and not exceeds(max(limits)):
             noise = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
         differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})" if apart else ""
-        why = [each for each in (differ, too_few_words(few, among=found.undecided) if few else "", noise) if each]
+        why = [each for each in (differ, too_few_words(few, found.undecided, self.more) if few else "", noise) if each]
         if self.reference.noise_range is None:
             why = ["a single session was measured only once, so the noise is not known"]
         elif all(each.rounds < 2 for each in found.undecided):

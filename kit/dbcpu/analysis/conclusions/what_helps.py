@@ -1,5 +1,6 @@
 """What would help: against what the verdict names, the cause of the headline first; or what would decide the answer."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.turbo import is_turbo
+from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.record import TOGETHER
@@ -23,6 +24,11 @@ AGAINST = ". Against "
 TO_DECIDE = ". To decide: "
 """Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+PLAN_WITH_FALL = (
+    "plan with the times of as many sessions as you run: a turbo frequency falls with the number of busy cores, but "
+    "seldom so far that more sessions do less"
+)
+TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
@@ -31,6 +37,14 @@ FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
     text = _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
+    fall = analysis.scaling.fall
+    if fall is not None and not re.search(rf"(?:no more than|a pool of) {fall.from_level}\b", text.split(AGAINST)[0]):
+        fewer = f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
+        text = f"{fewer}. {text[0].upper()}{text[1:]}" if text else fewer
+    stolen = next((each.remedy for each in analysis.findings if each.code == "steal"), "")
+    # Of undecided levels the verdict says where steal may be why.
+    if text and stolen and stolen not in text and found.undecided and Cause.STEAL.words in analysis.verdict:
+        text = f"{text}{AGAINST}{Cause.STEAL.words}: {stolen}"
     # A verdict with a loss names CPUs that change speed as well: nothing else helps against these.
     for each in analysis.findings:
         if each.code in HELPED_LAST and text and each.remedy not in text:
@@ -41,9 +55,20 @@ def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
+    if found.alone_undecided:  # the verdict names what some rounds of a single session lost to
+        apart += [each for each in analysis.levels if each.level == 1 and lost_to(each).is_known][:1]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
-    if not found.losses and found.fine and not noise and _main(worst, analysis.findings) is Cause.SHARED_CORE:
+    if (
+        not found.losses
+        and found.fine
+        and not noise
+        and Cause.SHARED_CORE
+        in (
+            _main(worst, analysis.findings),
+            *named_causes(worst, analysis.vcpus),
+        )
+    ):
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
@@ -99,10 +124,14 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
     text, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
+    stop = _stop_others(analysis)
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
         beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
+        what = Cause.COMPETITOR.words if remedy == stop else what
+        inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
+        what = TURBO if inferred else what
         if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
             text += f"{AGAINST}{what}: {remedy}" if text else remedy
             named.add(what)
@@ -117,11 +146,18 @@ def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]])
     return sorted(found, key=lambda each: each[2] not in first)
 
 
+def _stop_others(analysis: Analysis) -> str:
+    """What helps against other processes, where they took much; else ''."""
+    return next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
+
+
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
     for level in levels:
         main = _main(level, analysis.findings)
         for cause in named_causes(level, analysis.vcpus) or (main,):
             yield level, cause, _remedy_of(analysis, level, cause)
+        if is_turbo_beside(level, analysis.scaling, analysis.two_speeds, analysis.vcpus):
+            yield level, Cause.SLOWER_CPU, PLAN_WITH_TURBO if analysis.scaling.fall is None else PLAN_WITH_FALL
 
 
 def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
@@ -138,6 +174,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     by_code = {each.code: each.remedy for each in analysis.findings}
     if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         # Inferred from times, as in a guest, which cannot set a frequency.
+        if analysis.scaling.fall is not None:
+            return PLAN_WITH_FALL
         return f"{PLAN_WITH_TURBO}{VCPUS_AS_THREADS if analysis.cores in (None, analysis.vcpus) else ''}"
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
@@ -156,13 +194,22 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     if has_room and analysis.disturbance in cause.others:
         wanted = (analysis.disturbance, *wanted)
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels)
+        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
-    in_general = cause.remedy or Cause.UNEXPLAINED.remedy
+    in_general = _of_waits(analysis, worst, cause) or cause.remedy or Cause.UNEXPLAINED.remedy
     measured = [each.level for each in analysis.levels]
     if cause is Cause.SLOWER_CPU and not hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         in_general = f"measure at {SEVERAL_TIMES}"
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or in_general
+
+
+def _of_waits(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
+    """Work that waits in between shares cores before that slows anybody: as many as were at full speed are no loss."""
+    if cause is not Cause.SHARED_CORE or analysis.busy == 1 or not _is_beyond(analysis, worst):
+        return ""
+    fine = level_losses([each for each in analysis.levels if each.variant == worst.variant], analysis.vcpus).fine
+    most = fine[-1].level if fine else 0
+    return f"run no more than {plural(most, 'such session')}, or add cores" if most >= (analysis.cores or 0) else ""
 
 
 def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:

@@ -88,6 +88,14 @@ class Capacity(Struct, frozen=True):
     usable_cores_at_least: bool = False
 
 
+class Fall(Struct, frozen=True):
+    """With ``to_level`` sessions the host does less in all than with ``from_level``: by this ``share``, or more."""
+
+    from_level: int
+    to_level: int
+    share: float
+
+
 class Scaling(Struct, frozen=True):
     """The throughput curve in a few numbers; None and () until enough levels were measured.
 
@@ -100,7 +108,8 @@ class Scaling(Struct, frozen=True):
     flat. ``fit_error`` is the relative root mean square over levels, without ``left_out``, a level that misses the
     curve of all others. ``makespan_share``: least makespan over rate sum while cores are shared; well below 1 where
     placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over levels of the
-    observed CV over that of a placement that never changes: 1 frozen, 0 all take turns.
+    observed CV over that of a placement that never changes: 1 frozen, 0 all take turns. ``fall``: the largest loss of
+    throughput by more sessions, None where none is beyond chance.
     """
 
     knees: tuple[float, ...]
@@ -119,6 +128,7 @@ class Scaling(Struct, frozen=True):
     left_out: int | None = None
     effective_cores_interval: Interval | None = None
     clock_measured: bool = False
+    fall: Fall | None = None
 
     @property
     def steep(self) -> bool:

@@ -6,6 +6,8 @@ from dbcpu.analysis.results.host import Capacity
 from dbcpu.figures import RunFigures
 
 EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "inconclusive"}
+AT_LEAST = "at least"
+"""Text of the kept figure of usable cores."""
 METRICS = ("vcpus", "cpu_quota", "usable_cores", "evenness")
 """Figures that ``kept_quote`` needs."""
 
@@ -14,7 +16,8 @@ class Quote(Struct, frozen=True):
     """Each figure with its 95 % interval; None where it is not known.
 
     ``even``: whether all levels up to the vCPUs, or to the quota, are even: yes, no, undecided, or '' where evenness is
-    not known. ``quota``: what bounds the sessions, where that is not the vCPUs.
+    not known. ``quota``: what bounds the sessions, where that is not the vCPUs. ``at_least``: more sessions than were
+    measured may show more usable cores.
     """
 
     vcpus: int | None = None
@@ -26,6 +29,7 @@ class Quote(Struct, frozen=True):
     evenness_high: float | None = None
     even: str = ""
     quota: float | None = None
+    at_least: bool = False
 
 
 def kept_quote(figures: RunFigures) -> Quote:
@@ -41,6 +45,7 @@ def kept_quote(figures: RunFigures) -> Quote:
         evenness_high=evenness.high if evenness else None,
         even=(evenness.text or "") if evenness else "",
         quota=quota.value if quota else None,
+        at_least=cores is not None and cores.text == AT_LEAST,
     )
 
 
@@ -60,4 +65,5 @@ def quote(vcpus: int | None, room: Capacity | None, quota: float | None = None) 
         evenness_high=within.high if within else None,
         even=evenness.even.value if evenness else "",
         quota=quota,
+        at_least=room.usable_cores_at_least,
     )

@@ -1,6 +1,8 @@
 """Does a turbo frequency that falls as more cores are busy explain that all sessions of a level are slower?"""
 
+from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView
@@ -14,12 +16,25 @@ def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None
     """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
 
     Not where shares are not shown to be equal, or rounds differ, for turbo slows all alike, nor where CPUs change speed
-    by turns; and where the frequency was measured, it says itself what was lost to it.
+    by turns; and where the frequency was measured, it says itself what was lost to it. Above the vCPUs turns come on
+    top, and may be what makes shares unequal.
     """
     turbo = (scaling.turbo or 0.0) if scaling else 0.0
-    alike = level.even is Answer.YES and level.rounds_apart is None
+    turns = level.ideal_slowdown or 1.0
+    alike = level.even is Answer.YES or (turns > 1.0 and level.unequal_by is Cause.RUN_QUEUE)
+    alike = alike and level.rounds_apart is None
     if scaling is None or scaling.clock_measured or speeds is not None or turbo < WORTH_SAYING or not alike:
         return False
-    if (level.slowdown_median or 1.0) > NEAR_KNEE / (1.0 - min(turbo, 0.9)):
+    if (level.slowdown_median or 1.0) > turns * NEAR_KNEE / (1.0 - min(turbo, 0.9)):
         return False  # more than that is lost
-    return not scaling.knees or level.level <= NEAR_KNEE * scaling.knees[0]
+    return not scaling.knees or level.level / turns <= NEAR_KNEE * scaling.knees[0]
+
+
+def is_turbo_beside(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None, vcpus: int | None) -> bool:
+    """Whether turbo may be a cause beside the one that makes sessions unequal: even the fastest has no full speed.
+
+    That one may also have had its turns on slow CPUs, or on shared cores that are not shown.
+    """
+    if scaling is None or scaling.clock_measured or speeds is not None or vcpus is None or level.level > vcpus:
+        return False
+    return level.main_cause is Cause.SLOWER_CPU and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)

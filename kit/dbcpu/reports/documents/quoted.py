@@ -1,16 +1,17 @@
 """What is quoted of a host, in words: for columns, and in a sentence."""
 
 from dbcpu.analysis.results.comparison import Variants
-from dbcpu.analysis.results.quote import EVEN_WORDS, Quote
+from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote
 from dbcpu.formatting import UNKNOWN, number, plural
 
 
 def cores_words(quote: Quote) -> str:
-    """``10.7 (10.1 to 11.2) of 16``; the interval is one of 95 %."""
+    """``10.7 (10.1 to 11.2) of 16``, or ``at least 10.7 ...``; the interval is one of 95 %."""
     if quote.usable_cores is None:
         return UNKNOWN
     of = f" of {quote.quota or quote.vcpus:g}" if quote.quota or quote.vcpus else ""
-    return f"{number(quote.usable_cores, 1)}{_within(quote.usable_cores_low, quote.usable_cores_high, 1)}{of}"
+    within = _within(quote.usable_cores_low, quote.usable_cores_high, 1)
+    return f"{_least(quote)}{number(quote.usable_cores, 1)}{within}{of}"
 
 
 def evenness_words(quote: Quote, level: int | None = None) -> str:
@@ -40,13 +41,17 @@ def quoted_sentence(quote: Quote) -> str:
     if quote.usable_cores is not None:
         of = f" of {plural(quote.vcpus, 'vCPU')}" if quote.vcpus else ""
         of = f" of a CPU quota of {quote.quota:g}" if quote.quota else of
-        cores = f"{number(quote.usable_cores, 1)} usable cores"
+        cores = f"{_least(quote)}{number(quote.usable_cores, 1)} usable cores"
         parts.append(f"{cores}{_within(quote.usable_cores_low, quote.usable_cores_high, 1, '95 % CI ')}{of}")
     if quote.evenness is not None:
         within = _within(quote.evenness_low, quote.evenness_high, 2, "95 % CI ")
         parts.append(f"evenness {number(quote.evenness)}{within}")
         parts[-1] += f": {EVEN_WORDS[quote.even]}" if quote.even in EVEN_WORDS else ""
     return f"To quote of the newest run: {', '.join(parts)}." if parts else ""
+
+
+def _least(quote: Quote) -> str:
+    return f"{AT_LEAST} " if quote.at_least else ""
 
 
 def _within(low: float | None, high: float | None, digits: int, of: str = "") -> str:

@@ -313,7 +313,7 @@ def test_who_loses_a_cpu_to_interrupts_has_a_cause_also_where_few_do() -> None:
 
 def test_of_work_that_waits_more_sessions_than_vcpus_are_of_use() -> None:
     remedy = headline(made(SimulatedHost(cores=4, threads=1, waits=0.5), WAITING)).remedy
-    assert remedy.startswith("run no more than 8 such sessions")
+    assert remedy.startswith("run no more than 6 such sessions")  # 8 keep the CPUs busy, and lose 11 %
     both = SimulatedHost(cores=4, threads=2, waits=0.6)
     shared = headline(explain(simulate(both, (1, 4, 8, 12), 6, seed=6, size="medium")))
     assert shared.headline.startswith("Yes up to 8 sessions")

@@ -5,7 +5,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.open_questions import what_would_decide
+from dbcpu.analysis.conclusions.open_questions import too_few_words, what_would_decide
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.host import TopologyCheck
@@ -56,3 +56,13 @@ def test_where_rounds_differ_the_verdict_asks_for_what_the_finding_does() -> Non
     run = simulate(NOISY, EVERY, repeats=3, seed=2)
     apart = [replace(each, rounds_apart=RoundsApart(1, 1, 1.5, 1)) for each in explain(run).levels if each.level > 1]
     assert what_would_decide(run_context(run), None, None, apart) == "a quieter host or more rounds may decide"
+
+
+@pytest.mark.parametrize(("rounds", "named"), [(5, True), (15, False)])
+def test_one_number_of_rounds_is_named(rounds: int, named: bool) -> None:
+    """Five were said to be needed beside fifteen that would decide."""
+    found = explain(simulate(SimulatedHost(cores=4, threads=1), (1, 2), repeats=3, seed=1))
+    few = [replace(found.levels[1], calm_rounds=3)]
+    said = too_few_words(few, few, MoreRounds(((1, 2), (2, 2)), rounds, 4, 60.0))
+    assert said.startswith("no session was slow, but 3 rounds are too few to be sure")
+    assert ("(5 are needed)" in said) == named

@@ -1,4 +1,9 @@
-"""How many sessions are advised: never as many as lost, and no price of SMT off that a quota makes false."""
+"""How many sessions are advised: never as many as lost, nor more than get most done.
+
+Nor a price of SMT off that a quota makes false.
+"""
+
+import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.reports.documents.run import document
@@ -16,6 +21,49 @@ def test_of_work_that_waits_no_more_sessions_are_advised_than_lost_nothing() -> 
     """Eleven were advised, which keep eight vCPUs busy, where nine had lost."""
     host = SimulatedHost(cores=8, threads=1, waits=0.3, scheduler="frozen")
     assert "run no more than 8 such sessions" in remedy_of(host, (1, 8, 9, 10, 11), executions=5)
+
+
+def test_the_advised_number_of_sessions_that_wait_kept_its_speed() -> None:
+    """Eight were advised, of which each had lost 11 %, in a verdict of turns that nobody took."""
+    run = simulate(SimulatedHost(cores=4, threads=1, waits=0.5), (1, 4, 5, 8), 6, seed=1, size="short")
+    found = explain(run)
+    front = document(run, found).front
+    assert front is not None
+    assert front.remedy.startswith("run no more than 5 such sessions")
+    assert "above the 4 vCPUs sessions wait for a CPU at times" in found.verdict
+    assert front.headline.startswith("Yes up to 4 sessions; above 4 they wait at times")
+
+
+def test_of_work_that_waits_no_fewer_than_kept_their_speed_are_advised_against_shared_cores() -> None:
+    """Two were advised, where three had full speed on two cores."""
+    host = SimulatedHost(cores=2, threads=2, waits=0.5, scheduler="smt_balancing")
+    assert remedy_of(host, (1, 2, 3, 8)) == "run no more than 3 such sessions, or add cores"
+
+
+@pytest.mark.parametrize(("host", "most"), [
+    (SimulatedHost(cores=8, threads=1, turbo_slope=0.9), 4),
+    (SimulatedHost(cores=4, threads=2, turbo_slope=0.9), 2),
+])  # fmt: skip
+def test_where_more_sessions_do_less_it_is_said_and_fewer_are_advised(host: SimulatedHost, most: int) -> None:
+    """Throughput that fell by two thirds was called a normal turbo frequency, and eight sessions were advised."""
+    run = simulate(host, (*range(1, 9), 16), 6, seed=1)
+    found = explain(run)
+    front = document(run, found).front
+    assert front is not None
+    assert f"hroughput falls with more sessions: at {host.cores} sessions it is " in found.verdict
+    assert f" less than at {most}." in found.verdict
+    assert front.remedy.startswith(f"run no more than {most} sessions: more get less done in all")
+    assert "is normal" not in front.remedy
+    advised = [each.remedy for each in found.findings if each.code in ("oversubscribed", "shared-cores")]
+    assert advised
+    assert all(f"no more than {most} " in each or f"a pool of {most} " in each for each in advised)
+
+
+def test_under_a_quota_the_price_of_a_session_for_each_core_is_said() -> None:
+    host = SimulatedHost(cores=4, threads=2, quota_cpus=6, scheduler="smt_balancing")
+    said = remedy_of(host, (1, 4, 5, 6, 7, 8, 12))
+    assert "A pool of 4 does " in said
+    assert " less in all than 6 sessions" in said
 
 
 def test_under_a_quota_smt_off_is_not_said_to_do_less() -> None:

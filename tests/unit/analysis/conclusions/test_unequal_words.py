@@ -34,6 +34,8 @@ def level(**figures: object) -> LevelView:
          "the slowest took 1.20x as long as the fastest"),
         ({"slower": 13.0, "slowdown_min": 1.3, "slowdown_max": 2.0, "slow": 0.0},
          "all have a slowdown, from 1.30x to 2.00x"),
+        ({"slower": 2.5, "slower_min": 1.95, "slower_factor": 1.99, "slowdown_max": 2.0, "slow": 2.5},
+         "2 or 3 of 13 have a slowdown of 1.99x"),
     ],
 )  # fmt: skip
 def test_who_is_slow(figures: dict[str, object], words: str) -> None:

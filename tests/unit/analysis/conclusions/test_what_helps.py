@@ -38,6 +38,34 @@ def made(host: SimulatedHost, levels: Sequence[int], seed: int = 0) -> Analysis:
     return explain(simulate(host, tuple(levels), 6, seed, size="medium"))
 
 
+UNEVEN_AND_TURBO = (
+    SimulatedHost(cores=8, threads=1, efficiency_cores=4, efficiency_speed=0.6, turbo_slope=0.3),
+    SimulatedHost(cores=4, threads=2, hidden_smt=True, turbo_slope=0.3),
+)
+"""Cores of two kinds, and siblings that nothing shows: even the fastest session is slow."""
+
+
+@pytest.mark.parametrize("host", UNEVEN_AND_TURBO)
+@pytest.mark.parametrize("turbo", [True, False])
+def test_turbo_beside_another_cause_is_named_and_has_its_remedy(host: SimulatedHost, turbo: bool) -> None:
+    found = made(host if turbo else replace(host, turbo_slope=0.0), range(1, 9), seed=1)
+    assert ("even the fastest is slow, as with a turbo frequency that falls" in found.verdict) == turbo
+    assert headline(found).remedy.count("a turbo frequency that falls with the number") == turbo
+
+
+def test_against_turbo_there_is_one_remedy_also_above_the_vcpus() -> None:
+    """A second one asked for measurements at several times, for a lower frequency might be why."""
+    remedy = headline(made(SimulatedHost(cores=8, threads=1, turbo_slope=0.3), (*range(1, 11), 16), seed=88)).remedy
+    assert remedy.startswith("plan with the times")
+    assert "frequency, may be why" not in remedy
+
+
+def test_what_some_rounds_of_one_session_lost_to_has_its_remedy() -> None:
+    found = made(SimulatedHost(cores=2, threads=1, irq=0.2, steal=0.1, noisy_neighbour=0.1), (1, 2, 3, 4), seed=72)
+    assert "(some rounds lost time: CPU steal)" in found.verdict
+    assert "Against CPU steal: use a dedicated host" in headline(found).remedy
+
+
 @pytest.mark.parametrize("name", UP_TO)
 def test_every_cause_of_the_verdict_has_its_remedy(name: str) -> None:
     host, levels, wanted = UP_TO[name]

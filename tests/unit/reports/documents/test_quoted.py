@@ -31,7 +31,11 @@ def under_quota() -> RunRecord:
     return simulate(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.5), (1, 2, 3, 4), 3, seed=1, size="short")
 
 
-@pytest.mark.parametrize("run", [three_on_two, nine_on_eight, lambda: record(solos(3)), under_quota])
+def waiting() -> RunRecord:
+    return simulate(SimulatedHost("h", cores=4, threads=1, waits=0.5), (1, 4, 8), 3, seed=1, size="short")
+
+
+@pytest.mark.parametrize("run", [three_on_two, nine_on_eight, lambda: record(solos(3)), under_quota, waiting])
 def test_kept_figures_quote_what_the_run_does(run: Callable[[], RunRecord]) -> None:
     given = run()
     analysis = explain(given)
@@ -123,3 +127,20 @@ def test_nothing_was_taken_off_where_the_counted_slowdown_is_none() -> None:
     analysis = explain(run)
     assert analysis.levels[0].full_speed is not Answer.YES
     assert "divided by" not in quotable(run, analysis)
+
+
+def test_what_work_that_waits_left_idle_is_said_wherever_usable_cores_are() -> None:
+    """A comparison called 3.6 what the run's own page calls at least 3.6."""
+    run = waiting()
+    analysis = explain(run)
+    assert quotable(run, analysis).startswith("at least ")
+    kept = kept_quote(run_figures(run, analysis))
+    assert cores_words(kept).startswith("at least ")
+    assert "newest run: at least " in quoted_sentence(kept)
+    assert not cores_words(KNOWN).startswith("at least")
+
+
+def test_steal_of_busy_cpus_is_said_beside_usable_cores_though_idle_ones_lose_none() -> None:
+    """A tenth of one session's CPU is an eightieth of the host: it was said of no such run."""
+    run = simulate(SimulatedHost(cores=8, threads=1, steal=0.1), (1, 2, 4, 8), 3, seed=27, size="medium")
+    assert quotable(run, explain(run)).endswith("; measured while the host lost CPU to steal")

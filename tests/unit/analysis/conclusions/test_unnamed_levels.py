@@ -1,0 +1,25 @@
+"""A verdict names every level that the table decides, whatever is undecided below it."""
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.simulator import SimulatedHost, simulate
+
+HIDDEN = SimulatedHost(cores=4, threads=2, hidden_smt=True)
+LEVELS = (*range(1, 11), 16)
+
+
+@pytest.mark.parametrize(("host", "levels", "seed", "said"), [
+    (HIDDEN, LEVELS, 14, "All are slower at N=8,16."),
+    (SimulatedHost(cores=4, threads=1, irq=0.4), (1, 2, 3, 4, 5, 8), 14, "shares are unequal at N=4."),
+    (SimulatedHost(cores=4, threads=2, quota_cpus=6), (*range(1, 9), 12), 81, "all are slower at N=8."),
+])  # fmt: skip
+def test_levels_that_no_other_clause_names_are_named(
+    host: SimulatedHost, levels: tuple[int, ...], seed: int, said: str
+) -> None:
+    assert said in explain(simulate(host, levels, 6, seed)).verdict
+
+
+def test_a_range_that_is_named_is_not_named_twice() -> None:
+    found = explain(simulate(SimulatedHost(cores=8, threads=1, turbo_slope=0.5), (*range(1, 9), 16), 6, 1)).verdict
+    assert "all are slower at N=" not in found.lower()
