@@ -147,7 +147,7 @@ def test_it_comes_to_the_same_verdict_as_the_fixed_plan_in_less_time(name: str, 
     fixed = len(rounds(auto_levels(len(simulated.online), allowed_cores(simulated.info())), 5, 1, (BASELINE,)))
     assert len(run.rounds) < 0.9 * fixed
     if border:
-        assert f"rom {border} sessions on some are slower" in explain(run).verdict
+        assert f"rom {border} sessions on, some are slower" in explain(run).verdict
     else:
         told = explain(run).topology
         assert told is not None

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.named_levels import worst_words
-from dbcpu.analysis.conclusions.throughput_words import advised, price_of_fewer
+from dbcpu.analysis.conclusions.throughput_words import advised
 from dbcpu.analysis.conclusions.unequal_words import usual_count
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
@@ -212,10 +212,8 @@ def _fewer(given: FindingInput, cores: int) -> str:
 def _price_of_smt_off(given: FindingInput) -> str:
     """What the host does less, or more, without second threads; '' where the curve does not show it.
 
-    Under a quota sessions on shared cores use it up with less work: the levels say what a session for each core costs.
+    Under a quota sessions on shared cores use it up with less work: then it is not said to be less.
     """
-    if bounding_quota(given.record) is not None and given.cores:
-        return price_of_fewer([each for each in given.levels if each.variant == given.levels[0].variant], given.cores)
     gain = given.scaling.smt_yield
     if gain is None or not given.cores or not given.vcpus or given.cores == given.vcpus:
         return ""
@@ -224,7 +222,8 @@ def _price_of_smt_off(given: FindingInput) -> str:
         return f". {threads.capitalize()} add {percent(max(0.0, gain))} to what its cores do"
     if gain < 0:
         return f". Without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
-    return f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+    less = f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+    return less if bounding_quota(given.record) is None else ""
 
 
 def oversubscribed(given: FindingInput) -> Finding | None:

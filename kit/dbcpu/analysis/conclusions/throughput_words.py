@@ -1,38 +1,33 @@
-"""What more or fewer sessions cost in throughput, in words: of the whole host, not of one session."""
-
-from collections.abc import Sequence
+"""What more sessions cost in throughput, in words: of the whole host, not of one session."""
 
 from dbcpu.analysis.results.host import Scaling
-from dbcpu.analysis.results.run import LevelView
-from dbcpu.analysis.scaling.falling_throughput import WORTH_SAYING
-from dbcpu.formatting import percent
+from dbcpu.formatting import percent, plural, ranges
 
 
 def falls_words(scaling: Scaling | None) -> tuple[str, ...]:
-    """Where more sessions do less; () where none do."""
+    """Where more sessions do less, and where most is done if that is elsewhere; () where none do less."""
     fall = scaling.fall if scaling else None
     if fall is None:
         return ()
-    than = f"at {fall.from_level}" if fall.from_level > 1 else "of a single one"
-    less = f"at {fall.to_level} sessions it is {percent(fall.share)} less than {than}"
-    return (f"throughput falls with more sessions: {less}",)
+    least = "at least " if fall.at_least else ""
+    less = f"at {fall.to_level} sessions it is {least}{percent(fall.share)} less than at {fall.from_level}"
+    most = "" if fall.best_level in (None, fall.from_level) else f", and most at {fall.best_level}"
+    return (f"throughput falls with more sessions: {less}{most}",)
+
+
+def fewer_words(scaling: Scaling) -> str:
+    """What helps where more sessions do less: ``run no more than 4 sessions: ...``; '' where nothing is known to."""
+    fall = scaling.fall
+    if fall is None or fall.best_level != fall.from_level:
+        return ""
+    if fall.between is not None:
+        first, last = fall.between
+        between = ranges(range(first, last + 1))
+        return f"measure at N={between}, too: most may be done there (`--sessions {between}`)"
+    return f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
 
 
 def advised(fit: int, scaling: Scaling | None) -> int:
-    """So many sessions as ``fit``, or fewer where the host does more with fewer."""
+    """So many sessions as ``fit``, or fewer where the host is known to do more with fewer."""
     fall = scaling.fall if scaling else None
-    return fit if fall is None else min(fit, fall.from_level)
-
-
-def price_of_fewer(levels: Sequence[LevelView], fewer: int) -> str:
-    """What a host loses where no more than ``fewer`` sessions run, against its best level; '' for nothing, or unknown.
-
-    By the makespan of the larger level, which is at most what lasts.
-    """
-    at = next((each.throughput for each in levels if each.level == fewer), None)
-    more = [each for each in levels if each.level > fewer and each.makespan_throughput]
-    best = max(more, key=lambda each: each.makespan_throughput or 0.0, default=None)
-    if not at or best is None or 1 - at / (best.makespan_throughput or at) < WORTH_SAYING:
-        return ""
-    less = percent(1 - at / (best.makespan_throughput or at))
-    return f". A pool of {fewer} does {less} less in all than {best.level} sessions"
+    return fit if fall is None or fall.advised is None else min(fit, fall.advised)

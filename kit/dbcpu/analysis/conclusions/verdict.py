@@ -51,7 +51,7 @@ UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
-FASTEST_IS_SLOW = "even the fastest is slow, as with a turbo frequency that falls, or by turns on slow CPUs"
+FASTEST_IS_SLOW = "even the fastest is slow: by a turbo frequency that falls, or each was on slow CPUs for a time"
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -122,7 +122,7 @@ class _Words:
         single = found.alone_undecided and self.reference.noise_range is not None
         alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
         said = (
-            (_fine(found), *self._losses(found), *self._beyond(found), *self._others(found)),
+            (_fine(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
             falls_words(self.scaling),
             self._undecided(found),
             half_undecided(found, self.context, single, alone),
@@ -179,10 +179,10 @@ class _Words:
         return plain(blind.not_sampled or "no reason recorded") if blind else ""
 
     def _others(self, found: LevelLosses) -> tuple[str, ...]:
-        """What may slow all of uneven levels, levels that have no clause of their own, and why causes are not known."""
+        """What may slow all of uneven levels, and levels that have no clause of their own."""
         turbo = [e for e in named_losses(found) if is_turbo_beside(e, self.scaling, self.speeds, self.vcpus)]
         fastest = f"at N={short_ranges(each.level for each in turbo)} {FASTEST_IS_SLOW}" if turbo else ""
-        return fastest, unnamed_words(found, self.vcpus), *self._doubts(found)
+        return fastest, unnamed_words(found, self.vcpus)
 
     def _doubts(self, found: LevelLosses) -> tuple[str, ...]:
         """Why causes of the levels that are named are not known, or are of lower confidence; once for all."""

@@ -1,18 +1,19 @@
 """What would help: against what the verdict names, the cause of the headline first; or what would decide the answer."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
+from dbcpu.analysis.conclusions.throughput_words import fewer_words
 from dbcpu.analysis.conclusions.verdict import like_one_core
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losses, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
+from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import Finding, noted
@@ -25,8 +26,8 @@ TO_DECIDE = ". To decide: "
 """Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 PLAN_WITH_FALL = (
-    "plan with the times of as many sessions as you run: a turbo frequency falls with the number of busy cores, but "
-    "seldom so far that more sessions do less"
+    "plan with the times of as many sessions as you run. A turbo frequency alone seldom falls so far: look for another "
+    "cause, too"
 )
 TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
@@ -37,9 +38,8 @@ FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     """Of a run with levels; '' where nothing is lost."""
     text = _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
-    fall = analysis.scaling.fall
-    if fall is not None and not re.search(rf"(?:no more than|a pool of) {fall.from_level}\b", text.split(AGAINST)[0]):
-        fewer = f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
+    fewer = fewer_words(analysis.scaling)
+    if fewer and not _is_advised(analysis.scaling, text.split(AGAINST)[0]):
         text = f"{fewer}. {text[0].upper()}{text[1:]}" if text else fewer
     stolen = next((each.remedy for each in analysis.findings if each.code == "steal"), "")
     # Of undecided levels the verdict says where steal may be why.
@@ -52,6 +52,14 @@ def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
     return text
 
 
+def _is_advised(scaling: Scaling, text: str) -> bool:
+    """Whether the number of sessions that do most is in it, for another reason."""
+    most = scaling.fall.advised if scaling.fall else None
+    return most is not None and any(
+        f"{how} {most}{end}" in text for how in ("no more than", "a pool of") for end in " )"
+    )
+
+
 def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
@@ -59,16 +67,8 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
         apart += [each for each in analysis.levels if each.level == 1 and lost_to(each).is_known][:1]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
-    if (
-        not found.losses
-        and found.fine
-        and not noise
-        and Cause.SHARED_CORE
-        in (
-            _main(worst, analysis.findings),
-            *named_causes(worst, analysis.vcpus),
-        )
-    ):
+    shares = (_main(worst, analysis.findings), *named_causes(worst, analysis.vcpus))
+    if analysis.busy < 1 and not found.losses and found.fine and not noise and Cause.SHARED_CORE in shares:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))

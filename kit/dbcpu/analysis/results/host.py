@@ -89,11 +89,24 @@ class Capacity(Struct, frozen=True):
 
 
 class Fall(Struct, frozen=True):
-    """With ``to_level`` sessions the host does less in all than with ``from_level``: by this ``share``, or more."""
+    """With ``to_level`` sessions the host does less in all than with ``from_level``: by this ``share`` of the Mrows/s.
+
+    ``at_least``: it may be more. ``best_level``: the number of sessions that do most, where that is shown; None where
+    levels are too near each other. ``between``: first and last level above ``from_level`` that was not measured and at
+    which more may be done.
+    """
 
     from_level: int
     to_level: int
     share: float
+    at_least: bool = False
+    best_level: int | None = None
+    between: tuple[int, int] | None = None
+
+    @property
+    def advised(self) -> int | None:
+        """So many sessions at most: more get less done. None where others may do more, also some not measured."""
+        return self.from_level if self.best_level == self.from_level and self.between is None else None
 
 
 class Scaling(Struct, frozen=True):

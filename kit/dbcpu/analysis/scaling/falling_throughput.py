@@ -1,12 +1,12 @@
 """Do more sessions get less done in all? Pure; a round is the unit, rates are Mrows/s.
 
-Of the smaller number of sessions the makespan's throughput counts, which is at most what lasts, and of the larger one
-the sum of rates, which is at least that: whoever ends early can make neither look like a fall. Chance is that of the
-rounds of both levels (Student's t, Bonferroni over all pairs).
+What a level does lies between the throughput of its makespan and the sum of its rates: whoever ends early makes the
+first lower and the second higher. Of the smaller number of sessions the first counts, of the larger one the second, so
+that early ends make no fall. Chance is that of the rounds of both levels (Student's t, Bonferroni over all pairs).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -22,22 +22,58 @@ from dbcpu.analysis.statistics.robust import median, median_factor
 WORTH_SAYING = 0.05
 """Share of the throughput that a fall is named from."""
 ALIKE = 0.01
-"""Falls that differ by less are equal."""
+"""Shares that differ by less are equal."""
 
 
 def falling_throughput(work: Work, rows: int) -> Fall | None:
-    """The largest fall from a level to a larger one, of equal ones that of fewest sessions.
+    """The largest fall from a level to a larger one. ``rows`` is the work in one execution.
 
-    ``rows`` is the work in one execution.
+    Of equal ones that from a level that does most, the largest of these; else from the smallest.
     None where there is none beyond chance; a level that was measured once does not count.
     """
-    work = {level: rounds for level, rounds in work.items() if len(rounds) > 1}
-    most = {level: _Logs.of([_makespan(each, rows) for each in rounds]) for level, rounds in work.items()}
-    least = {level: _Logs.of([rate_sum(each, rows) for each in rounds]) for level, rounds in work.items()}
-    pairs = list(combinations(sorted(work), 2))
-    found = [Fall(a, b, share) for a, b in pairs if (share := _fall(most[a], least[b], len(pairs))) is not None]
-    most_lost = max((each.share for each in found), default=0.0)
-    return next((each for each in found if each.share > most_lost - ALIKE), None)
+    work = {level: rounds for level, rounds in sorted(work.items()) if len(rounds) > 1}
+    least = {level: _Logs.of([_makespan(each, rows) for each in rounds]) for level, rounds in work.items()}
+    most = {level: _Logs.of([rate_sum(each, rows) for each in rounds]) for level, rounds in work.items()}
+    pairs = list(combinations(work, 2))
+    found = {pair: share for pair in pairs if (share := _fall(least[pair[0]], most[pair[1]], len(pairs))) is not None}
+    if not found:
+        return None
+    largest = _largest(found)
+    before = max((at for at, _ in largest if _best(at, least, most) == at), default=min(largest)[0])
+    after = min(_largest({pair: share for pair, share in found.items() if pair[0] == before}))[1]
+    share = -math.expm1(most[after].middle - most[before].middle)
+    at_least = share > found[before, after] + ALIKE
+    return Fall(
+        from_level=before,
+        to_level=after,
+        share=found[before, after] if at_least else share,
+        at_least=at_least,
+        best_level=_best(before, least, most),
+        between=_between(before, most),
+    )
+
+
+def _largest(found: Mapping[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """Those whose share is equal to the largest."""
+    return [pair for pair, share in found.items() if share > max(found.values()) - ALIKE]
+
+
+def _best(before: int, least: Mapping[int, "_Logs"], most: Mapping[int, "_Logs"]) -> int | None:
+    """``before``, where no other level may do more; else the one that surely does most of all; None where none does."""
+    if all(each.middle <= least[before].middle + ALIKE for level, each in most.items() if level != before):
+        return before
+    largest = max(each.middle for each in least.values())
+    best = next(level for level, each in least.items() if each.middle > largest - ALIKE)
+    return best if least[best].middle > most[before].middle + ALIKE else None
+
+
+def _between(before: int, most: Mapping[int, "_Logs"]) -> tuple[int, int] | None:
+    """The levels that nobody measured, where throughput still rose before them."""
+    levels = list(most)
+    at = levels.index(before)
+    rises = at == 0 or most[before].middle > most[levels[at - 1]].middle + WORTH_SAYING
+    after = levels[at + 1]
+    return (before + 1, after - 1) if rises and after > before + 1 else None
 
 
 class _Logs(Struct, frozen=True):

@@ -59,13 +59,6 @@ def test_where_more_sessions_do_less_it_is_said_and_fewer_are_advised(host: Simu
     assert all(f"no more than {most} " in each or f"a pool of {most} " in each for each in advised)
 
 
-def test_under_a_quota_the_price_of_a_session_for_each_core_is_said() -> None:
-    host = SimulatedHost(cores=4, threads=2, quota_cpus=6, scheduler="smt_balancing")
-    said = remedy_of(host, (1, 4, 5, 6, 7, 8, 12))
-    assert "A pool of 4 does " in said
-    assert " less in all than 6 sessions" in said
-
-
 def test_under_a_quota_smt_off_is_not_said_to_do_less() -> None:
     """There it did half as much again."""
     host = SimulatedHost(cores=2, threads=4, quota_cpus=3.3, scheduler="smt_balancing")

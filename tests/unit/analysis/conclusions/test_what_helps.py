@@ -49,7 +49,7 @@ UNEVEN_AND_TURBO = (
 @pytest.mark.parametrize("turbo", [True, False])
 def test_turbo_beside_another_cause_is_named_and_has_its_remedy(host: SimulatedHost, turbo: bool) -> None:
     found = made(host if turbo else replace(host, turbo_slope=0.0), range(1, 9), seed=1)
-    assert ("even the fastest is slow, as with a turbo frequency that falls" in found.verdict) == turbo
+    assert ("even the fastest is slow: by a turbo frequency that falls" in found.verdict) == turbo
     assert headline(found).remedy.count("a turbo frequency that falls with the number") == turbo
 
 
