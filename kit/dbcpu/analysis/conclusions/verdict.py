@@ -161,8 +161,7 @@ class _Words:
         first, above = named[0], f"above the {vcpu_words(self.record)}"
         if first.even is Answer.NO:
             uneven = [each for each in found.beyond if each.even is Answer.NO]
-            some = len(uneven) < len([each for each in found.beyond if each.even is not Answer.UNDECIDED])
-            where = f" at N={short_ranges(each.level for each in uneven)}" if some else ""
+            where = f" at N={short_ranges(each.level for each in uneven)}" if len(uneven) < len(found.beyond) else ""
             return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
         if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
             return (f"{above}: {self._at(first)}",)

@@ -3,6 +3,7 @@
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.simulator import SimulatedHost, simulate
 
 HIDDEN = SimulatedHost(cores=4, threads=2, hidden_smt=True)
@@ -23,3 +24,11 @@ def test_levels_that_no_other_clause_names_are_named(
 def test_a_range_that_is_named_is_not_named_twice() -> None:
     found = explain(simulate(SimulatedHost(cores=8, threads=1, turbo_slope=0.5), (*range(1, 9), 16), 6, 1)).verdict
     assert "all are slower at N=" not in found.lower()
+
+
+def test_unequal_shares_above_the_vcpus_are_said_of_the_levels_that_have_them() -> None:
+    """Eight sessions on four vCPUs are inconclusive there."""
+    host = SimulatedHost(cores=4, threads=1, noisy_neighbour=0.7)
+    found = explain(simulate(host, (1, 2, 3, 4, 5, 8), 6, 21))
+    assert [each.level for each in found.levels if each.even is Answer.UNDECIDED and each.level > 4] == [8]
+    assert "Above the 4 vCPUs shares are unequal at N=5: " in found.verdict
