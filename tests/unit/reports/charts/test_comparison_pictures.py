@@ -52,3 +52,13 @@ def test_the_label_of_a_change_covers_no_run() -> None:
         (label,) = (text for text in axes.texts if "1.43x" in text.get_text())
         covered, runs = label.get_window_extent(), axes.transData.transform(np.asarray(axes.lines[0].get_xydata()))
     assert not [run for run in runs if covered.contains(*run)]
+
+
+def test_the_levels_of_a_series_are_whole_beside_its_panel() -> None:
+    """Cut behind the first level, the highest of five read as that of N=2."""
+    spread = TimelineSeries("max/min, highest of N=2,4-5,8", (1.5, 1.6))
+    with drawing():
+        figure = history.draw(
+            FigureHistory("box", ("2026-11-01T04:30:00+00:00", "2026-11-02T04:30:00+00:00"), (spread,))
+        )
+    assert figure.axes[0].get_ylabel() == "max/min,\nhighest of N=2,4-5,8"

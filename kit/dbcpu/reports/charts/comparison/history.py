@@ -78,7 +78,9 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
     _changes(axes, series, moments)
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
-    axes.set_ylabel(clipped(series.title, PANEL + 14 / LETTERS_PER_INCH), fontsize=8)
+    # "max/min, highest of N=2,4-5,8" is longer than a panel is high.
+    label = (clipped(part, PANEL + 14 / LETTERS_PER_INCH) for part in series.title.split(", ", 1))
+    axes.set_ylabel(",\n".join(label), fontsize=8)
     axes.grid(axis="y")
 
 
