@@ -108,7 +108,7 @@ def test_run_is_found_by_an_unambiguous_beginning(store: Store) -> None:
     assert store.resolve("a_") == "a_1"
     assert store.resolve("ax1") == "ax1"
     assert store.resolve("ax12") == "ax12"
-    with pytest.raises(UsageError, match="'ax' begins 2 runs "):
+    with pytest.raises(UsageError, match="2 runs begin with 'ax': "):
         store.resolve("ax")
     for name in ("b1", "", "%", "x"):
         with pytest.raises(UsageError, match=f"begins with '{name}'; the newest are "):

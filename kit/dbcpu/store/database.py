@@ -235,9 +235,8 @@ class Store(AbstractContextManager["Store"]):
                 "dbcpu list shows all"
             )
         if len(found) > 1:
-            raise UsageError(
-                f"{name!r} begins {len(found)} runs ({', '.join(found[:5])}); give more of the one you mean"
-            )
+            some = f"{'among them ' if len(found) > 5 else ''}{', '.join(found[:5])}"
+            raise UsageError(f"{len(found)} runs begin with {name!r}: {some}; give more letters of the one you mean")
         return found[0]
 
     def header(self, name: str) -> Header:

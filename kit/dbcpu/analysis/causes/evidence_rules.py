@@ -256,7 +256,7 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
             return more(row, "", f" ({there}: its memory probably stayed behind)")
         if sibling_s[row] <= 0:
             return more(row, "", "")
-        return more(row, "", f" (shared its core for only {_part(sibling_s[row], of.cpu_s[row])} of its run)")
+        return more(row, "", f" (sharing its core for {_part(sibling_s[row], of.cpu_s[row])} of its run explains less)")
 
     by_remote_s, by_sharing_s = remote_s * MAX_REMOTE, met.sibling_most_s
     by_place_s = by_sharing_s + by_remote_s
