@@ -27,7 +27,7 @@ def fewer_words(scaling: Scaling) -> str:
     return f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
 
 
-def advised(fit: int, scaling: Scaling | None) -> int:
+def advised(fit: int, scaling: Scaling) -> int:
     """So many sessions as ``fit``, or fewer where the host is known to do more with fewer."""
-    fall = scaling.fall if scaling else None
-    return fit if fall is None or fall.advised is None else min(fit, fall.advised)
+    most = scaling.fall.advised if scaling.fall else None
+    return fit if most is None else min(fit, most)

@@ -124,12 +124,12 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
     text, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
-    stop = _stop_others(analysis)
+    stop = {each.remedy for each in analysis.findings if each.code in HELPED_FIRST}
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
         beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
-        what = Cause.COMPETITOR.words if remedy == stop else what
+        what = Cause.COMPETITOR.words if remedy in stop else what
         inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
         what = TURBO if inferred else what
         if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
@@ -144,11 +144,6 @@ def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]])
         each.remedy for each in analysis.findings if each.code == analysis.disturbance and each.code in HELPED_FIRST
     ]
     return sorted(found, key=lambda each: each[2] not in first)
-
-
-def _stop_others(analysis: Analysis) -> str:
-    """What helps against other processes, where they took much; else ''."""
-    return next((each.remedy for each in analysis.findings if each.code == "foreign-load"), "")
 
 
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
