@@ -14,6 +14,7 @@ from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.host_findings import main_disturbance
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.verdict import verdict
+from dbcpu.analysis.host_usage.host_time import typical_share
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_views import levels
@@ -103,6 +104,7 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         more_rounds=more,
         disturbance=main_disturbance(given),
         two_kinds=has_two_kinds(record),
+        steal_share=typical_share(record.rounds),
     )
     return refused(found)
 

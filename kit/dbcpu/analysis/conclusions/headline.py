@@ -6,26 +6,33 @@ what would fix it?
 
 from msgspec import Struct
 
+from dbcpu.analysis.conclusions.advice import Advice, advice_words
 from dbcpu.analysis.conclusions.named_levels import lost_words, take_turns
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
-from dbcpu.analysis.conclusions.what_helps import headline_level, noise_remedy, remedy_of, remedy_of_experiment
+from dbcpu.analysis.conclusions.what_helps import headline_level, to_decide, what_helps, what_helps_experiment
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, level_losses, lost_to
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
 
-MORE_SESSIONS = "measure several sessions beside each other: `dbcpu run --sessions auto`"
+MORE_SESSIONS = Advice("measure several sessions beside each other: `dbcpu run --sessions auto`")
+QUIETER_HOST = Advice("measure again on a quieter host, with longer executions: `--size long`")
 
 
 class Headline(Struct, frozen=True):
-    """``remedy`` is '' if there is none."""
+    """``advice``: what helps, the most important first."""
 
     kind: Outcome
     headline: str
     facts: tuple[Fact, ...]
-    remedy: str
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def remedy(self) -> str:
+        """All of it in words; '' if nothing helps, or nothing has to."""
+        return advice_words(self.advice)
 
 
 def headline(analysis: Analysis) -> Headline:
@@ -33,23 +40,23 @@ def headline(analysis: Analysis) -> Headline:
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
     if (why := refusal(analysis)) is not None:
-        return Headline(Outcome.UNKNOWN, refusal_words(why), (), why.remedy)
+        return Headline(Outcome.UNKNOWN, refusal_words(why), (), (Advice(why.remedy),))
     if analysis.experiment is not None:
-        remedy = remedy_of_experiment(analysis, levels)
-        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), remedy)
+        helps = what_helps_experiment(analysis, levels)
+        return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), helps)
     found = level_losses(levels, analysis.vcpus)
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        remedy = noise_remedy(analysis) or ("" if together else MORE_SESSIONS)
-        return Headline(Outcome.UNKNOWN, words, _alone(analysis), remedy if levels else "")
+        helps = to_decide(analysis) or (() if together else (MORE_SESSIONS,))
+        return Headline(Outcome.UNKNOWN, words, _alone(analysis), helps if levels else ())
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
-        remedy = "measure again on a quieter host, with longer executions: `--size long`"
-        return Headline(Outcome.UNKNOWN, "Inconclusive: the baseline is not reliable", _alone(analysis), remedy)
+        words = "Inconclusive: the baseline is not reliable"
+        return Headline(Outcome.UNKNOWN, words, _alone(analysis), (QUIETER_HOST,))
     if not all(each.shares_known for each in levels):
-        return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found), "")
-    remedy = remedy_of(analysis, found)
-    return Headline(found.kind, _words(found, analysis), _facts(analysis, levels, found), remedy)
+        return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found))
+    facts = _facts(analysis, levels, found)
+    return Headline(found.kind, _words(found, analysis), facts, what_helps(analysis, found))
 
 
 def one_word(analysis: Analysis) -> str:

@@ -381,7 +381,11 @@ def _fine(found: LevelLosses) -> str:
     return f"up to {up_to} all get equal CPU {speed} ({ratio})"
 
 
+def steal_may_be_why(share: float | None) -> bool:
+    """Whether so much steal, of the vCPUs' time, may explain what is inconclusive."""
+    return share is not None and share > STOLEN
+
+
 def _meanwhile(record: RunRecord) -> str:
     share = typical_share(record.rounds)
-    taken = share is not None and share > STOLEN
-    return f", with {percent(share)} CPU steal" if taken else ""
+    return f", with {percent(share)} CPU steal" if steal_may_be_why(share) else ""

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.advice import Advice, is_said
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.conclusions.throughput_words import fewer_words
-from dbcpu.analysis.conclusions.verdict import like_one_core
+from dbcpu.analysis.conclusions.verdict import like_one_core, steal_may_be_why
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losses, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
@@ -20,10 +21,6 @@ from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.record import TOGETHER
 
-AGAINST = ". Against "
-"""Between what helps against the first cause and the same of each other, which is named."""
-TO_DECIDE = ". To decide: "
-"""Between what helps the host and what helps the measurement."""
 VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 PLAN_WITH_FALL = (
     "plan with the times of as many sessions as you run. A turbo frequency alone seldom falls so far: look for another "
@@ -35,21 +32,23 @@ FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
 
 
-def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
-    """Of a run with levels; '' where nothing is lost."""
-    text = _of_levels(analysis, found, noise_remedy(analysis) if found.kind == Outcome.UNKNOWN else "")
+def what_helps(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:
+    """Of a run with levels; () where nothing is lost."""
+    helps = _of_levels(analysis, found, to_decide(analysis) if found.kind == Outcome.UNKNOWN else ())
     fewer = fewer_words(analysis.scaling)
-    if fewer and not _is_advised(analysis.scaling, text.split(AGAINST)[0]):
-        text = f"{fewer}. {text[0].upper()}{text[1:]}" if text else fewer
+    if fewer and not (helps and _is_advised(analysis.scaling, helps[0].text)):
+        helps = (Advice(fewer), *helps)
+    if not helps:
+        return ()
     stolen = next((each.remedy for each in analysis.findings if each.code == "steal"), "")
     # Of undecided levels the verdict says where steal may be why.
-    if text and stolen and stolen not in text and found.undecided and Cause.STEAL.words in analysis.verdict:
-        text = f"{text}{AGAINST}{Cause.STEAL.words}: {stolen}"
+    if stolen and not is_said(stolen, helps) and found.undecided and steal_may_be_why(analysis.steal_share):
+        helps = (*helps, Advice(stolen, Cause.STEAL.words))
     # A verdict with a loss names CPUs that change speed as well: nothing else helps against these.
     for each in analysis.findings:
-        if each.code in HELPED_LAST and text and each.remedy not in text:
-            text += f"{AGAINST}{HELPED_LAST[each.code]}: {each.remedy}"
-    return text
+        if each.code in HELPED_LAST and not is_said(each.remedy, helps):
+            helps = (*helps, Advice(each.remedy, HELPED_LAST[each.code]))
+    return helps
 
 
 def _is_advised(scaling: Scaling, text: str) -> bool:
@@ -60,7 +59,7 @@ def _is_advised(scaling: Scaling, text: str) -> bool:
     )
 
 
-def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
+def _of_levels(analysis: Analysis, found: LevelLosses, noise: tuple[Advice, ...] = ()) -> tuple[Advice, ...]:
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if found.alone_undecided:  # the verdict names what some rounds of a single session lost to
@@ -70,7 +69,7 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     shares = (_main(worst, analysis.findings), *named_causes(worst, analysis.vcpus))
     if analysis.busy < 1 and not found.losses and found.fine and not noise and Cause.SHARED_CORE in shares:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
-        return f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"
+        return (Advice(f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"),)
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
     levels = [first, *(each for each in named if each is not first), *apart]
     at, cause, _ = next(_remedies(analysis, levels))
@@ -79,9 +78,11 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: str = "") -> str:
     return _then_to_decide(_against(analysis, levels), noise)
 
 
-def _then_to_decide(host: str, noise: str) -> str:
+def _then_to_decide(host: tuple[Advice, ...], noise: tuple[Advice, ...]) -> tuple[Advice, ...]:
     """What helps the host comes before what helps the measurement."""
-    return f"{host}{TO_DECIDE}{noise}" if host and noise and noise not in host else host or noise
+    if not host:
+        return noise
+    return (*host, *(replace(each, decides=True) for each in noise if not is_said(each.text, host)))
 
 
 def _of_slow_rounds(level: LevelView) -> LevelView:
@@ -90,15 +91,15 @@ def _of_slow_rounds(level: LevelView) -> LevelView:
     return replace(level, main_cause=cause, second_cause=Cause.NONE, counted_slowdown=None, even=Answer.UNDECIDED)
 
 
-def remedy_of_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> str:
-    """Against what the sessions of a soak lose, or targets beside each other; '' of a pool, whose answer is a size."""
+def what_helps_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> tuple[Advice, ...]:
+    """Against what the sessions of a soak lose, or targets beside each other; () of a pool, whose answer is a size."""
     if analysis.pool is not None:
-        return ""
+        return ()
     if analysis.together is not None:
         if not any(each.told for each in analysis.together.parties):
-            return ""
+            return ()
         if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
-            return AS_MANY_CPUS
+            return (Advice(AS_MANY_CPUS),)
         beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
         return _of_levels(analysis, level_losses(beside, analysis.vcpus))
     soak = analysis.soak
@@ -118,12 +119,12 @@ def headline_level(found: LevelLosses) -> LevelView | None:
     return found.worst if alone is None else alone
 
 
-def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -> str:
+def _against(analysis: Analysis, levels: Sequence[LevelView], first: tuple[Advice, ...] = ()) -> tuple[Advice, ...]:
     """What helps against each cause of ``levels`` that the verdict names, in their order; once where two have the same.
 
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
-    text, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
+    helps, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
     stop = {each.remedy for each in analysis.findings if each.code in HELPED_FIRST}
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
@@ -132,10 +133,11 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
         what = Cause.COMPETITOR.words if remedy in stop else what
         inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
         what = TURBO if inferred else what
-        if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
-            text += f"{AGAINST}{what}: {remedy}" if text else remedy
+        told = is_said(remedy, helps) or what in named
+        if not told and not (waits and fewer) and (cause.is_known or not helps):
+            helps = (*helps, Advice(remedy, what if helps else ""))
             named.add(what)
-    return text
+    return helps
 
 
 def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:
@@ -218,7 +220,7 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
     return next((c for c in (Cause.THROTTLED, Cause.STEAL, Cause.COMPETITOR) if codes & set(c.helped_by)), cause)
 
 
-def noise_remedy(analysis: Analysis) -> str:
+def to_decide(analysis: Analysis) -> tuple[Advice, ...]:
     """Of what takes CPU time on the host, and then more rounds or levels where they would decide; else of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
     alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
@@ -227,6 +229,8 @@ def noise_remedy(analysis: Analysis) -> str:
     measured = [each.level for each in analysis.levels]
     if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         decides = by_code.get("inconclusive", "")
-        return f"{host}{TO_DECIDE}{decides}" if host and decides else host or decides
+        given = (Advice(host), Advice(decides, decides=bool(host)))
+        return tuple(each for each in given if each.text)
     codes = ["unsteady-cpu", "noisy-reference", "solo-drift", "inconclusive"]
-    return host or next((by_code[code] for code in codes if by_code.get(code)), "")
+    text = host or next((by_code[code] for code in codes if by_code.get(code)), "")
+    return (Advice(text),) if text else ()

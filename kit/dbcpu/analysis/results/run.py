@@ -337,7 +337,8 @@ class Analysis(Struct, frozen=True):
     ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
     ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
-    ``two_kinds``: the host has cores of two kinds.
+    ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
+    of the rounds, None where none was sampled.
     """
 
     run_id: str
@@ -364,6 +365,7 @@ class Analysis(Struct, frozen=True):
     more_rounds: MoreRounds | None = None
     disturbance: str = ""
     two_kinds: bool = False
+    steal_share: float | None = None
 
     @property
     def busy(self) -> float:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
+from dbcpu.analysis.conclusions.advice import advice_words
 from dbcpu.analysis.conclusions.headline import Headline, headline
 from dbcpu.analysis.conclusions.refusal import refusal
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
-from dbcpu.analysis.conclusions.what_helps import AGAINST
 from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHistory
 from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.run import Analysis
@@ -97,13 +99,14 @@ def _experiment(analysis: Analysis) -> tuple[Section, ...]:
 
 def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
     """What helps, with what the variants of this run show that it costs."""
-    remedy = with_own_options(summary.remedy, header)
-    if analysis.variants is None or not remedy:
-        return remedy
+    advice = [replace(each, text=with_own_options(each.text, header)) for each in summary.advice]
+    if analysis.variants is None:
+        return advice_words(advice)
     from dbcpu.analysis.comparison.measured_remedy import measured_remedy_words  # few runs have variants
 
-    parts = [(part, measured_remedy_words(part, analysis.variants)) for part in remedy.split(AGAINST)]
-    return AGAINST.join(f"{part}; {price}" if price else part for part, price in parts)
+    prices = [measured_remedy_words(each.text, analysis.variants) for each in advice]
+    parts = zip(advice, prices, strict=True)
+    return advice_words([replace(each, text=f"{each.text}; {price}") if price else each for each, price in parts])
 
 
 def _data(record: RunRecord, analysis: Analysis, against: AgainstHistory | None) -> Mapping[str, Any]:
