@@ -98,6 +98,7 @@ LONGER_EXECUTIONS = "a longer `--size`, or more `--executions`"
 LONGER_ROUNDS = "more `--executions`, or a longer `--size`"
 SHORTER_ROUNDS = "shorter rounds (`--executions`, `--size`)"
 ENOUGH_REPEATS = "`--repeats 6`, or `--repeats 10` to compare hosts"
+ENOUGH_FOR_VARIANTS = "`--repeats 6`, or `--repeats 10` for small differences"
 """What other commands than ``dbcpu run`` do by options of their own (``analysis.conclusions.remedy_commands``)."""
 ALL_LEVELS = "measure all levels (`--sessions auto`)"
 LONGER = "longer executions (`--size long`)"
@@ -349,6 +350,9 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "nice values and the idle policy count only within one process session, and each server process of PostgreSQL "
         "has its own: between sessions nothing changes",
         "switch autogroup off for the measurement: `sysctl kernel.sched_autogroup_enabled=0`"),
+    "too-few-rounds": Entry(WARNING, "variants with fewer rounds than a comparison needs",
+        "figures are shown, and no difference between variants can be shown to be more than chance, whatever its size",
+        ENOUGH_FOR_VARIANTS),
     "memory-not-bound": Entry(INFO, "a variant with a NUMA node, without numactl",
         "memory that the server has already allocated stays where it is; new memory of the sessions comes from the "
         "node on which they run",

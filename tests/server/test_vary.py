@@ -97,9 +97,9 @@ def test_throughput_by_cpus_has_so_many_sessions_per_cpu(drive: Drive) -> None:
 def test_dry_run_says_what_would_be_changed_and_measures_nothing(drive: Drive) -> None:
     code, out, err = drive("vary", "--variants", "spread,active:1", "--sessions", "2", "--dry-run").finish()
     assert code == 0, err
-    assert out.splitlines() == [
-        "spread: server processes on a CPU each: 0, 1",
-        "active:1: 1 of 2 sessions at a time",
+    assert out.splitlines()[-2:] == [
+        "would be changed and restored: spread: server processes on a CPU each: 0, 1",
+        "would be changed and restored: active:1: 1 of 2 sessions at a time",
     ]
     assert drive.runs() == []
 

@@ -208,10 +208,17 @@ _AMOUNTS = (
     click.option("--for", "for_s", type=Duration(), metavar="TIME",
                  help="Fixed time: executions start until this long after the release (90, 90s, 10m)."),
 )  # fmt: skip
-repeats_option = click.option(
-    "--repeats", "-r", type=click.IntRange(1, 1000), metavar="N", default=QUICK, show_default=True,
-    help="Rounds per level (auto adds some): 3 quick, 5 to call all levels equal, 6 for tests, 10 to compare hosts.",
-)  # fmt: skip
+
+
+def repeats_option(default: int = QUICK) -> Callable[[Function], Function]:
+    """``repeats``"""
+    return click.option(
+        "--repeats", "-r", type=click.IntRange(1, 1000), metavar="N", default=default, show_default=True,
+        help="Rounds per level (auto adds some): 3 quick, 5 to call all levels equal, 6 for tests, 10 to compare "
+        "hosts.",
+    )  # fmt: skip
+
+
 _aa_option = click.option(
     "--aa", is_flag=True, help="A/A test: measure the same configuration twice to estimate noise."
 )
@@ -257,22 +264,23 @@ def watching_options(hz: float = 20.0) -> Callable[[Function], Function]:
     )
 
 
-_PLAN = (_sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option, _aa_option)
+def _plan(repeats: int = QUICK) -> tuple[Callable[[Function], Function], ...]:
+    return (_sessions_option, workload_option, size_option, *_AMOUNTS, repeats_option(repeats), _aa_option)
 
 
-def measuring_options(function: Function) -> Function:
-    """The options of every measuring command, with the parameter names that follow.
+def measuring_options(repeats: int = QUICK) -> Callable[[Function], Function]:
+    """The options of every measuring command, with the parameter names that follow; ``repeats`` by default.
 
     ``sessions workload size executions seconds for_s repeats aa host sampler hz pace vcpus cores threads_per_core label
     seed store out formats json_file yes quiet verbose log_file brief``; at most one of ``executions``, ``seconds`` and
     ``for_s`` is not None.
     """
-    return together(*_PLAN, watching_options())(_one_amount(function))
+    return lambda function: together(*_plan(repeats), watching_options())(_one_amount(function))
 
 
 def plan_options(function: Function) -> Function:
     """Those that say what is measured and how, without where it is kept and shown: ``sessions`` to ``seed``."""
-    return together(*_PLAN, sampling_options())(_one_amount(function))
+    return together(*_plan(), sampling_options())(_one_amount(function))
 
 
 def plan_words(context: click.Context) -> tuple[str, ...]:

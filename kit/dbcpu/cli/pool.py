@@ -13,7 +13,7 @@ from dbcpu.cli._options import JOBS, job_options
 @job_options
 @options.workload_option
 @options.size_option
-@options.repeats_option
+@options.repeats_option()
 @options.watching_options()
 @click.option("--dry-run", is_flag=True, help="Show sizes, rounds and time, and measure nothing.")
 @options.fail_on_option

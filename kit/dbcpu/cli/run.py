@@ -10,7 +10,7 @@ from dbcpu.cli._options import confirm, fail_on_option, from_option, measuring_o
 
 @click.command
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, shell_complete=offering(targets))
-@measuring_options
+@measuring_options()
 @from_option
 @click.option("--together", is_flag=True, help="Load several targets at once: how much does each slow the others?")
 @click.option("--dry-run", is_flag=True, help="Show levels, rounds and time, and measure nothing.")

@@ -7,6 +7,7 @@ import click
 from dbcpu.cli._command_groups import CommandWithVariants
 from dbcpu.cli._option_values import SessionsPerCpu
 from dbcpu.cli._options import confirm, fail_on_option, measuring_options, refuse_both, target_argument
+from dbcpu.plan import NORMAL
 
 
 @click.command(cls=CommandWithVariants)
@@ -14,8 +15,8 @@ from dbcpu.cli._options import confirm, fail_on_option, measuring_options, refus
 @click.option("--variants", metavar="LIST", required=True, help="Such as baseline,one_per_core,cpus:0-3; see above.")
 @click.option("--per-cpu", type=SessionsPerCpu(), default=(), metavar="S,...|auto",
               help="Scaling test: S sessions per CPU; of several the best counts; auto: 1,2,4,8.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
-@measuring_options
+@click.option("--dry-run", is_flag=True, help="Show what would be changed and how long it takes; change nothing.")
+@measuring_options(NORMAL)
 @fail_on_option
 @refuse_both("per_cpu", "sessions", "--per-cpu says how many sessions each number of CPUs has")
 def command(target: str, variants: str, per_cpu: tuple[int, ...], dry_run: bool, **given: Any) -> int:

@@ -1,6 +1,7 @@
 """A run under several variants: the levels of each, what the preview says, and what applies them round by round."""
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
@@ -9,7 +10,8 @@ from msgspec.structs import replace
 from dbcpu import plan
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
-from dbcpu.formatting import duration
+from dbcpu.findings import noted
+from dbcpu.formatting import duration, plural
 from dbcpu.hosts.base import READ_ONLY, Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import read_interrupts
@@ -111,7 +113,10 @@ class VariantPlan(Struct, frozen=True):
             duration_s += plan.estimate_s(own, solo_work_s, at_once)
             duration_s += SWITCH_S * len(own) if variant.scope in ("host", "server") else 0.0
         self._refuse_if_overtaken(duration_s)
-        found = sorted((*preview.findings, *findings(self.variants, self.context)), key=lambda found: -found.level)
+        rounds = min(Counter((each.variant, each.level) for each in specs if not each.anchor).values())
+        few = (noted("too-few-rounds", f"{plural(rounds, 'round')} of each level"),) if rounds < plan.NORMAL else ()
+        of_variants = (*few, *findings(self.variants, self.context))
+        found = sorted((*preview.findings, *of_variants), key=lambda found: -found.level)
         return replace(
             preview,
             duration_s=duration_s,

@@ -132,7 +132,7 @@ def comparison_document(
         if options.needs_sizing:
             raise UsageError(
                 f"sizing needs the same work on all hosts, and theirs differs ({comparison.other_work}); measure all "
-                "with the same workload and size, or leave --size-for, --licence and --rank-by out"
+                "with the same kind of database, workload and size, or leave --size-for, --licence and --rank-by out"
             )
         return of_runs.document(comparison)
     rules = _rules(licences, [each.name for each in sides])

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from dbcpu import plan
 from dbcpu.analysis.adaptive_plan import adaptive
+from dbcpu.analysis.conclusions.remedy_commands import measuring_command
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer
@@ -21,7 +22,7 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.measure.experiments.sweep import SweepShape
 from dbcpu.plan import NextRound, Planner, RoundSpec
-from dbcpu.record import Header, RunRecord
+from dbcpu.record import SWEEP, Header, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices, run
@@ -66,8 +67,7 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
     with open_store(delivery.store, create=False) as store:
         record = store.load(store.resolve(name))
         header = record.header
-        if why := why_no_more(header):
-            raise UsageError(f"no rounds can be added to run {header.run_id}: {why}")
+        check_more_possible(header)
         added = addition(record, asked)
         experiment = AddedRounds(added.specs, header.plan.levels)
         watcher = delivery.watcher(confirm)
@@ -79,6 +79,18 @@ def add_rounds(name: str, target: str | None, asked: Asked, delivery: Delivery, 
         finally:
             watcher.close()
         return delivery.present(store, header.run_id, lambda: store.rounds(header.run_id))
+
+
+def check_more_possible(header: Header) -> None:
+    """Raises UsageError where rounds cannot be added to the run; of one of several variants with what to do instead."""
+    why, made = why_no_more(header), header.plan
+    if not why:
+        return
+    instead = ""
+    if made.experiment == SWEEP and len(made.variants) > 1 and header.driver.python:
+        repeats = next((each for each in (plan.NORMAL, plan.COMPARE) if each > made.repeats), 2 * made.repeats)
+        instead = f"; measure all again with more: `{measuring_command(header)} --repeats {repeats}`"
+    raise UsageError(f"no rounds can be added to run {header.run_id}: {why}{instead}")
 
 
 def _request(header: Header, target: str | None) -> Request:

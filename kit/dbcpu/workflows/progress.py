@@ -69,13 +69,8 @@ class ProgressWatcher(Watcher):
         self._rounds = self._usual = preview.rounds
         self._expected_s = preview.duration_s
         self._at_most = "usually at most " if preview.at_most else ""
-        self._say(_described(preview))
-        for finding in preview.findings:
-            if finding.level >= Level.WARNING:
-                remedy = f" Remedy: {finding.remedy}." if finding.remedy else ""
-                self._say(f"{finding.level.label}: {joined(finding.seen, finding.meaning)}.{remedy}")
-        for sentence in preview.left_out:
-            self._say(sentence)
+        for line in described(preview):
+            self._say(line)
         for line in preview.changes:
             self._say(f"will be changed and restored: {line}")
         if not preview.private or preview.touches_host:
@@ -193,14 +188,21 @@ def _bar(stream: TextIO) -> "Progress":
     return Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True)
 
 
-def _described(preview: Preview) -> str:
+def described(preview: Preview) -> tuple[str, ...]:
+    """What will be measured, and for about how long; what was found that matters; what is left out. A line each."""
     levels = f"{'levels' if len(preview.levels) > 1 else 'level'} {short_ranges(preview.levels)}"
     most = "usually at most " if preview.at_most else ""
-    return (
+    size = (
         f"{preview.database.kind} {preview.database.version}, {preview.work.name} {preview.work.size}: {levels}, "
         f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {duration(preview.duration_s)}, "
         f"{preview.cpu_s:.0f} CPU-seconds, {preview.memory_bytes / 1e6:.0f} MB of memory"
     )
+    found = (
+        f"{each.level.label}: {joined(each.seen, each.meaning)}.{f' Remedy: {each.remedy}.' if each.remedy else ''}"
+        for each in preview.findings
+        if each.level >= Level.WARNING
+    )
+    return (size, *found, *preview.left_out)
 
 
 class LiveFigures:

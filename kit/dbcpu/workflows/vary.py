@@ -11,6 +11,7 @@ from dbcpu.store.database import open_store
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows.launch import Confirm, Delivery, split_options
 from dbcpu.workflows.measure_run import Choices, Watcher, preview_run, run
+from dbcpu.workflows.progress import described
 
 
 def vary(target: str, variants: str, per_cpu: tuple[int, ...], given: Mapping[str, Any], confirm: Confirm) -> int:
@@ -26,13 +27,14 @@ def vary(target: str, variants: str, per_cpu: tuple[int, ...], given: Mapping[st
 
 
 def preview_changes(target: str, variants: str, per_cpu: tuple[int, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
-    """What would be changed, a line per variant. The target is opened and one session calibrated, no more.
+    """What would be measured, and changed, a line each. The target is opened and one session calibrated, no more.
 
     Raises as ``measure_run.run``.
     """
     choices, _ = _choices(variants, per_cpu, given)
     preview = preview_run(resolve(target), choices, Watcher())
-    return (*preview.left_out, *preview.changes)
+    changes = (f"would be changed and restored: {line}" for line in preview.changes)
+    return (*described(preview), *changes)
 
 
 def _choices(variants: str, per_cpu: tuple[int, ...], given: Mapping[str, Any]) -> tuple[Choices, Delivery]:

@@ -17,7 +17,7 @@ CLOSED = [
 
 
 @click.command()
-@measuring_options
+@measuring_options()
 def measure(**given: Any) -> None:
     click.echo(repr(given))
 

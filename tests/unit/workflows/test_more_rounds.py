@@ -4,10 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
+from dbcpu.hosts.driver_process import this_process
 from dbcpu.plan import rounds as planned_rounds
 from dbcpu.record import Database, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
-from dbcpu.workflows.more_rounds import Asked, addition, choices_of
+from dbcpu.workflows.more_rounds import Asked, addition, check_more_possible, choices_of
 from dbcpu.workflows.same_run import EarlierRun
 
 NOISY = SimulatedHost(name="noisy", cores=2, threads=1, noise=0.05)
@@ -56,6 +57,16 @@ def test_a_decided_run_gets_none_unasked() -> None:
 def test_a_level_that_was_not_measured_is_refused() -> None:
     with pytest.raises(UsageError, match="has no level 3, only 1-2"):
         addition(measured(), Asked(sessions="2,3"))
+
+
+@pytest.mark.parametrize(("repeats", "more"), [(3, 6), (6, 10), (20, 40)])
+def test_a_run_of_variants_gets_the_command_that_measures_more_of_all(repeats: int, more: int) -> None:
+    header = measured(repeats).header
+    made = replace(header.plan, target="sqlite", variants=("baseline", "policy:batch"))
+    header = replace(header, plan=made, driver=this_process())
+    command = rf"`dbcpu vary sqlite --variants baseline,policy:batch --sessions 1-2 .*--repeats {more}`$"
+    with pytest.raises(UsageError, match=rf"several variants, .*; measure all again with more: {command}"):
+        check_more_possible(header)
 
 
 def test_an_interrupted_run_goes_on_with_its_own_plan() -> None:

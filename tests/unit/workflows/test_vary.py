@@ -1,11 +1,15 @@
 """``dbcpu vary --dry-run``: what would be changed is said, and nothing is measured, changed or kept."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dbcpu import plan
+from dbcpu.analysis.statistics.inference import can_decide
+from dbcpu.cli import load_command
 from dbcpu.config.targets import resolve
 from dbcpu.errors import DbcpuError, HostError, UsageError
 from dbcpu.hosts.base import Host
@@ -39,11 +43,26 @@ def test_what_would_be_changed_is_returned_and_nothing_is_kept(folders: Path, mo
         raise AssertionError("a round was begun")
 
     monkeypatch.setattr("dbcpu.measure.rounds.run_round", measured)
-    assert preview_changes("sqlite", "active:1,policy:batch", (), GIVEN) == (
-        "active:1: 1 of 2 sessions at a time",
-        "policy:batch: server processes with policy batch",
+    size, *_, first, second = preview_changes("sqlite", "active:1,policy:batch", (), GIVEN)
+    assert re.search(r"cartesian \w+: levels 1-2, \d+ rounds, \d+ executions? per session; about \d", size), size
+    assert (first, second) == (
+        "would be changed and restored: active:1: 1 of 2 sessions at a time",
+        "would be changed and restored: policy:batch: server processes with policy batch",
     )
     assert list(folders.iterdir()) == [], "neither a store nor a journal"
+
+
+@pytest.mark.parametrize(("repeats", "warned"), [(5, 1), (6, 0)])
+@pytest.mark.parametrize("sessions", ["2", "1,2"])
+def test_too_few_rounds_to_compare_are_said_before_they_are_measured(repeats: int, warned: int, sessions: str) -> None:
+    said = "\n".join(preview_changes("sqlite", "active:1", (), {**GIVEN, "repeats": repeats, "sessions": sessions}))
+    assert said.count(f"{repeats} rounds of each level; figures are shown, and no difference between") == warned
+
+
+def test_as_many_rounds_as_vary_makes_can_decide() -> None:
+    assert can_decide(plan.NORMAL, plan.NORMAL)
+    assert not can_decide(plan.NORMAL - 1, plan.NORMAL - 1)
+    assert next(each for each in load_command("vary").command.params if each.name == "repeats").default == plan.NORMAL
 
 
 def test_what_is_not_possible_is_refused_as_in_a_run() -> None:

@@ -61,10 +61,15 @@ MUST_AGREE: Mapping[str, Callable[[Header], str | None]] = {
 
 
 def other_work(base: Header, other: Header) -> str:
-    """The first fact in which the work differs, with both values; '' for the same. An unknown fact is ignored."""
+    """The first fact in which the work differs, with both values; '' for the same. An unknown fact is ignored.
+
+    Of two kinds of database it is said which value is whose.
+    """
+    kinds = (base.database.kind, other.database.kind)
     for fact, value_of in MUST_AGREE.items():
         left, right = value_of(base), value_of(other)
         if left is not None and right is not None and left != right:
+            left, right = (left, right) if kinds[0] == kinds[1] else (f"{left} of {kinds[0]}", f"{right} of {kinds[1]}")
             return f"{fact} {right} against {left}"
     return ""
 

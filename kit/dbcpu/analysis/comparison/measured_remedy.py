@@ -2,7 +2,7 @@
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.comparison import LESS, MORE, SPREAD, THROUGHPUT, VariantResult, Variants
+from dbcpu.analysis.results.comparison import LESS, MORE, NOT_SHOWN, SPREAD, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
 from dbcpu.plan import CPUS, MEMORY, NODE, ONE_PER_CORE, SMT_OFF
 
@@ -47,4 +47,7 @@ def _shown(variant: VariantResult) -> str:
         for each in variant.decisions
         if (each.summary, each.outcome) == (summary, outcome) and each.ratio
     ]
-    return f"{variant.name} has {listed(shown)}" if shown else ""
+    # What costs throughput and was not shown to make sessions more even is said with both.
+    unshown = [each for each in variant.decisions if (each.summary, each.outcome) == (SPREAD, NOT_SHOWN)]
+    even = "".join(f", and no lower max/min was shown at {each.levels}" for each in unshown if shown)
+    return f"{variant.name} has {listed(shown)}{even}" if shown else ""

@@ -138,7 +138,8 @@ def _unknown(rows: Sequence[RankedHost], rules: SizingRules) -> tuple[str, ...]:
         if count:
             found.append(f"No figure {name.replace('_', ' ')} for {plural(count, 'host')}: {why}.")
     if missing := sum(each.loaded is None for each in rows):
-        found.append(f"{plural(missing, 'host')} with single sessions only: nothing is counted per vCPU there.")
+        hosts = f"{plural(missing, 'host')} without a level of several sessions up to the vCPUs"
+        found.append(f"{hosts}: nothing is counted per vCPU there.")
     partly = sum(_is_part(each) for each in rows)
     if partly:
         found.append(f"{plural(partly, 'host')} not loaded up to all vCPUs: their figures per unit are too low.")

@@ -12,6 +12,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.findings import ENTRIES
 from dbcpu.reports.documents.run import document
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator.presets import preset
 
 REMOTE: dict[str, Any] = {"sockets": 2, "cores": 2, "nodes": 2, "remote_slowdown": 0.3, "memory_node": 0}
 HYBRID: dict[str, Any] = {"cores": 4, "efficiency_cores": 2, "efficiency_speed": 0.6}
@@ -62,6 +63,15 @@ def test_the_price_stands_behind_its_own_remedy() -> None:
     smt, other = front.remedy.split(". Against ")
     assert "SMT off" in smt and "in this run smt_off has" in smt
     assert "in this run" not in other
+
+
+def test_a_remedy_that_costs_and_was_not_shown_to_make_sessions_more_even_says_both() -> None:
+    run = simulate(preset("c4.4xlarge"), (1, 8, 9, 16), repeats=6, seed=3, variants=("baseline", "smt_off"))
+    front = document(run, explain(run)).front
+    assert front is not None
+    assert "in this run smt_off has 25 % less throughput at N=16, and no lower max/min was shown at N=8-16" in (
+        front.remedy
+    )
 
 
 def test_what_a_remedy_brings_in_throughput_is_said() -> None:
