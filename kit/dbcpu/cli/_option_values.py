@@ -82,9 +82,22 @@ class Number(click.FloatRange):
     """As ``click.FloatRange``, and NaN is no number: it is beyond no limit, and would switch off what it limits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if math.isnan(number := super().convert(value, param, ctx)):
-            self.fail(f"{value!r} is not a number", param, ctx)
-        return number
+        try:
+            known = not math.isnan(float(value))
+        except ValueError:
+            known = False
+        if not known:
+            self.fail(f"{value!r} is not a number{of_percent(str(value))}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def of_percent(text: str) -> str:
+    """How a percentage is written instead; '' of what is none."""
+    found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*", text)
+    if found is None:
+        return ""
+    share = float(found[1]) / 100
+    return f"; for {found[1]} % give {share:g} where a share is wanted, and {1 + share:g} where a ratio is"
 
 
 class WantedPace(click.ParamType[float | None]):

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from dbcpu.cli._option_values import Duration, Number
+from dbcpu.cli._option_values import Duration, Number, of_percent
 from dbcpu.cli._options import Function, together
 from dbcpu.cli._refused_values import Label
 from dbcpu.config.simulated_hosts import HOST_OPTIONS, Fields, HostOption
@@ -134,7 +134,9 @@ def _fields(option: HostOption, text: str) -> Fields:
     try:
         return option.fields(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is {option.form}.", param_hint=f"'{option.name}'") from None
+        raise click.BadParameter(
+            f"{text!r} is {option.form}{of_percent(text)}.", param_hint=f"'{option.name}'"
+        ) from None
 
 
 def _key(option: HostOption) -> str:

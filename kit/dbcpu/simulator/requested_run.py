@@ -75,7 +75,7 @@ def simulate_now(
         raise UsageError("--target is not 1 to 60 letters, digits, '.', '_' or '-'; give a name such as old-box")
     amounts = [amount for amount in ("executions", "seconds", "for_s") if choices.get(amount) is not None]
     if len(amounts) > 1:
-        raise UsageError("of --executions, --seconds and --for only one can be given")
+        raise UsageError("--executions, --seconds and --for contradict each other; give one of them")
     made = {**(WORKLOADS[workload] if workload else {}), **(changes or {})}
     named = ", ".join(filter(None, (f"workload {workload}" if workload and WORKLOADS[workload] else "", words)))
     host = host_with(name, made, named, renamed=target is None)

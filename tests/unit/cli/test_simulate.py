@@ -319,6 +319,7 @@ def test_a_wrong_value_is_refused_with_its_range(options: list[str], sentence: s
     [
         ("--cores", "many", "'many' is no whole number"),
         ("--steal", "much", "'much' is no number from 0 to 0.9"),
+        ("--steal", "20%", "for 20 % give 0.2 where a share is wanted"),
         ("--turbo", "3.5,x", "neither a share such as 0.25 nor GHz"),
         ("--efficiency-cores", "8", "is not N:SPEED"),
     ],
