@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-VERSION = 21
+VERSION = 22
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
@@ -48,6 +48,7 @@ METRICS = (
     Metric("lost_to", RUN, "text: the main cause at the level with the largest loss"),
     Metric("unit", RUN, "text: the unit of every rate"),
     Metric("variant", RUN, "text: the variant that figures of the whole run are of"),
+    Metric("variants", RUN, "variants of the run; figures of the whole run are of the first"),
     Metric("history_key", RUN, "text: runs with the same one are in one history"),
     Metric("rounds", RUN, "rounds of the run"),
     Metric("vcpus", RUN, "vCPUs that the sessions may use; of a CPU quota of 5.5 that are 6"),
@@ -67,6 +68,7 @@ METRICS = (
     Metric(
         "evenness", RUN, "fastest / slowest at the least even level up to these vCPUs, with its interval; text: even?"
     ),
+    Metric("evenness_sessions", RUN, "the N of that level"),
     Metric("smt_yield_share", RUN, "what the second hardware threads add: 0 nothing, 1 as much as real cores"),
     Metric("knee_sessions", RUN, "concurrency at which throughput stops rising in proportion"),
     Metric("second_knee_sessions", RUN, "the concurrency of the second bend, where there is one"),
