@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
-FIRST_VARIANT = "first variant"
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
+FIRST_VARIANT = "first variant"
+"""The one that answer and pair of a run with several are of; a list without such a run has no such column."""
 
 
 def list_runs(
@@ -75,22 +76,16 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
          *(_columns(words[r.run_id], varied=varied) if words is not None else ()),
          f"{r.workload} {r.size}", r.levels, str(r.rounds), shortened(r.label, MAX_LABEL)) for r in runs
     ]  # fmt: skip
-    answered = (
-        ("verdict", *([FIRST_VARIANT] if varied else []), "usable cores", "evenness") if words is not None else ()
-    )
-    headings = (*HEADINGS[:5], *answered, *HEADINGS[5:])
+    answered = ("verdict", *([FIRST_VARIANT] if varied else []), "usable cores", "evenness")
+    headings = (*HEADINGS[:5], *(answered if words is not None else ()), *HEADINGS[5:])
     if lines:
         click.echo("\n".join(aligned(headings, lines)))
 
 
 def _beside(answer: "AnswerOfRun") -> dict[str, Any]:
-    quoted = codec.encode(answer.quote)
-    return {
-        "verdict": answer.verdict or None,
-        **quoted,
-        "even": answer.quote.even or None,
-        "variant": answer.quote.variant or None,
-    }
+    """``variant``: the first, of a run with several: the answer and what is quoted are of that alone."""
+    known = {"even": answer.quote.even or None, "variant": answer.quote.variant or None}
+    return {"verdict": answer.verdict or None, **codec.encode(answer.quote), **known}
 
 
 def _columns(answer: "AnswerOfRun", *, varied: bool) -> tuple[str, ...]:

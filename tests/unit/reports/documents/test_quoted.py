@@ -104,6 +104,31 @@ def test_each_of_many_variants_has_a_line_of_the_same_form() -> None:
     assert sum(line.startswith("to quote  cpus:0-") for line in brief) == 5
 
 
+def test_a_list_says_which_variant_its_answer_and_pair_are_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        keep_run(opened, noisy_run(1, run_id="alone", started_at="2026-11-01T12:00:00+00:00"))
+
+    def listed(*options: str) -> str:
+        assert main(["list", "--verdict", "--store", place, *options]) == 0
+        return capsys.readouterr().out
+
+    assert "first variant" not in listed()
+    with open_store(place) as opened:
+        keep_run(opened, varied("cpus:0-3", "cpus:0-4"))
+    headings, *rows = (re.split(" {2,}", line) for line in listed().splitlines())
+    shown = headings.index("first variant")
+    assert {row[0]: row[shown] for row in rows} == {"alone": "-", "simulated-h-1": "cpus:0-3"}
+    named = {each["run_id"]: each["variant"] for each in json.loads(listed("--json"))}
+    assert named == {"alone": None, "simulated-h-1": "cpus:0-3"}
+    assert main(["list", "--out", str(tmp_path / "out"), "--store", place]) == 0
+    assert "<th>first variant</th>" in re.sub(r"<th[^>]*>", "<th>", (tmp_path / "out" / "runs.html").read_text())
+    assert main(["list", "--history", "--store", place]) == 0
+    assert "newest run, its first variant cpus:0-3: " in " ".join(capsys.readouterr().out.split())
+
+
 def test_under_a_quota_each_variant_is_quoted_of_it() -> None:
     run = varied("cpus:0-3", "cpus:0-4", quota_cpus=2.5)
     analysis = explain(run)
