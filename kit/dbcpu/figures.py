@@ -12,6 +12,8 @@ VERSION = 22
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
+ROUNDS_BYTES = "rounds_bytes"
+"""The metric that a store adds: of rounds that have other bytes now, figures are not believed."""
 RUN, LEVEL = "run", "level"
 LONGEST_VARIANT = 128
 FINDING = "finding:"
@@ -51,6 +53,7 @@ METRICS = (
     Metric("variants", RUN, "variants of the run; figures of the whole run are of the first"),
     Metric("history_key", RUN, "text: runs with the same one are in one history"),
     Metric("rounds", RUN, "rounds of the run"),
+    Metric(ROUNDS_BYTES, RUN, "of these as the store keeps them; counted there"),
     Metric("vcpus", RUN, "vCPUs that the sessions may use; of a CPU quota of 5.5 that are 6"),
     Metric("cpu_quota", RUN, "the CPU quota that bounds the sessions, in CPUs; none where the vCPUs do"),
     Metric("cores", RUN, "cores that they may use, as the kernel shows them"),

@@ -152,6 +152,30 @@ def test_a_damaged_run_is_named_and_the_others_get_theirs(store: str, capsys: py
     assert "figures of 11 runs were made" in said.out and "; 1 run could not be read" in said.out
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "delete from round where run_id = 'night-03' and \"order\" = 2",
+        "update round set body = x'' where run_id = 'night-03' and \"order\" = 2",
+        "update round set body = substr(body, 1, 40) where run_id = 'night-03' and \"order\" = 2",
+        "update round set body = null where run_id = 'night-03'",
+    ],
+    ids=["lost", "emptied", "cut off", "null"],
+)
+def test_a_round_that_was_damaged_since_is_seen_beside_kept_figures(
+    harm: str, filled_store: str, unexplained: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--verdict"]) == 0
+    assert "damaged" not in capsys.readouterr().err
+    execute(filled_store, harm)
+    assert main(["list", "--verdict"]) == 0
+    assert "night-03" in capsys.readouterr().err
+    assert main(["check", "night-03"]) == 3
+    assert "night-03" in capsys.readouterr().err
+    main(["check", "--last"])
+    assert "night-03" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("column", ["metric", "level", "variant", "value", "low", "high", "text"])
 @pytest.mark.parametrize("odd", ["x'ff'", "'nine'", "1e999"])
 def test_a_column_may_hold_anything_and_the_record_is_read_then(
