@@ -316,10 +316,10 @@ def test_an_interruption_while_the_processes_start_leaves_none_behind(
         return real(how, mask)
 
     monkeypatch.setattr(store_figures, "FEW", 1)
-    monkeypatch.setattr(store_figures.os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     context = multiprocessing.get_context("spawn")
     monkeypatch.setattr(context, "Pool", Pool)
-    monkeypatch.setattr(store_figures.signal, "pthread_sigmask", unblocked)
+    monkeypatch.setattr("signal.pthread_sigmask", unblocked)
     assert main(["store", "figures"]) == 130
     assert "no figures were made" in capsys.readouterr().err
     assert started == []
