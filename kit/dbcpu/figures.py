@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-VERSION = 21
+VERSION = 22
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
+ROUNDS_BYTES = "rounds_bytes"
+"""The metric that a store adds: of rounds that have other bytes now, figures are not believed."""
 RUN, LEVEL = "run", "level"
 LONGEST_VARIANT = 128
 FINDING = "finding:"
@@ -48,8 +50,10 @@ METRICS = (
     Metric("lost_to", RUN, "text: the main cause at the level with the largest loss"),
     Metric("unit", RUN, "text: the unit of every rate"),
     Metric("variant", RUN, "text: the variant that figures of the whole run are of"),
+    Metric("variants", RUN, "variants of the run; figures of the whole run are of the first"),
     Metric("history_key", RUN, "text: runs with the same one are in one history"),
     Metric("rounds", RUN, "rounds of the run"),
+    Metric(ROUNDS_BYTES, RUN, "of these as the store keeps them; counted there"),
     Metric("vcpus", RUN, "vCPUs that the sessions may use; of a CPU quota of 5.5 that are 6"),
     Metric("cpu_quota", RUN, "the CPU quota that bounds the sessions, in CPUs; none where the vCPUs do"),
     Metric("cores", RUN, "cores that they may use, as the kernel shows them"),
@@ -67,6 +71,7 @@ METRICS = (
     Metric(
         "evenness", RUN, "fastest / slowest at the least even level up to these vCPUs, with its interval; text: even?"
     ),
+    Metric("evenness_sessions", RUN, "the N of that level"),
     Metric("smt_yield_share", RUN, "what the second hardware threads add: 0 nothing, 1 as much as real cores"),
     Metric("knee_sessions", RUN, "concurrency at which throughput stops rising in proportion"),
     Metric("second_knee_sessions", RUN, "the concurrency of the second bend, where there is one"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import Engine, event
 
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.hosts import driver_process
@@ -45,6 +46,24 @@ def test_rounds_are_kept_one_by_one_while_a_run_is_measured(store: Store) -> Non
     store.finish(header.run_id, "complete", ("first", "second"))
     assert store.load("last").header == replace(header, status="complete", notes=("first", "second"))
     assert store.list()[0].status == "complete"
+
+
+def test_a_round_that_is_added_while_rounds_are_counted_makes_no_run_damaged(store: Store) -> None:
+    """Each statement of PostgreSQL sees what was added before it; a count that was read last was one too many."""
+    store.begin(runs.header(status="running", driver=driver_process.this_process()))
+    store.append(run_id := runs.header().run_id, runs.round_of(2, 0))
+    added = [runs.round_of(2, 1)]
+
+    def add(*_: object) -> None:
+        if added:
+            store.append(run_id, added.pop())
+
+    event.listen(Engine, "after_cursor_execute", add)
+    try:
+        assert [each.order for each in store.rounds(run_id)][:1] == [0]
+    finally:
+        event.remove(Engine, "after_cursor_execute", add)
+    assert [each.order for each in store.rounds(run_id)] == [0, 1]
 
 
 def test_same_round_or_run_twice_is_refused(store: Store) -> None:

@@ -64,6 +64,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
     yield from _known(
         {
             "rounds": float(rounds),
+            "variants": float(len({each.variant for each in analysis.levels})) if analysis.levels else None,
             "vcpus": analysis.vcpus,
             "cpu_quota": bounding_quota(record),
             "cores": analysis.cores,
@@ -89,6 +90,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
     if room is not None and room.evenness is not None:
         found = _within("evenness", room.evenness.value, room.evenness.interval)
         yield replace(found, text=room.evenness.even.value)
+        yield Figure("evenness_sessions", value=float(room.evenness.level))
     if scale.smt_yield is not None:
         yield _within("smt_yield_share", scale.smt_yield, scale.smt_yield_interval)
     for metric, knee in knees.items():

@@ -309,8 +309,8 @@ class Document(Struct, frozen=True, dict=True):
         """
         first = next((section for section in self.sections if section.tables), None)
         quoted = (pair for own in self.sections for each in own.facts for pair in each.pairs if pair[0] == TO_QUOTE)
-        facts = tuple(FactList((pair,)) for pair in quoted)
-        sections = (replace(first, tables=first.tables[:1], facts=facts),) if first else ()
+        facts = FactList(tuple(quoted))
+        sections = (replace(first, tables=first.tables[:1], facts=(facts,) * bool(facts.pairs)),) if first else ()
         rest = ", ".join(dict.fromkeys(each.code for each in self.findings))
         notes = (f"Findings, not shown here: {rest}.",) if rest else ()
         return replace(self, facts=(), sections=sections, findings=(), notes=notes)

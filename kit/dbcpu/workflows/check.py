@@ -99,7 +99,7 @@ def checked(
     with open_store(store, create=False) as opened:
         header = opened.header(run if run is not None else _newest(opened, target))
         runs = ReadableRuns(opened)
-        kept = KeptFigures(opened, runs)
+        kept = KeptFigures(opened, runs, compared=True)
         figures = kept.of_one(header.run_id)
         earlier = history(runs, kept, header, limits.runs)
         return _checked(header, figures, earlier, limits, strict, None if earlier else _lost_vcpus(runs, header))

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 class KeptFigures:
     """Those of the runs of a store; a run that cannot be read has none, and is named once on standard error."""
 
-    def __init__(self, store: Store, runs: ReadableRuns | None = None) -> None:
-        self._store, self._runs = store, runs or ReadableRuns(store)
+    def __init__(self, store: Store, runs: ReadableRuns | None = None, *, compared: bool = False) -> None:
+        """``compared``: those of rounds that are lost or cut off since are made anew, which names what is damaged."""
+        self._store, self._runs, self._compared = store, runs or ReadableRuns(store), compared
         self._takes = True
 
     def of(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Mapping[str, RunFigures]:
         """By run, in this order; ``metrics``: which of them are needed, by default all."""
-        kept = self._store.figures.of(run_ids, VERSION, metrics)
+        kept = self._kept(run_ids, metrics)
         found = {}
         for run_id in run_ids:
             if run_id in kept:
@@ -34,8 +35,13 @@ class KeptFigures:
 
     def of_one(self, run_id: str) -> RunFigures:
         """All of one run. Raises RecordFormatError where they have to be made and it is damaged."""
-        kept = self._store.figures.of([run_id], VERSION)
+        kept = self._kept([run_id])
         return kept[run_id] if kept else self._made(self._store.load(run_id))
+
+    def _kept(self, run_ids: Sequence[str], metrics: Sequence[str] = ()) -> Mapping[str, RunFigures]:
+        kept = self._store.figures.of(run_ids, VERSION, metrics)
+        others = self._store.figures.of_other_rounds([*kept], VERSION) if self._compared else ()
+        return {run_id: each for run_id, each in kept.items() if run_id not in others}
 
     def _made(self, record: RunRecord) -> RunFigures:
         figures = figures_of(record.header, record.rounds)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
+FIRST_VARIANT = "first variant"
+"""The one that answer and pair of a run with several are of; a list without such a run has no such column."""
 
 
 def list_runs(
@@ -68,25 +70,30 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
         beside = [_beside(words[r.run_id]) if words is not None else {} for r in runs]
         click.echo(codec.dumps([codec.encode(each) | own for each, own in zip(runs, beside, strict=True)]))
         return
+    varied = words is not None and any(each.quote.variant for each in words.values())
     lines = [
         (r.run_id, r.started_at[:19].replace("T", " "), r.status, r.target, r.hostname,
-         *(_columns(words[r.run_id]) if words is not None else ()),
+         *(_columns(words[r.run_id], varied=varied) if words is not None else ()),
          f"{r.workload} {r.size}", r.levels, str(r.rounds), shortened(r.label, MAX_LABEL)) for r in runs
     ]  # fmt: skip
-    headings = HEADINGS if words is None else (*HEADINGS[:5], "verdict", "usable cores", "evenness", *HEADINGS[5:])
+    answered = ("verdict", *([FIRST_VARIANT] if varied else []), "usable cores", "evenness")
+    headings = (*HEADINGS[:5], *(answered if words is not None else ()), *HEADINGS[5:])
     if lines:
         click.echo("\n".join(aligned(headings, lines)))
 
 
 def _beside(answer: "AnswerOfRun") -> dict[str, Any]:
-    quoted = codec.encode(answer.quote)
-    return {"verdict": answer.verdict or None, **quoted, "even": answer.quote.even or None}
+    """``variant``: the first, of a run with several: the answer and what is quoted are of that alone."""
+    known = {"even": answer.quote.even or None, "variant": answer.quote.variant or None}
+    return {"verdict": answer.verdict or None, **codec.encode(answer.quote), **known}
 
 
-def _columns(answer: "AnswerOfRun") -> tuple[str, str, str]:
+def _columns(answer: "AnswerOfRun", *, varied: bool) -> tuple[str, ...]:
+    """``varied``: some run of the list has several variants; the answer and the pair are those of its first."""
     from dbcpu.reports.documents.quoted import cores_words, evenness_words
 
-    return answer.verdict or UNKNOWN, cores_words(answer.quote), evenness_words(answer.quote)
+    variant = [shortened(answer.quote.variant, MAX_LABEL) or UNKNOWN] if varied else []
+    return answer.verdict or UNKNOWN, *variant, cores_words(answer.quote), evenness_words(answer.quote)
 
 
 def _write(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun]", out: Path, *, all_shown: bool) -> None:

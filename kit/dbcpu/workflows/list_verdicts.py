@@ -19,7 +19,7 @@ class AnswerOfRun(Struct, frozen=True):
 def verdicts(store: Store, runs: Sequence[RunSummary]) -> Mapping[str, AnswerOfRun]:
     """By run."""
     run_ids = [each.run_id for each in runs]
-    known = KeptFigures(store).of(run_ids, ["verdict", *METRICS])
+    known = KeptFigures(store, compared=True).of(run_ids, ["verdict", *METRICS])
     return {
         run_id: AnswerOfRun(known[run_id].text("verdict"), kept_quote(known[run_id]))
         if run_id in known

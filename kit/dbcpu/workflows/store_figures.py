@@ -31,6 +31,7 @@ FEW = 8
 """Runs that are explained sooner than further processes have started."""
 PIECE = 10
 """Runs of one task of a cluster."""
+NONE_YET = "interrupted before the first run was explained; no figures were made"
 Made = tuple[str, RunFigures | DbcpuError | None]
 """None: another process has made them meanwhile."""
 
@@ -57,6 +58,13 @@ def make_figures(url: str | None, scheduler: str | None = None) -> str:
     """
     if scheduler is not None and find_spec("distributed") is None:
         raise not_installed("--scheduler", "distributed", "fleet", "dbcpu store figures")
+    try:
+        return _make_missing(url, scheduler)
+    except KeyboardInterrupt:  # later ones are caught where it is known what is kept
+        raise Interrupted(f"{NONE_YET}; the same command begins anew") from None
+
+
+def _make_missing(url: str | None, scheduler: str | None) -> str:
     with open_store(url, create=False) as store:
         before, wanted = store.figures.analysed(VERSION), list(store.figures.lacking(VERSION))
         kept = _Keeping(store, before)
@@ -113,6 +121,8 @@ class _Keeping:
         if not left:
             return f"interrupted; figures of {plural(made, 'run')} were made and are kept, and none is left to be made"
         have = "has" if left == 1 else "have"
+        if not made:
+            return f"{NONE_YET}, and {plural(left, 'run')} {have} none: the same command begins with these"
         return (
             f"interrupted; figures of {plural(made, 'run')} were made and are kept, {plural(left, 'run')} {have} none "
             "yet: the same command goes on with these"
@@ -136,7 +146,11 @@ class _Making:
     def __enter__(self) -> Self:
         self._stack = ExitStack()
         self._stopped: Event | None = None
-        self.found: Iterator[Made] = self._begun()
+        try:
+            self.found: Iterator[Made] = self._begun()
+        except BaseException:  # Ctrl-C while the processes start: they are not left to themselves
+            self._stack.close()
+            raise
         return self
 
     def last(self) -> Iterator[Made]:
@@ -159,10 +173,10 @@ class _Making:
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             pool = context.Pool(processes, _begin, (self._url, self._stopped))
+            self._stack.callback(pool.join)
+            self._stack.callback(pool.terminate)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._stack.callback(pool.join)
-        self._stack.callback(pool.terminate)
         return filter(None, pool.imap_unordered(_made, self._run_ids))
 
     def _by_workers(self, scheduler: str) -> Iterator[Made]:

@@ -1,7 +1,9 @@
 """Kept figures answer as the records do: commands read them, and dbcpu store figures makes and deletes them."""
 
 import contextlib
+import multiprocessing
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -150,6 +152,30 @@ def test_a_damaged_run_is_named_and_the_others_get_theirs(store: str, capsys: py
     assert "figures of 11 runs were made" in said.out and "; 1 run could not be read" in said.out
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "delete from round where run_id = 'night-03' and \"order\" = 2",
+        "update round set body = x'' where run_id = 'night-03' and \"order\" = 2",
+        "update round set body = substr(body, 1, 40) where run_id = 'night-03' and \"order\" = 2",
+        "update round set body = null where run_id = 'night-03'",
+    ],
+    ids=["lost", "emptied", "cut off", "null"],
+)
+def test_a_round_that_was_damaged_since_is_seen_beside_kept_figures(
+    harm: str, filled_store: str, unexplained: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--verdict"]) == 0
+    assert "damaged" not in capsys.readouterr().err
+    execute(filled_store, harm)
+    assert main(["list", "--verdict"]) == 0
+    assert "night-03" in capsys.readouterr().err
+    assert main(["check", "night-03"]) == 3
+    assert "night-03" in capsys.readouterr().err
+    main(["check", "--last"])
+    assert "night-03" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("column", ["metric", "level", "variant", "value", "low", "high", "text"])
 @pytest.mark.parametrize("odd", ["x'ff'", "'nine'", "1e999"])
 def test_a_column_may_hold_anything_and_the_record_is_read_then(
@@ -248,6 +274,55 @@ if __name__ == "__main__":
     assert main(["store", "figures"]) == 0
     assert f"figures of {plural(12 - len(kept), 'run')} were made" in capsys.readouterr().out
     assert len(execute(store, "select distinct run_id from figure")) == 12
+
+
+@pytest.mark.parametrize(("few", "where"), [(100, "figures_of"), (1, "_Making._begun"), (1, "open_store")])
+def test_interrupted_before_the_first_run_it_says_that_nothing_was_made_and_how_to_go_on(
+    few: int, where: str, store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store_figures, "FEW", few)
+        patched.setattr(f"dbcpu.workflows.store_figures.{where}", interrupted)
+        assert main(["store", "figures"]) == 130
+    said = capsys.readouterr().err
+    assert "interrupted before the first run was explained; no figures were made" in said
+    assert "the same command begins " in said
+    assert execute(store, "select count(*) from figure") == [(0,)]
+
+
+def test_an_interruption_while_the_processes_start_leaves_none_behind(
+    store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C that came while it was blocked is seen when it no longer is: the pool was then nobody's."""
+    real, started = signal.pthread_sigmask, list[object]()
+
+    class Pool:
+        def __init__(self, *_: object) -> None:
+            started.append(self)
+
+        def terminate(self) -> None:
+            started.remove(self)
+
+        def join(self) -> None:
+            assert not started
+
+    def unblocked(how: int, mask: Iterable[int]) -> object:
+        if started:
+            real(how, mask)
+            raise KeyboardInterrupt
+        return real(how, mask)
+
+    monkeypatch.setattr(store_figures, "FEW", 1)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    context = multiprocessing.get_context("spawn")
+    monkeypatch.setattr(context, "Pool", Pool)
+    monkeypatch.setattr("signal.pthread_sigmask", unblocked)
+    assert main(["store", "figures"]) == 130
+    assert "no figures were made" in capsys.readouterr().err
+    assert started == []
 
 
 def test_an_imported_run_has_figures(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

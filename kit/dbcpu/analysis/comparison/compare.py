@@ -159,7 +159,6 @@ def _side(
                 head.run_id, head.label, head.started_at, head.status, len(run.rounds),
                 *own_summaries(run, each, against, shared, unit),
                 quote(run.analysis.vcpus, run.analysis.capacity, bounding_quota(run.record)),
-                room.evenness.level if (room := run.analysis.capacity) and room.evenness else None,
             )
             for run, head in zip(each.runs, headers, strict=True)
         ),

@@ -98,7 +98,7 @@ def evenness_sentence(base: Side, side: Side) -> str:
 def quoted_evenness(side: Side) -> str:
     """``0.66 at N=9, not even``: of the least even level, which of several runs may be one in each."""
     answer = f", {EVEN_WORDS[side.even]}" if side.even in EVEN_WORDS else ""
-    levels = sorted({each.evenness_level for each in side.runs if each.evenness_level is not None})
+    levels = sorted({each.quote.evenness_level for each in side.runs if each.quote.evenness_level is not None})
     at = f" at N={short_ranges(levels)}" if levels else ""
     return f"{number(side.figure('evenness').value)}{at}{answer}"
 

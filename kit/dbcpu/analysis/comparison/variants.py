@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.conclusions.quote_notes import quote_notes
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, lasting_by_round
 from dbcpu.analysis.levels.level_losses import is_counted_only, lost_to
 from dbcpu.analysis.levels.representative_round import level_to_show
 from dbcpu.analysis.levels.round_figures import figures_by_round
 from dbcpu.analysis.levels.variant_rounds import one_variant
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.quote import quote
@@ -80,8 +82,10 @@ def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
 def _result(each: Measured, base: Measured) -> VariantResult:
     known, first = _lasting_by_level(each), _lasting_by_level(base)
     rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.sessions)
-    quoted = quote(each.analysis.vcpus, each.analysis.capacity)
-    return VariantResult(each.name, each.analysis.vcpus, each.analysis.cores, rows, quote=quoted)
+    analysis = each.analysis
+    quoted = quote(analysis.vcpus, analysis.capacity, bounding_quota(each.record), each.name)
+    notes = quote_notes(analysis)
+    return VariantResult(each.name, analysis.vcpus, analysis.cores, rows, quote=quoted, quote_notes=notes)
 
 
 def _lasting_by_level(each: Measured) -> Mapping[int, float]:

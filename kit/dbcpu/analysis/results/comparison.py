@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Pool
-from dbcpu.analysis.results.quote import Quote
+from dbcpu.analysis.results.quote import Quote, QuoteNotes
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
 
@@ -136,10 +136,7 @@ class Point(Struct, frozen=True):
 
 
 class SideRun(Struct, frozen=True):
-    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it.
-
-    ``evenness_level``: the N that its evenness is of, the least even one; None where it has none.
-    """
+    """A run of a side: its own two summaries, at the levels of the side's (Mrows/s, max/min); what is quoted of it."""
 
     run_id: str
     label: str
@@ -149,7 +146,6 @@ class SideRun(Struct, frozen=True):
     throughput: float | None
     spread: float | None
     quote: Quote
-    evenness_level: int | None = None
 
 
 class Side(Struct, frozen=True):
@@ -268,6 +264,7 @@ class VariantResult(Struct, frozen=True):
     rows: tuple[VariantRow, ...]
     decisions: tuple[Decision, ...] = ()
     quote: Quote = Quote()
+    quote_notes: QuoteNotes = QuoteNotes()
 
     def row(self, level: int | None) -> VariantRow | None:
         return next((each for each in self.rows if each.level == level), None)

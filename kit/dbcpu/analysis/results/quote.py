@@ -8,7 +8,7 @@ from dbcpu.figures import RunFigures
 EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "inconclusive"}
 AT_LEAST = "at least"
 """Text of the kept figure of usable cores."""
-METRICS = ("vcpus", "cpu_quota", "usable_cores", "evenness")
+METRICS = ("vcpus", "cpu_quota", "usable_cores", "evenness", "evenness_sessions", "variant", "variants")
 """Figures that ``kept_quote`` needs."""
 
 
@@ -17,7 +17,8 @@ class Quote(Struct, frozen=True):
 
     ``even``: whether all levels up to the vCPUs, or to the quota, are even: yes, no, undecided, or '' where evenness is
     not known. ``quota``: what bounds the sessions, where that is not the vCPUs. ``at_least``: more sessions than were
-    measured may show more usable cores.
+    measured may show more usable cores. ``evenness_level``: the N that the evenness is of, the least even one.
+    ``variant``: which one this is of, where the run has several, else ''.
     """
 
     vcpus: int | None = None
@@ -30,11 +31,28 @@ class Quote(Struct, frozen=True):
     even: str = ""
     quota: float | None = None
     at_least: bool = False
+    evenness_level: int | None = None
+    variant: str = ""
+
+
+class QuoteNotes(Struct, frozen=True):
+    """What has to be said beside the pair of a run or variant.
+
+    ``without_curve``: usable cores are those of the best level. ``divided_by``: the slowdown that was counted of one
+    session alone, where usable cores are fewer than the rates for it. ``needs_level``: the N without which usable cores
+    are not known. ``disturbance``: the finding of what took the host's CPU meanwhile; '' for nothing much.
+    """
+
+    without_curve: bool = False
+    divided_by: float | None = None
+    needs_level: int | None = None
+    disturbance: str = ""
 
 
 def kept_quote(figures: RunFigures) -> Quote:
     """Of figures that were kept."""
-    vcpus, quota, cores, evenness = (figures.figure(metric) for metric in METRICS)
+    vcpus, quota, cores, evenness, level, variant, variants = (figures.figure(metric) for metric in METRICS)
+    several = variants is not None and (variants.value or 0) > 1
     return Quote(
         vcpus=None if vcpus is None or vcpus.value is None else int(vcpus.value),
         usable_cores=cores.value if cores else None,
@@ -46,13 +64,15 @@ def kept_quote(figures: RunFigures) -> Quote:
         even=(evenness.text or "") if evenness else "",
         quota=quota.value if quota else None,
         at_least=cores is not None and cores.text == AT_LEAST,
+        evenness_level=None if level is None or level.value is None else int(level.value),
+        variant=(variant.text or "") if several and variant else "",
     )
 
 
-def quote(vcpus: int | None, room: Capacity | None, quota: float | None = None) -> Quote:
+def quote(vcpus: int | None, room: Capacity | None, quota: float | None = None, variant: str = "") -> Quote:
     """The same of a run that was just explained."""
     if room is None:
-        return Quote(vcpus, quota=quota)
+        return Quote(vcpus, quota=quota, variant=variant)
     wide, evenness = room.usable_cores_interval, room.evenness
     within = evenness.interval if evenness else None
     return Quote(
@@ -66,4 +86,6 @@ def quote(vcpus: int | None, room: Capacity | None, quota: float | None = None) 
         even=evenness.even.value if evenness else "",
         quota=quota,
         at_least=room.usable_cores_at_least,
+        evenness_level=evenness.level if evenness else None,
+        variant=variant,
     )

@@ -163,8 +163,7 @@ def _runs(comparison: Comparison) -> Section:
         *([] if comparison.other_work else [rates]),
         Column("spread", metric_words(comparison, SPREAD), number, value=lambda row: row[1].spread),
         Column("usable_cores", "usable cores", kind="text", value=lambda row: cores_words(row[1].quote)),
-        Column("evenness", "evenness", kind="text",
-               value=lambda row: evenness_words(row[1].quote, row[1].evenness_level)),
+        Column("evenness", "evenness", kind="text", value=lambda row: evenness_words(row[1].quote)),
     )  # fmt: skip
     title = "Runs, by times as delivered" if comparison.as_delivered else "Runs"
     return titled_table("runs", title, columns, _run_rows(comparison))

@@ -1,8 +1,14 @@
 """What is quoted of a host, in words: for columns, and in a sentence."""
 
-from dbcpu.analysis.results.comparison import Variants
-from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote
+from dbcpu.analysis.conclusions.quote_notes import quote_notes
+from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from dbcpu.analysis.results.experiments import DISTURBANCES
+from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote, QuoteNotes, quote
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, number, plural
+from dbcpu.record import RunRecord
+
+_NO_NOTES = QuoteNotes()
 
 
 def cores_words(quote: Quote) -> str:
@@ -14,45 +20,75 @@ def cores_words(quote: Quote) -> str:
     return f"{_least(quote)}{number(quote.usable_cores, 1)}{within}{of}"
 
 
-def evenness_words(quote: Quote, level: int | None = None) -> str:
-    """``0.66 (0.64 to 0.69), not even``, or ``inconclusive``: without the answer a figure looks like a fact. With the
-    ``level`` that it is of, where that is known.
-    """
+def evenness_words(quote: Quote) -> str:
+    """``0.66 (0.64 to 0.69) at N=12, not even``, or ``inconclusive``: without the answer a figure looks like a fact."""
     if quote.evenness is None:
         return UNKNOWN
     answer = f", {EVEN_WORDS[quote.even]}" if quote.even in EVEN_WORDS else ""
-    at = f" at N={level}" if level else ""
+    at = f" at N={quote.evenness_level}" if quote.evenness_level else ""
     return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{at}{answer}"
 
 
-def other_variants_quoted(found: Variants | None) -> str:
-    """Of each variant but the first ``; smt_off: usable cores 8.0 (7.9 to 8.0) of 8, evenness 1.00 (...), even``."""
-    known = [
-        f"; {each.name}: usable cores {cores_words(each.quote)}, evenness {evenness_words(each.quote)}"
-        for each in (found.variants[1:] if found else ())
-        if each.quote.usable_cores is not None or each.quote.evenness is not None
-    ]
-    return "".join(known)
+def quoted_of_run(record: RunRecord, analysis: Analysis) -> list[str]:
+    """A sentence, or one for each variant with its name before it; [] where nothing is known."""
+    if analysis.variants is None:
+        return list(filter(None, [quotable(record, analysis)]))
+    said = ((each.name, quoted_words(each.quote, each.quote_notes)) for each in analysis.variants.variants)
+    return [f"{name}: {words}" for name, words in said if words]
+
+
+def quotable(record: RunRecord, analysis: Analysis) -> str:
+    """What is quoted of a run of one variant, or of the first; '' where nothing is known."""
+    return quoted_words(quote(analysis.vcpus, analysis.capacity, bounding_quota(record)), quote_notes(analysis))
+
+
+def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
+    """``10.7 usable cores of 16 vCPUs, evenness 0.66 (at N=12)``, each with its interval; '' where neither is known."""
+    parts = []
+    if quote.usable_cores is not None and quote.vcpus:
+        how = ["by the best level, without a curve"] if notes.without_curve else []
+        how += filter(None, [_interval(quote.usable_cores_low, quote.usable_cores_high, 1)])
+        how += ["one session alone does not get a whole CPU"] if quote.usable_cores < 1 else []
+        how += _taken_off(notes)
+        within = f" ({'; '.join(how)})" if how else ""
+        of = f"a CPU quota of {quote.quota:g}" if quote.quota else plural(quote.vcpus, "vCPU")
+        parts.append(f"{_least(quote)}{number(quote.usable_cores, 1)} usable cores{within} of {of}")
+    if quote.evenness is not None:
+        how = list(filter(None, [_interval(quote.evenness_low, quote.evenness_high, 2)]))
+        how += [f"at N={quote.evenness_level}"] if quote.evenness_level else []
+        within = ", ".join(how)
+        said = {"yes": ": even", "undecided": ": inconclusive whether all levels are even"}.get(quote.even, "")
+        parts.append(f"evenness {number(quote.evenness)}{f' ({within})' if within else ''}{said}")
+    if not parts:
+        return ""
+    need = f"; usable cores need a level of {notes.needs_level} sessions" if notes.needs_level else ""
+    lost_to = DISTURBANCES.get(notes.disturbance)
+    return ", ".join(parts) + need + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
+
+
+def _taken_off(notes: QuoteNotes) -> list[str]:
+    """Why they are fewer than the table's rates over that of a single session; [] where it makes no difference."""
+    lost = number(notes.divided_by, 2)
+    if notes.divided_by is None or lost == number(1.0, 2):
+        return []
+    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the rates of the table are not"]
 
 
 def quoted_sentence(quote: Quote) -> str:
     """``To quote of the newest run: 10.7 usable cores ...``; '' where neither is known."""
-    parts = []
-    if quote.usable_cores is not None:
-        of = f" of {plural(quote.vcpus, 'vCPU')}" if quote.vcpus else ""
-        of = f" of a CPU quota of {quote.quota:g}" if quote.quota else of
-        cores = f"{_least(quote)}{number(quote.usable_cores, 1)} usable cores"
-        parts.append(f"{cores}{_within(quote.usable_cores_low, quote.usable_cores_high, 1, '95 % CI ')}{of}")
-    if quote.evenness is not None:
-        within = _within(quote.evenness_low, quote.evenness_high, 2, "95 % CI ")
-        parts.append(f"evenness {number(quote.evenness)}{within}")
-        parts[-1] += f": {EVEN_WORDS[quote.even]}" if quote.even in EVEN_WORDS else ""
-    return f"To quote of the newest run: {', '.join(parts)}." if parts else ""
+    words = quoted_words(quote)
+    under = f", its first variant {quote.variant}" if quote.variant else ""
+    answer = f": {EVEN_WORDS['no']}" if quote.evenness is not None and quote.even == "no" else ""
+    return f"To quote of the newest run{under}: {words}{answer}." if words else ""
 
 
 def _least(quote: Quote) -> str:
     return f"{AT_LEAST} " if quote.at_least else ""
 
 
-def _within(low: float | None, high: float | None, digits: int, of: str = "") -> str:
-    return "" if low is None or high is None else f" ({of}{number(low, digits)} to {number(high, digits)})"
+def _within(low: float | None, high: float | None, digits: int) -> str:
+    return "" if low is None or high is None else f" ({number(low, digits)} to {number(high, digits)})"
+
+
+def _interval(low: float | None, high: float | None, digits: int) -> str:
+    return "" if low is None or high is None else f"95 % CI {number(low, digits)} to {number(high, digits)}"

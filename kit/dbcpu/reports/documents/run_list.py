@@ -73,9 +73,12 @@ def _where(row: ListedRun) -> str:
     return f"{row.target} on {row.host}" if row.host and row.host != row.target else row.target
 
 
+_FIRST_VARIANT = Column("variant", "first variant", kind="name", value=lambda row: row.quote.variant or UNKNOWN)
+"""The one that verdict and pair of a run with several are of."""
 COLUMNS = (
     Column("run_id", "run", kind="name"),
     Column("verdict", "verdict", kind="name", value=_answer),
+    _FIRST_VARIANT,
     Column("usable_cores", "usable cores", kind="text", value=lambda row: cores_words(row.quote)),
     Column("evenness", "evenness", kind="text", value=lambda row: evenness_words(row.quote)),
     Column("started_at", "started (UTC)", _minute, kind="name"),
@@ -93,7 +96,9 @@ RECORDS = (*(Column(name, name) for name in ListedRun.__struct_fields__ if name 
 def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
     """Of one run or more, the newest first; ``all_shown``: no older ones are left out."""
     title = _headline(runs)
-    body = (Section("runs", "Runs", tables=(Table("Runs, the newest first", COLUMNS, runs),)),)
+    varied = any(each.quote.variant for each in runs)
+    columns = tuple(each for each in COLUMNS if varied or each is not _FIRST_VARIANT)
+    body = (Section("runs", "Runs", tables=(Table("Runs, the newest first", columns, runs),)),)
     counted = ", ".join(f"{many} {word}" for word, many in _verdicts(runs))
     verdict = (f"{title}.", *([f"Verdicts: {counted}."] if counted else []))
     caveats = () if all_shown else (f"Only the newest {len(runs)} are listed; `--limit 0` lists all.",)

@@ -6,15 +6,13 @@ from statistics import median
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.licences import facts_of, not_counted
 from dbcpu.formatting import (
     listed,
-    number,
     over_connections,
     percent,
     plain,
@@ -30,7 +28,7 @@ from dbcpu.formatting import (
 from dbcpu.plan import MIN_PACE_PIECES, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 from dbcpu.reports.document import TO_QUOTE
-from dbcpu.reports.documents.quoted import other_variants_quoted
+from dbcpu.reports.documents.quoted import quoted_of_run
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
@@ -145,7 +143,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("pace", _pace(record, analysis)),
         ("trace", _trace(record)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
-        (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis)) + other_variants_quoted(analysis.variants)),
+        *((TO_QUOTE, sentence) for sentence in quoted_of_run(record, analysis)),
         ("terms", _answers(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
@@ -275,44 +273,6 @@ def _even_beyond(analysis: Analysis, up_to: int, again: int | None) -> str:
     also = [each.level for each in after if each.even is Answer.YES and each.level < until]
     words = f"; equal shares also at N={short_ranges(also)}" if also else ""
     return words + (f", equal again at {again}" if again is not None and again > until else "")
-
-
-def quotable(record: RunRecord, analysis: Analysis) -> str:
-    """``10.7 usable cores of 16 vCPUs, evenness 0.66 (at N=12)``, each with its interval; '' where neither is known."""
-    room = analysis.capacity
-    if room is None:
-        return ""
-    cores, wide, even, parts = room.usable_cores, room.usable_cores_interval, room.evenness, []
-    if cores is not None and analysis.vcpus:
-        how = [] if analysis.scaling.fit_error is not None else ["by the best level, without a curve"]
-        how += [f"95 % CI {number(wide.low, 1)} to {number(wide.high, 1)}"] if wide else []
-        how += ["one session alone does not get a whole CPU"] if cores < 1 else []
-        how += _taken_off(analysis)
-        within = f" ({'; '.join(how)})" if how else ""
-        held = bounding_quota(record) is not None
-        least = "at least " if room.usable_cores_at_least else ""
-        parts.append(f"{least}{number(cores, 1)} usable cores{within} of {'a ' if held else ''}{vcpu_words(record)}")
-    if even is not None:
-        within = f"95 % CI {number(even.interval.low)} to {number(even.interval.high)}, " if even.interval else ""
-        said = {Answer.YES: ": even", Answer.UNDECIDED: ": inconclusive whether all levels are even"}.get(even.even, "")
-        parts.append(f"evenness {number(even.value)} ({within}at N={even.level}){said}")
-    need = ""
-    if parts and cores is None and analysis.vcpus and analysis.busy == 1:
-        few = all(each.level < analysis.vcpus for each in analysis.levels)
-        need = f"; usable cores need a level of {analysis.vcpus} sessions" if few else ""
-    lost_to = DISTURBANCES.get(analysis.disturbance) if parts else None
-    return ", ".join(parts) + need + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
-
-
-def _taken_off(analysis: Analysis) -> list[str]:
-    """Why they are fewer than the table's rates over that of a single session; [] where that had a whole CPU."""
-    alone = next((each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.NO), None)
-    if alone is None or alone.counted_slowdown is None or analysis.reference is None or analysis.reference.busy < 1:
-        return []
-    lost = number(alone.counted_slowdown, 2)
-    if lost == number(1.0, 2):
-        return []
-    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the rates of the table are not"]
 
 
 def _answers(analysis: Analysis) -> str:

@@ -24,10 +24,15 @@ from dbcpu.record import ROWS_UNIT
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen_words
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 
 METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
+EACH_OF_ITS_OWN = (
+    "Each evenness is at the N named, the least even level up to the vCPUs of that variant: no difference of two is "
+    "tested here.",
+)
 VARIANT_THROUGHPUT = f"{LASTING_THROUGHPUT}; at N = vCPUs (else the largest N)"
 VARIANT_SPREAD = "mean logarithm of max/min over every N measured under both, from the fewer cores to the more vCPUs"
 """Of the same sessions on the same host: a level with more sessions than a variant leaves vCPUs counts, too."""
@@ -42,7 +47,7 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
     """
     first, others = found.first, found.variants[1:]
     title = f"{listed([each.name for each in others])} compared with {first.name}: {found.workload}"
-    levels, decisions, charts = _levels(found), _decisions(found), _charts(found, analysis)
+    levels, quoted, decisions, charts = _levels(found), _quoted(found), _decisions(found), _charts(found, analysis)
     notes = (
         f"Mrows/s is {LASTING_THROUGHPUT}; makespan is all work over the time until the last session ended; CV and "
         "max/min are of the sessions' times in a round, the median over rounds; s is per execution.",
@@ -59,8 +64,8 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
             )
             for chart in charts
         }
-        order = ("bars", "decisions", "panels", "scaling")
-        shown = {**pictures, "decisions": decisions}
+        order = ("bars", "quoted", "decisions", "panels", "scaling")
+        shown = {**pictures, "quoted": quoted, "decisions": decisions}
         return (
             *(shown[name] for name in order if name in shown),
             Section("reading", "How to read it", notes=notes, terms=TERMS),
@@ -69,7 +74,7 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
     return comparing_document(
         title=title,
         verdict=variant_sentences(found),
-        sections=(levels, decisions),
+        sections=(levels, quoted, decisions),
         lines=_lines(found),
         notes=notes,
         data=lambda: _data(found),
@@ -157,6 +162,15 @@ def _cause(cause: Cause) -> str:
     return "" if cause is Cause.NONE else cause.words
 
 
+def _quoted(found: Variants) -> Section:
+    columns = (
+        Column("name", "variant", kind="name"),
+        Column("usable_cores", "usable cores", kind="text", value=lambda each: cores_words(each.quote)),
+        Column("evenness", "evenness", kind="text", value=lambda each: evenness_words(each.quote)),
+    )
+    return titled_table("quoted", "To quote, each of its own vCPUs", columns, found.variants, *EACH_OF_ITS_OWN)
+
+
 def _decisions(found: Variants) -> Section:
     columns = (
         Column("variant", "variant", kind="name", value=lambda row: row[0]),
@@ -169,6 +183,10 @@ def _decisions(found: Variants) -> Section:
 def _lines(found: Variants) -> list[Line]:
     made = []
     for each in found.variants:
+        if each.quote.usable_cores is not None:
+            made.append(Line(each.name, "", None, each.vcpus, "usable_cores", each.quote.usable_cores))
+        if each.quote.evenness is not None:
+            made.append(Line(each.name, "", each.quote.evenness_level, each.vcpus, "evenness", each.quote.evenness))
         for row in each.rows:
             base = found.first.row(row.level)
             for metric in METRICS:

@@ -142,11 +142,16 @@ def _quoted(quotes: Sequence[tuple[Mapping[str, str], Quote]]) -> Iterator[Gauge
         ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", attrgetter("evenness")),
         ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", attrgetter("evenness_low")),
         ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", attrgetter("evenness_high")),
+        ("dbcpu_evenness_level", "The N of that level.", "", _evenness_level),
         ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", _decided),
         ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", _even),
     )
     for name, meaning, unit, value in gauges:
         yield Gauge(name, meaning, unit, tuple((labels, value(each)) for labels, each in quotes))
+
+
+def _evenness_level(quote: Quote) -> float | None:
+    return None if quote.evenness_level is None else float(quote.evenness_level)
 
 
 def _decided(quote: Quote) -> float | None:

@@ -53,7 +53,7 @@ def _section(section: Section, console: Console) -> None:
     for table in section.tables:
         for part in _below_each_other(table, console.width):
             if part.caption:  # not the grid's title: that is no wider than its grid
-                console.print(Text(part.caption, style="table.title"))
+                _line(part.caption, "table.title", console)
             # One line after the other takes a tenth of the time of a grid of cells.
             if console.color_system is None and part.is_plain:
                 console.file.writelines(part.lines(console))
@@ -64,11 +64,19 @@ def _section(section: Section, console: Console) -> None:
         console.print(_pairs(facts.pairs), Text(""), sep="\n")
 
 
+def _line(text: str, style: str, console: Console) -> None:
+    """One that needs neither colours nor breaking is written as it is: rich takes ten times as long."""
+    if console.color_system is None and text.isascii() and text.isprintable() and len(text) <= console.width:
+        console.file.write(f"{text}\n")
+    else:
+        console.print(Text(text, style=style))
+
+
 def _notes(notes: Sequence[str], console: Console) -> None:
     for note in notes:
-        console.print(Text(plain(note), style="dim"))
+        _line(plain(note), "dim", console)
     if notes:
-        console.print()
+        _line("", "dim", console)
 
 
 def _pairs(pairs: Sequence[Pair]) -> Grid:

@@ -89,6 +89,7 @@ RUNS = ExportedTable(
                "is even", _quoted("evenness")),
         column("evenness_low", NUMBER, "of its 95 % interval", _quoted("evenness_low")),
         column("evenness_high", NUMBER, "of its 95 % interval", _quoted("evenness_high")),
+        column("evenness_level", WHOLE, "the N that it is of", _quoted("evenness_level"), "sessions"),
         column("even", TEXT, "all levels up to the vCPUs or the quota are even: yes, no or undecided", _quoted("even")),
         column("smt_yield", NUMBER, "throughput that the second hardware threads add, as a share",
                "analysis.scaling.smt_yield"),

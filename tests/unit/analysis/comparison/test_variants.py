@@ -19,6 +19,7 @@ from dbcpu.errors import UsageError
 from dbcpu.plan import RoundSpec, blocks
 from dbcpu.record import AA, Foreign, Round, RunRecord
 from dbcpu.reports.document import Document
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.formats.base import load_format
 from dbcpu.simulator import SimulatedHost, simulate, simulate_now
 from dbcpu.workflows.compare import variants_document
@@ -114,6 +115,21 @@ def test_each_variant_is_explained_once(varied: RunRecord, monkeypatch: pytest.M
 
 def shown(record: RunRecord) -> Document:
     return variants_document(record, explain(record))
+
+
+def test_what_is_quoted_of_each_variant_stands_in_the_comparison_with_its_n(varied: RunRecord) -> None:
+    document = shown(varied)
+    text, page = (str(load_format(form).render(document)) for form in ("table", "html"))
+    rows = list(document.records().rows)
+    for each in compare_variants(varied).variants:
+        assert each.quote.usable_cores is not None and each.quote.evenness_level
+        for words in (cores_words(each.quote), evenness_words(each.quote)):
+            assert words in text
+            assert words in page
+        assert f" at N={each.quote.evenness_level}" in evenness_words(each.quote)
+        assert [(row.n, row.value) for row in rows if (row.label, row.metric) == (each.name, "evenness")] == [
+            (each.quote.evenness_level, each.quote.evenness)
+        ]
 
 
 def test_smt_off_evens_out_what_shared_cores_made_uneven(varied: RunRecord) -> None:

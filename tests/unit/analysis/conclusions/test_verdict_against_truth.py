@@ -10,7 +10,8 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import MAX_WORDS, is_short, joined, sentences
 from dbcpu.plan import auto_levels
-from dbcpu.reports.documents.run_summary import cause_counts, quotable
+from dbcpu.reports.documents.quoted import quotable
+from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.simulator import SimulatedHost, presets, simulate
 from support.builders.record import host as measured_on
 from support.builders.record import record, round_of, session, solos

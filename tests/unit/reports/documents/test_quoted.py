@@ -1,6 +1,7 @@
 """Usable cores and evenness are quoted with intervals and answer, the same from a run and from its kept figures."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from dbcpu.analysis.results.quote import Quote, kept_quote, quote
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
 from dbcpu.record import RunRecord
-from dbcpu.reports.documents.quoted import cores_words, evenness_words, quoted_sentence
+from dbcpu.reports.document import TO_QUOTE
+from dbcpu.reports.documents.quoted import cores_words, evenness_words, quotable, quoted_sentence
 from dbcpu.reports.documents.run import document
-from dbcpu.reports.documents.run_summary import quotable
+from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import table
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.database import open_store
@@ -24,7 +26,7 @@ from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import record, solos
 
-KNOWN = Quote(16, 10.72, 10.1, 11.2, 0.66, 0.64, 0.69, "no")
+KNOWN = Quote(16, 10.72, 10.1, 11.2, 0.66, 0.64, 0.69, "no", evenness_level=12)
 
 
 def under_quota() -> RunRecord:
@@ -33,6 +35,13 @@ def under_quota() -> RunRecord:
 
 def waiting() -> RunRecord:
     return simulate(SimulatedHost("h", cores=4, threads=1, waits=0.5), (1, 4, 8), 3, seed=1, size="short")
+
+
+def varied(*names: str, quota_cpus: float | None = None) -> RunRecord:
+    """A run of these variants of a host with two threads a core."""
+    return simulate(
+        SimulatedHost("h", cores=4, threads=2, quota_cpus=quota_cpus), (1, 2, 3, 4, 6, 8), 3, seed=1, variants=names
+    )
 
 
 @pytest.mark.parametrize("run", [three_on_two, nine_on_eight, lambda: record(solos(3)), under_quota, waiting])
@@ -45,7 +54,7 @@ def test_kept_figures_quote_what_the_run_does(run: Callable[[], RunRecord]) -> N
 @pytest.mark.parametrize(
     ("told", "cores", "evenness"),
     [
-        (KNOWN, "10.7 (10.1 to 11.2) of 16", "0.66 (0.64 to 0.69), not even"),
+        (KNOWN, "10.7 (10.1 to 11.2) of 16", "0.66 (0.64 to 0.69) at N=12, not even"),
         (Quote(2, 2.0, evenness=0.97, even="undecided"), "2.0 of 2", "0.97, inconclusive"),
         (Quote(evenness=0.99, evenness_low=0.9, evenness_high=1.0, even="yes"), "-", "0.99 (0.90 to 1.00), even"),
         (Quote(6, 5.5, quota=5.5), "5.5 of 5.5", "-"),
@@ -59,7 +68,7 @@ def test_in_columns(told: Quote, cores: str, evenness: str) -> None:
 def test_in_a_sentence() -> None:
     assert quoted_sentence(KNOWN) == (
         "To quote of the newest run: 10.7 usable cores (95 % CI 10.1 to 11.2) of 16 vCPUs, "
-        "evenness 0.66 (95 % CI 0.64 to 0.69): not even."
+        "evenness 0.66 (95 % CI 0.64 to 0.69, at N=12): not even."
     )
     assert (
         quoted_sentence(Quote(6, 5.5, quota=5.5))
@@ -78,6 +87,53 @@ def test_the_brief_answer_has_it() -> None:
     shown = document(run, explain(run)).brief()
     assert "\nto quote  " in table.render(shown)
     assert "usable cores" in table.render(shown)
+
+
+def test_each_of_many_variants_has_a_line_of_the_same_form() -> None:
+    """The first had intervals and N, the others figures without, all of them in one paragraph."""
+    run = varied(*(f"cpus:0-{last}" for last in range(3, 8)))
+    analysis = explain(run)
+    assert analysis.variants is not None
+    said = [text for name, text in summary(run, analysis) if name == TO_QUOTE]
+    assert len(said) == 5
+    for each, line in zip(analysis.variants.variants, said, strict=True):
+        assert each.quote.variant == each.name
+        form = rf"{each.name}: [\d.]+ usable cores \(95 % CI [\d.]+ to [\d.]+\) of \d vCPUs, evenness 0\.\d\d "
+        assert re.match(rf"{form}\(95 % CI 0\.\d\d to [\d.]+, at N={each.quote.evenness_level}\)", line)
+    brief = table.render(document(run, analysis).brief()).splitlines()
+    assert sum(line.startswith("to quote  cpus:0-") for line in brief) == 5
+
+
+def test_a_list_says_which_variant_its_answer_and_pair_are_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "runs.db")
+    with open_store(place) as opened:
+        keep_run(opened, noisy_run(1, run_id="alone", started_at="2026-11-01T12:00:00+00:00"))
+
+    def listed(*options: str) -> str:
+        assert main(["list", "--verdict", "--store", place, *options]) == 0
+        return capsys.readouterr().out
+
+    assert "first variant" not in listed()
+    with open_store(place) as opened:
+        keep_run(opened, varied("cpus:0-3", "cpus:0-4"))
+    headings, *rows = (re.split(" {2,}", line) for line in listed().splitlines())
+    shown = headings.index("first variant")
+    assert {row[0]: row[shown] for row in rows} == {"alone": "-", "simulated-h-1": "cpus:0-3"}
+    named = {each["run_id"]: each["variant"] for each in json.loads(listed("--json"))}
+    assert named == {"alone": None, "simulated-h-1": "cpus:0-3"}
+    assert main(["list", "--out", str(tmp_path / "out"), "--store", place]) == 0
+    assert "<th>first variant</th>" in re.sub(r"<th[^>]*>", "<th>", (tmp_path / "out" / "runs.html").read_text())
+    assert main(["list", "--history", "--store", place]) == 0
+    assert "newest run, its first variant cpus:0-3: " in " ".join(capsys.readouterr().out.split())
+
+
+def test_under_a_quota_each_variant_is_quoted_of_it() -> None:
+    run = varied("cpus:0-3", "cpus:0-4", quota_cpus=2.5)
+    analysis = explain(run)
+    said = [text for name, text in summary(run, analysis) if name == TO_QUOTE]
+    assert ["of a CPU quota of 2.5" in line for line in said] == [True, True]
 
 
 def test_where_one_session_alone_lost_the_line_names_what_they_were_divided_by() -> None:
@@ -100,14 +156,13 @@ def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.
     analysis = explain(run)
     own = quote(analysis.vcpus, analysis.capacity)
     assert own.usable_cores is not None and own.evenness is not None
-    room = analysis.capacity
-    assert room is not None and room.evenness is not None
-    levels = {"list": None, "compare": room.evenness.level}
+    assert own.evenness_level is not None
     for command in (["list", "--verdict"], ["compare", "run-1", "run-2"]):
         assert main([*command, "--store", place]) == 0
         told = " ".join(capsys.readouterr().out.split())
         assert cores_words(own) in told
-        assert evenness_words(own, levels[command[0]]) in told
+        assert evenness_words(own) in told
+        assert f" at N={own.evenness_level}" in evenness_words(own)
     for command in (["list", "--history"], ["show", "last", "--history"]):
         assert main([*command, "--store", place]) == 0
         assert quoted_sentence(own) in " ".join(capsys.readouterr().out.split())

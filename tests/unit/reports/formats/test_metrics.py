@@ -122,11 +122,13 @@ def test_each_variant_of_a_run_has_what_is_quoted_of_it() -> None:
     run = two_settings()
     analysis = explain(run)
     assert analysis.variants is not None
-    found, said = parsed(metrics.exposition(run, analysis), PARSERS[0]), dict(summary(run, analysis))[TO_QUOTE]
-    for each in analysis.variants.variants:
+    found = parsed(metrics.exposition(run, analysis), PARSERS[0])
+    lines = [text for name, text in summary(run, analysis) if name == TO_QUOTE]
+    for each, said in zip(analysis.variants.variants, lines, strict=True):
         assert each.quote.evenness is not None
-        quoted = {key: value for key, value in found.items() if key[0] == "dbcpu_evenness_ratio"}
-        own = [value for key, value in quoted.items() if f"variant={each.name}" in key]
-        assert own == [pytest.approx(each.quote.evenness)]
-        assert f"evenness {number(each.quote.evenness)}" in said.partition(f"{each.name}: ")[2]
+        own = {key[0]: value for key, value in found.items() if f"variant={each.name}" in key}
+        assert own["dbcpu_evenness_ratio"] == pytest.approx(each.quote.evenness)
+        assert own["dbcpu_evenness_level"] == each.quote.evenness_level
+        assert said.startswith(f"{each.name}: ")
+        assert f"evenness {number(each.quote.evenness)} " in said
     assert len({each.quote.evenness for each in analysis.variants.variants}) == 2

@@ -1,0 +1,29 @@
+"""What has to be said beside usable cores and evenness, so that nobody quotes them for more than they are."""
+
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.quote import QuoteNotes
+from dbcpu.analysis.results.run import Analysis
+
+
+def quote_notes(analysis: Analysis) -> QuoteNotes:
+    """Of a run of one variant, or of the first of several."""
+    room, vcpus = analysis.capacity, analysis.vcpus
+    if room is None:
+        return QuoteNotes()
+    few = (
+        room.usable_cores is None and analysis.busy == 1 and all(each.level < (vcpus or 0) for each in analysis.levels)
+    )
+    return QuoteNotes(
+        without_curve=analysis.scaling.fit_error is None,
+        divided_by=_divided_by(analysis),
+        needs_level=vcpus if few else None,
+        disturbance=analysis.disturbance,
+    )
+
+
+def _divided_by(analysis: Analysis) -> float | None:
+    """None where a single session had a whole CPU, as far as the kernel counts."""
+    alone = next((each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.NO), None)
+    if alone is None or analysis.reference is None or analysis.reference.busy < 1:
+        return None
+    return alone.counted_slowdown
