@@ -18,6 +18,7 @@ from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.session_columns import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds, is_usual
+from dbcpu.analysis.levels.main_cause import causes_of_both
 from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -118,8 +119,16 @@ def _answered(
         answered = replace(answered, full_speed=Answer.NO, calm_rounds=None)
     if level.even is Answer.UNDECIDED and exceeds(ratio) and is_usual(apart):
         many = median([sum(map(exceeds, each)) for each in factors])
-        answered = replace(answered, even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
+        answered = replace(_by_sharing(answered), even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
     return answered
+
+
+def _by_sharing(level: LevelView) -> LevelView:
+    """With shared cores as what makes its sessions unequal, where all lose more to something else."""
+    if level.second_cause is not Cause.SHARED_CORE:
+        return level
+    lost = causes_of_both(level.main_cause, Cause.SHARED_CORE, level.slowdown_min, level.max_over_min)
+    return replace(level, main_cause=lost.main, second_cause=lost.second, unequal_by=lost.unequal_by)
 
 
 def _factors(members: Sequence[Timed], seen: WatchedRun, costs: Mapping[int, float]) -> list[float] | None:

@@ -29,7 +29,7 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even:
         return _lost_by_part(views, causes)
     fastest = min(views, key=lambda view: view.slowdown or 1.0)
     fastest_slowdown, alone_s = fastest.slowdown or 1.0, fastest.reference_s or 1.0
-    lost, shown = dict[Cause, float](), frozenset(causes)
+    lost, shown = dict[Cause, float](), _named(views, causes)
     common = {name: lost_s / alone_s for name, lost_s in fastest.parts}
     for cause, view in zip(causes, views, strict=True):
         over = (view.slowdown or 1.0) - fastest_slowdown
@@ -66,6 +66,11 @@ def causes_of_level(
     if even is not Answer.NO or not exceeds(least or 1.0):
         return LevelCauses(differ)
     common = main_cause([_lost_by_part(*each, every=not same) for each in rounds], is_lost)
+    return causes_of_both(common, differ, least, ratio)
+
+
+def causes_of_both(common: Cause, differ: Cause, least: float | None, ratio: float | None) -> LevelCauses:
+    """Of a level whose sessions all lose to ``common``, and some over the others to ``differ``."""
     if common in (differ, Cause.NONE, Cause.UNEXPLAINED):
         return LevelCauses(differ)
     # What nothing explains does not come before what is known.
@@ -84,7 +89,7 @@ def _lost_by_part(views: Sequence[SessionView], causes: Sequence[Cause], *, ever
 
     By its main cause alone a session that waited in turn would have lost nothing to the core that all share.
     """
-    lost, shown, none = dict[Cause, float](), frozenset(causes), Cause.NONE
+    lost, shown, none = dict[Cause, float](), _named(views, causes), Cause.NONE
     for cause, view in zip(causes, views, strict=True):
         if cause == none:
             continue
@@ -96,6 +101,12 @@ def _lost_by_part(views: Sequence[SessionView], causes: Sequence[Cause], *, ever
         if whole:
             lost[cause] = lost.get(cause, 0.0) + ((view.slowdown or 1.0) - 1.0)
     return lost
+
+
+def _named(views: Sequence[SessionView], causes: Sequence[Cause]) -> frozenset[Cause]:
+    """The causes of a round's sessions, first and second; of one whose loss is no cause here there is no second."""
+    both = zip(views, causes, strict=True)
+    return frozenset(causes) | {view.second_cause for view, cause in both if cause != Cause.NONE}
 
 
 def counted_by_cause(views: Sequence[SessionView]) -> dict[Cause, float]:

@@ -37,4 +37,5 @@ def is_turbo_beside(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds
     """
     if scaling is None or scaling.clock_measured or speeds is not None or vcpus is None or level.level > vcpus:
         return False
-    return level.main_cause is Cause.SLOWER_CPU and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)
+    slower = Cause.SLOWER_CPU in (level.main_cause, level.second_cause)
+    return slower and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)
