@@ -37,7 +37,10 @@ def unshared_loss(rest_s: Floats, of: Sessions) -> Floats:
 
 
 def _unshared(of: Sessions) -> Mask:
-    """Who was watched on local cores of its own, without other processes beside it."""
+    """Who was watched on local cores of its own, without other processes beside it; an efficiency core is another."""
     met = of.evidence
     beside_s = met.sibling_s + met.sibling_foreign_s + or_zero(met.remote_s)
-    return np.asarray(of.valid & met.known & ~of.lone & (beside_s <= NEVER * of.cpu_s))
+    unshared = of.valid & met.known & ~of.lone & (beside_s <= NEVER * of.cpu_s)
+    for row in np.flatnonzero(unshared).tolist():
+        unshared[row] = of.full_cores.issuperset(met.cpus[row])
+    return np.asarray(unshared)
