@@ -110,7 +110,8 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
     counted = {each.level: each.counted_cause.words for each in levels if each.counted_cause is not Cause.NONE}
     for at, every in re.findall(r"[Aa]t (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
         words, _, also = every.removesuffix(" as well").replace(", and unequal through ", ", and ").partition(", and ")
-        if also and also != second[int(at)]:
+        others = re.split(", | and ", also) if also else []
+        if not {*others} <= {second[int(at)], *named[int(at)][1:]}:
             yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
         if words in {cause.words for cause in Cause} and words not in (*named[int(at)][:1], counted.get(int(at))):
             yield f"the verdict says {words} at N={at}, the table {named[int(at)]}"

@@ -40,7 +40,19 @@ from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import FOREIGN_SHARE
-from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
+from dbcpu.formatting import (
+    COLON,
+    is_short,
+    listed,
+    number,
+    percent,
+    plain,
+    plural,
+    seconds,
+    sentences,
+    short_ranges,
+    times,
+)
 from dbcpu.record import RunRecord
 from dbcpu.reported_steal import steal_unseen
 
@@ -278,17 +290,18 @@ class _Words:
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         # What all of them lose alike makes none of them slower than another.
-        sentence, second = self._sentence(cause, level), (*named_causes(level, self.vcpus), Cause.NONE)[1]
+        sentence, (second, *others) = self._sentence(cause, level), (*named_causes(level, self.vcpus), Cause.NONE)[1:]
         if cause is Cause.RUN_QUEUE and second is Cause.COMPETITOR and self._beside_others(level):
             second = Cause.NONE  # said already
         beyond = self.vcpus is not None and level.level > self.vcpus
         turns = cause in ALIKE and by_turns(level, self.vcpus)
-        more = f"{second.words} as well"
-        if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE)):
-            more = f"unequal through {second.words}"
+        also = listed([each.words for each in (second, *others) if each.is_known])
+        more = f"{also} as well"
+        if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE and second in ALIKE)):
+            more = f"unequal through {also}"
         elif level.unequal_by == cause:
-            more = f"all lose to {second.words} as well"
-        also = f", and {more}" if second.is_known else ""
+            more = f"all lose to {also} as well"
+        also = f", and {more}" if also else ""
         how = f"{also}, with lower confidence" if cause in INFERRED and steal_unseen(self.record) else also
         return f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
 

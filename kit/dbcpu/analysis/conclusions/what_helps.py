@@ -33,6 +33,7 @@ TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
+NOBODY_WAITS = "with as few sessions nobody waits for a turn"
 
 
 def remedy_of(analysis: Analysis, found: LevelLosses) -> str:
@@ -123,19 +124,23 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: str = "") -
 
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
-    text, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
+    text, turns, found, named = first, "", _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
     stop = {each.remedy for each in analysis.findings if each.code in HELPED_FIRST}
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
-        beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
+        beyond = _is_beyond(analysis, level)
+        waits = beyond and cause is Cause.RUN_QUEUE
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
         what = Cause.COMPETITOR.words if remedy in stop else what
         inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
         what = TURBO if inferred else what
-        if remedy not in text and what not in named and not (waits and fewer) and (cause.is_known or not text):
+        if waits and fewer:
+            turns = turns or f"{AGAINST}{what}: {NOBODY_WAITS}"
+        elif remedy not in text and what not in named and (cause.is_known or not text):
             text += f"{AGAINST}{what}: {remedy}" if text else remedy
             named.add(what)
-    return text
+    # That more sessions than vCPUs take turns is no loss that the verdict puts a name to.
+    return text + turns if text and Cause.RUN_QUEUE.words in analysis.verdict else text
 
 
 def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:

@@ -5,7 +5,7 @@ from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
-from dbcpu.analysis.levels.level_losses import is_known_by_count
+from dbcpu.analysis.levels.level_losses import counted_alone, is_known_by_count
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -306,12 +306,10 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
 
 def _taken_off(analysis: Analysis) -> list[str]:
     """Why they are fewer than the table's rates over that of a single session; [] where that had a whole CPU."""
-    alone = next((each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.NO), None)
-    if alone is None or alone.counted_slowdown is None or analysis.reference is None or analysis.reference.busy < 1:
+    slowed = counted_alone(analysis.levels)
+    if slowed == 1 or analysis.reference is None or analysis.reference.busy < 1:
         return []
-    lost = number(alone.counted_slowdown, 2)
-    if lost == number(1.0, 2):
-        return []
+    lost = number(slowed, 2)
     return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the rates of the table are not"]
 
 
