@@ -267,9 +267,12 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
     known_s = by_place_s + by_others_s
     placed, factor = on & (known_s >= ACCOUNTS * rest_s), rest_s / known_s
     # Of what one loses without sharing, too, no place is the reason: it need explain no more than what is beyond that.
-    unshared_s = np.clip(unshared_loss(rest_s, of) * of.alone.cpu_s, 0.0, rest_s)
+    unshared, of_round = unshared_loss(rest_s, of)
+    unshared_s = np.clip(unshared * of.alone.cpu_s, 0.0, rest_s)
     beyond_s = rest_s - unshared_s
-    beside = on & ~placed & (unshared_s > 0) & (beyond_s > 0) & (by_place_s >= ACCOUNTS * beyond_s)
+    # Within a round it is taken off what is placed as that of the fastest (``cause_choice``).
+    also = ~placed | (~of_round & (by_sharing_s > 0) & (unshared > of.alone.tolerance))
+    beside = on & also & (unshared_s > 0) & (beyond_s > 0) & (by_place_s >= ACCOUNTS * beyond_s)
     placed, factor = placed | beside, np.where(beside, beyond_s / by_place_s, factor)
     return [
         LossPart.where(placed & (by_sharing_s > 0), Cause.SHARED_CORE, by_sharing_s * factor, shared_words),

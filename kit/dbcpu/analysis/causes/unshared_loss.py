@@ -14,11 +14,11 @@ NEVER = 0.02
 """Of its CPU time: who shared for less had a core to itself."""
 
 
-def unshared_loss(rest_s: Floats, of: Sessions) -> Floats:
+def unshared_loss(rest_s: Floats, of: Sessions) -> tuple[Floats, Mask]:
     """By row: the least that a session with a core to itself lost of its own CPU time alone, as a share of that.
 
-    Of its round; where all of that share cores, that of the next smaller level with one that does not. 0 where nobody
-    is known.
+    Of its round (marked in the second); where all of that share cores, that of the next smaller level with one that
+    does not. 0 where nobody is known.
 
     Args:
         rest_s: CPU time beyond that of a session alone, less what was counted, by row.
@@ -33,7 +33,7 @@ def unshared_loss(rest_s: Floats, of: Sessions) -> Floats:
     for at in np.flatnonzero(~known).tolist():
         below = max((level for level in by_level if 1 < level < levels[at]), default=None)
         least[at] = 0.0 if below is None else by_level[below]
-    return np.asarray(np.maximum(0.0, least)[of.seen.round_at])
+    return np.maximum(0.0, least)[of.seen.round_at], known[of.seen.round_at]
 
 
 def _unshared(of: Sessions) -> Mask:

@@ -14,6 +14,7 @@ MUCH_WORSE = 1.1
 ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
 
+MOST_NAMED = 3
 OF_SOME_CPUS = (Cause.IRQ, Cause.COMPETITOR)
 """They take time of the CPUs that they are on, as the kernel counts it by CPU."""
 
@@ -82,7 +83,7 @@ def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
         return (cause,)
     second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else level.second_cause
     named = (cause, second) if second.is_known else (cause,)
-    return tuple(dict.fromkeys((*named, *_of_some_cpus(level))))
+    return tuple(dict.fromkeys((*named, *_of_some_cpus(level))))[:MOST_NAMED]
 
 
 def _of_some_cpus(level: LevelView) -> tuple[Cause, ...]:

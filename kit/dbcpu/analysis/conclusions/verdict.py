@@ -40,19 +40,7 @@ from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.findings import FOREIGN_SHARE
-from dbcpu.formatting import (
-    COLON,
-    is_short,
-    listed,
-    number,
-    percent,
-    plain,
-    plural,
-    seconds,
-    sentences,
-    short_ranges,
-    times,
-)
+from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
 from dbcpu.record import RunRecord
 from dbcpu.reported_steal import steal_unseen
 
@@ -285,17 +273,20 @@ class _Words:
             how = "" if level.likely_by else ", with lower confidence"
             return f"probably {level.likely_cause.words}{how}: {level.likely_why}"
         cause = lost_to(level)
-        if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds):
-            return f"{cause.words}: the more sessions, the slower each, as with {self._falling_speed()}"
+        by_turbo = cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds)
+        falling = f"the more sessions, the slower each, as with {self._falling_speed()}"
+        if by_turbo and level.second_cause is not Cause.SHARED_CORE:
+            return f"{cause.words}: {falling}"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         # What all of them lose alike makes none of them slower than another.
-        sentence, (second, *others) = self._sentence(cause, level), (*named_causes(level, self.vcpus), Cause.NONE)[1:]
+        sentence = falling if by_turbo else self._sentence(cause, level)
+        second, *others = (*named_causes(level, self.vcpus), Cause.NONE)[1:]
         if cause is Cause.RUN_QUEUE and second is Cause.COMPETITOR and self._beside_others(level):
             second = Cause.NONE  # said already
         beyond = self.vcpus is not None and level.level > self.vcpus
         turns = cause in ALIKE and by_turns(level, self.vcpus)
-        also = listed([each.words for each in (second, *others) if each.is_known])
+        also = " and ".join(each.words for each in (second, *others) if each.is_known)
         more = f"{also} as well"
         if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE and second in ALIKE)):
             more = f"unequal through {also}"

@@ -109,12 +109,18 @@ def _named(views: Sequence[SessionView], causes: Sequence[Cause]) -> frozenset[C
     return frozenset(causes) | {view.second_cause for view, cause in both if cause != Cause.NONE}
 
 
-def counted_by_cause(views: Sequence[SessionView]) -> dict[Cause, float]:
-    """Seconds that the kernel counted as lost in a round, by what most of each session's was lost to."""
-    lost, none = dict[Cause, float](), Cause.NONE
+def counted_by_cause(views: Sequence[SessionView], *, over_fastest: bool = False) -> dict[Cause, float]:
+    """Seconds that the kernel counted as lost in a round, by what most of each session's was lost to.
+
+    ``over_fastest``: beyond what it counted of the fastest session, which makes nobody slower than that one.
+    """
+    lost, none, common_s = dict[Cause, float](), Cause.NONE, 0.0
+    if over_fastest:
+        common_s = min(views, key=lambda view: view.slowdown or 1.0).counted_s or 0.0
     for view in views:
-        if view.counted_cause != none:
-            lost[view.counted_cause] = lost.get(view.counted_cause, 0.0) + (view.counted_s or 0.0)
+        more_s = (view.counted_s or 0.0) - common_s
+        if view.counted_cause != none and more_s > 0:
+            lost[view.counted_cause] = lost.get(view.counted_cause, 0.0) + more_s
     return lost
 
 
