@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
+from dbcpu.analysis.levels.level_losses import counted_alone
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -150,9 +151,9 @@ def _above(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
 
 
 def _usable(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
-    """A throughput that is said beside fewer usable cores. A session that is slow alone counts as less than a core."""
+    """A throughput that is said beside fewer usable cores. One that loses time alone counts as less than a core."""
     room, reference, vcpus = analysis.capacity, analysis.reference, analysis.vcpus
-    slow_alone = any(each.level == 1 and each.full_speed is NO for each in levels)
+    slow_alone = counted_alone(levels) > 1 or any(each.level == 1 and each.full_speed is NO for each in levels)
     if room is None or reference is None or vcpus is None or slow_alone or reference.busy < 1:
         return
     if room.usable_cores is None or room.most_throughput is None or levels[-1].level < vcpus:

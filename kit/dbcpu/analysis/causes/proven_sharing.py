@@ -121,8 +121,10 @@ def _answered(
     if level.even is Answer.UNDECIDED and exceeds(ratio) and is_usual(apart):
         many = median([sum(map(exceeds, each)) for each in factors])
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
-        slower = [found for members in used if (found := _sharing_is_slower(members, seen, costs)) is not None]
-        answered = _by_sharing(answered) if slower and exceeds(median(slower)) else answered
+        longer = [
+            times_longer for members in used if (times_longer := _sharing_is_slower(members, seen, costs)) is not None
+        ]
+        answered = _by_sharing(answered) if longer and exceeds(median(longer)) else answered
     return answered
 
 
