@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
+from dbcpu.analysis.levels.level_losses import counted_alone
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -110,7 +111,8 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
     counted = {each.level: each.counted_cause.words for each in levels if each.counted_cause is not Cause.NONE}
     for at, every in re.findall(r"[Aa]t (\d+) sessions [^(;.]*\(([^:;)]+)", analysis.verdict):
         words, _, also = every.removesuffix(" as well").replace(", and unequal through ", ", and ").partition(", and ")
-        if also and also != second[int(at)]:
+        others = re.split(", | and ", also) if also else []
+        if not {*others} <= {second[int(at)], *named[int(at)][1:]}:
             yield f"the verdict says {also} as well at N={at}, the level {second[int(at)]}"
         if words in {cause.words for cause in Cause} and words not in (*named[int(at)][:1], counted.get(int(at))):
             yield f"the verdict says {words} at N={at}, the table {named[int(at)]}"
@@ -149,9 +151,9 @@ def _above(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
 
 
 def _usable(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
-    """A throughput that is said beside fewer usable cores. A session that is slow alone counts as less than a core."""
+    """A throughput that is said beside fewer usable cores. One that loses time alone counts as less than a core."""
     room, reference, vcpus = analysis.capacity, analysis.reference, analysis.vcpus
-    slow_alone = any(each.level == 1 and each.full_speed is NO for each in levels)
+    slow_alone = counted_alone(levels) > 1 or any(each.level == 1 and each.full_speed is NO for each in levels)
     if room is None or reference is None or vcpus is None or slow_alone or reference.busy < 1:
         return
     if room.usable_cores is None or room.most_throughput is None or levels[-1].level < vcpus:

@@ -17,6 +17,7 @@ from dbcpu.analysis.conclusions.verdict import verdict
 from dbcpu.analysis.host_usage.host_time import typical_share
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
+from dbcpu.analysis.levels.level_losses import counted_alone
 from dbcpu.analysis.levels.level_views import levels
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
@@ -28,7 +29,6 @@ from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.once_per_round import answers_kept
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s, quota_of
-from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity, has_idle_cpus
@@ -182,9 +182,9 @@ def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[Le
     cores, within = curve.effective_cores, curve.effective_cores_interval
     if cores is None or ref is None:
         return curve
-    alone = next((each for each in levels if each.level == 1 and each.full_speed is Answer.NO), None)
-    part = ref.busy / ((alone.counted_slowdown if alone else None) or 1.0)
-    if alone is not None and ref.busy < 1 and ref.cpu_s is not None:
+    slowed = counted_alone(levels)
+    part = ref.busy / slowed
+    if slowed > 1 and ref.busy < 1 and ref.cpu_s is not None:
         part = ref.cpu_s / ref.elapsed_s  # of work that waits by itself, what was counted as lost is no wait of its own
     quota = quota_of(record) or float("inf")
     if within is not None:

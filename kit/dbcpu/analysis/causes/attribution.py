@@ -28,6 +28,7 @@ from dbcpu.analysis.causes.cause_choice import At, Lost, NamedCauses
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
 from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPart
 from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
+from dbcpu.analysis.levels.level_losses import WORTH_COUNTING
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.results.cause import CAUSES, Cause
@@ -40,8 +41,6 @@ from dbcpu.record import Round
 WORTH_WORDS = 0.15
 MIN_LOSS = 0.03
 """Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
-WORTH_COUNTING = 0.05
-"""Of its elapsed time: a session that lost less, as the kernel counted, has no cause for that."""
 
 
 def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None) -> dict[Key, SessionView]:

@@ -13,6 +13,7 @@ import numpy as np
 from dbcpu.analysis.causes.database_waits import WAIT_CAUSES, wait_cause, wait_words, waits_of
 from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, LossPart, Words
 from dbcpu.analysis.causes.session_columns import CountedTimes, Partners, Sessions
+from dbcpu.analysis.causes.unshared_loss import unshared_loss
 from dbcpu.analysis.placement.evidence import Evidence
 from dbcpu.analysis.placement.left_node import away_s
 from dbcpu.analysis.results.cause import Cause
@@ -35,6 +36,7 @@ MAX_REMOTE = 0.55
 IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
 IDLE = ", idle meanwhile as far as was seen"
+UNSHARED = ": a session that shared no core was slower, too"
 UNSEEN = "; what other processes used was not recorded"
 WORTH_SAYING = 0.05
 """Of a wait: less of it is not said to be a single session's too."""
@@ -264,11 +266,20 @@ def _placed(on: Mask, rest_s: Floats, more: Callable[[int, str, str], CpuTimeRea
     by_others_s = np.where(by_place_s >= ACCOUNTS * rest_s, 0.0, met.sibling_foreign_s / 2)
     known_s = by_place_s + by_others_s
     placed, factor = on & (known_s >= ACCOUNTS * rest_s), rest_s / known_s
+    # Of what one loses without sharing, too, no place is the reason: it need explain no more than what is beyond that.
+    unshared, of_round = unshared_loss(rest_s, of)
+    unshared_s = np.clip(unshared * of.alone.cpu_s, 0.0, rest_s)
+    beyond_s = rest_s - unshared_s
+    # Within a round it is taken off what is placed as that of the fastest (``cause_choice``).
+    also = ~placed | (~of_round & (by_sharing_s > 0) & (unshared > of.alone.tolerance))
+    beside = on & also & (unshared_s > 0) & (beyond_s > 0) & (by_place_s >= ACCOUNTS * beyond_s)
+    placed, factor = placed | beside, np.where(beside, beyond_s / by_place_s, factor)
     return [
         LossPart.where(placed & (by_sharing_s > 0), Cause.SHARED_CORE, by_sharing_s * factor, shared_words),
         LossPart.where(placed & (by_remote_s > 0), Cause.REMOTE_MEMORY, by_remote_s * factor, remote_words),
-        LossPart.where(placed & (by_others_s > 0), Cause.COMPETITOR, by_others_s * factor, foreign_words),
+        LossPart.where(placed & ~beside & (by_others_s > 0), Cause.COMPETITOR, by_others_s * factor, foreign_words),
         LossPart.where(on & ~placed, Cause.SLOWER_CPU, rest_s, slower_words),
+        LossPart.where(beside, Cause.SLOWER_CPU, unshared_s, lambda row: more(row, "", UNSHARED)),
     ]
 
 

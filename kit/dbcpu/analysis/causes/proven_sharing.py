@@ -18,6 +18,8 @@ from dbcpu.analysis.causes.evidence_rules import WATCHED
 from dbcpu.analysis.causes.session_columns import WatchedRun
 from dbcpu.analysis.causes.shared_core_cost import MOSTLY
 from dbcpu.analysis.levels.answers import exceeds, is_usual
+from dbcpu.analysis.levels.level_losses import in_order
+from dbcpu.analysis.levels.main_cause import causes_of_both
 from dbcpu.analysis.levels.measured_rounds import usable
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -26,7 +28,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import SharedCore
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView, Words
-from dbcpu.analysis.sessions.valid_sessions import Key, Timed
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed, times_of
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, times
 
@@ -119,7 +121,29 @@ def _answered(
     if level.even is Answer.UNDECIDED and exceeds(ratio) and is_usual(apart):
         many = median([sum(map(exceeds, each)) for each in factors])
         answered = replace(answered, even=Answer.NO, even_bound=None, slow=many, calm_rounds=None)
+        longer = [
+            times_longer for members in used if (times_longer := _sharing_is_slower(members, seen, costs)) is not None
+        ]
+        answered = _by_sharing(answered) if longer and exceeds(median(longer)) else answered
     return answered
+
+
+def _sharing_is_slower(members: Sequence[Timed], seen: WatchedRun, costs: Mapping[int, float]) -> float | None:
+    """How many times as long sessions of a round took that shared; None where all or none did."""
+    shared = [exceeds(each) for each in _factors(members, seen, costs) or []]
+    if all(shared) or not any(shared):
+        return None
+    both = list(zip(times_of(members), shared, strict=True))
+    return median([time for time, yes in both if yes]) / median([time for time, yes in both if not yes])
+
+
+def _by_sharing(level: LevelView) -> LevelView:
+    """With shared cores as what makes its sessions unequal, where all lose more to something else."""
+    if level.second_cause is not Cause.SHARED_CORE or not exceeds(level.slowdown_min or 1.0):
+        return level
+    lost = causes_of_both(level.main_cause, Cause.SHARED_CORE, level.slowdown_min, level.max_over_min)
+    found = replace(level, main_cause=lost.main, second_cause=lost.second, unequal_by=lost.unequal_by)
+    return replace(found, causes=in_order(found.causes, found))
 
 
 def _factors(members: Sequence[Timed], seen: WatchedRun, costs: Mapping[int, float]) -> list[float] | None:

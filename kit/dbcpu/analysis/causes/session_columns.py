@@ -70,6 +70,12 @@ def cores_of(record: RunRecord) -> Cores:
     )
 
 
+def full_cores(cores: Cores) -> frozenset[int]:
+    """The CPUs of the cores with most threads: efficiency cores have one."""
+    most = max(map(len, cores.siblings.values()), default=0)
+    return frozenset(cpu for cpu, each in cores.siblings.items() if len(each) == most)
+
+
 class CountedTimes(Struct, frozen=True):
     """What the host counted of sessions' losses beyond what one loses alone, in seconds.
 
@@ -112,7 +118,8 @@ class Sessions:
 
     def __init__(self, context: RunContext, seen: WatchedRun) -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
-        self.core_of, self.node = cores_of(context.record).core, kernel_node_of(context.record.header.host)
+        cores = cores_of(context.record)
+        self.core_of, self.node, self.full_cores = cores.core, cores.node, full_cores(cores)
         self.sessions, spans = ([*map(attrgetter(name), self.timed)] for name in ("session", "span"))
         self.valid = ~self._mask(map(bool, map(attrgetter("why"), self.timed)))
         self.shares_known = self._mask([each.shares_known for each in seen.rounds])[seen.round_at]

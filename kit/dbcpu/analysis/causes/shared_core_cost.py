@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.evidence_rules import WATCHED
-from dbcpu.analysis.causes.session_columns import WatchedRun, cores_of
+from dbcpu.analysis.causes.session_columns import WatchedRun, cores_of, full_cores
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import CrossTable, SharedCore, ThreadSpeed
@@ -34,7 +34,6 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import distinct
-from dbcpu.record import RunRecord
 
 MOSTLY = 0.5
 """A session shared its core if it did so for this share of its CPU time."""
@@ -107,7 +106,7 @@ def _table(
         return None
     whole_s = met.shared_s.sum(axis=1)
     enough = (met.known & (whole_s > 0) & (met.sibling_foreign_s <= BESIDE * whole_s)).tolist()
-    full = _full_cores(context.record)
+    full = full_cores(cores_of(context.record))
     watched_s = met.watched_s.tolist()
     rows, speed, slow = [], [], []
     for row, each in enumerate(context.delivered):
@@ -128,13 +127,6 @@ def _table(
     shares = np.ascontiguousarray(met.shared_s[rows, :used] / whole_s[rows, None])
     orders = np.array([each.round.order for each in context.delivered])[rows]
     return _Table(orders, np.array(speed), shares, met.others_busy[rows], np.array(slow))
-
-
-def _full_cores(record: RunRecord) -> frozenset[int]:
-    """The CPUs of the cores with most threads: efficiency cores have one."""
-    siblings = cores_of(record).siblings
-    most = max(map(len, siblings.values()), default=0)
-    return frozenset(cpu for cpu, each in siblings.items() if len(each) == most)
 
 
 def _speeds(table: _Table, noise: Chance) -> tuple[ThreadSpeed, ...]:

@@ -14,6 +14,10 @@ MUCH_WORSE = 1.1
 ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
 
+MOST_NAMED = 3
+OF_SOME_CPUS = (Cause.IRQ, Cause.COMPETITOR)
+"""They take time of the CPUs that they are on, as the kernel counts it by CPU."""
+
 
 def lost_words(level: LevelView) -> str:
     """Who loses at a level: some, all, or, where that is undecided, sessions."""
@@ -71,13 +75,29 @@ def named_beyond(found: LevelLosses, vcpus: int | None) -> tuple[LevelView, ...]
 
 
 def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
-    """What a verdict names of a level, the main cause first; () where none is known."""
+    """What a verdict names of a level, the main cause first, and others beside it; () where none is known."""
     cause = lost_to(level)
     if not cause.is_known:
         return ()
+    if is_counted_only(level):
+        return (cause,)
     second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else level.second_cause
-    named = second.is_known and second is not cause and not is_counted_only(level)
-    return (cause, second) if named else (cause,)
+    named = (cause, second) if second.is_known else (cause,)
+    return tuple(dict.fromkeys((*named, *_of_some_cpus(level))))[:MOST_NAMED]
+
+
+def _of_some_cpus(level: LevelView) -> tuple[Cause, ...]:
+    """What took CPU time of few sessions, but in most rounds: it makes shares unequal beside what all lose to."""
+    if level.even is not Answer.NO:
+        return ()
+    few = [cause for cause, many in level.causes if level.rounds < 2 * many <= level.rounds * level.level]
+    return tuple(cause for cause in OF_SOME_CPUS if cause in few)
+
+
+def named_by_turns_alone(level: LevelView) -> bool:
+    """Whether a verdict says of a level above the vCPUs that its sessions take turns, and names no cause."""
+    cause = lost_to(level)
+    return level.even is not Answer.NO and (not cause.is_known or cause in (Cause.RUN_QUEUE, Cause.SHARED_CORE))
 
 
 def take_turns(level: LevelView, busy: float) -> bool:

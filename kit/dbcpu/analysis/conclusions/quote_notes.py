@@ -1,6 +1,6 @@
 """What has to be said beside usable cores and evenness, so that nobody quotes them for more than they are."""
 
-from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.levels.level_losses import counted_alone
 from dbcpu.analysis.results.quote import QuoteNotes
 from dbcpu.analysis.results.run import Analysis
 
@@ -23,7 +23,5 @@ def quote_notes(analysis: Analysis) -> QuoteNotes:
 
 def _divided_by(analysis: Analysis) -> float | None:
     """None where a single session had a whole CPU, as far as the kernel counts."""
-    alone = next((each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.NO), None)
-    if alone is None or analysis.reference is None or analysis.reference.busy < 1:
-        return None
-    return alone.counted_slowdown
+    slowed = counted_alone(analysis.levels)
+    return slowed if slowed > 1 and analysis.reference is not None and analysis.reference.busy == 1 else None

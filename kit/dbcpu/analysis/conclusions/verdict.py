@@ -9,6 +9,7 @@ from dbcpu.analysis.conclusions.named_levels import (
     by_turns,
     lost_words,
     named_beyond,
+    named_by_turns_alone,
     named_causes,
     named_losses,
     take_turns,
@@ -163,7 +164,7 @@ class _Words:
             uneven = [each for each in found.beyond if each.even is Answer.NO]
             where = f" at N={short_ranges(each.level for each in uneven)}" if len(uneven) < len(found.beyond) else ""
             return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
-        if (cause := lost_to(first)).is_known and cause not in (Cause.RUN_QUEUE, Cause.SHARED_CORE):
+        if not named_by_turns_alone(first):
             return (f"{above}: {self._at(first)}",)
         assert self.reference is not None
         what = "take turns" if take_turns(first, self.reference.busy) else "wait for a CPU at times"
@@ -273,22 +274,26 @@ class _Words:
             how = "" if level.likely_by else ", with lower confidence"
             return f"probably {level.likely_cause.words}{how}: {level.likely_why}"
         cause = lost_to(level)
-        if cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds):
-            return f"{cause.words}: the more sessions, the slower each, as with {self._falling_speed()}"
+        by_turbo = cause in (Cause.SLOWER_CPU, Cause.UNEXPLAINED) and is_turbo(level, self.scaling, self.speeds)
+        falling = f"the more sessions, the slower each, as with {self._falling_speed()}"
+        if by_turbo and level.second_cause is not Cause.SHARED_CORE:
+            return f"{cause.words}: {falling}"
         if not cause.is_known:
             return "cause unknown" if level.even is not Answer.YES or cause is Cause.UNEXPLAINED else ""
         # What all of them lose alike makes none of them slower than another.
-        sentence, second = self._sentence(cause, level), (*named_causes(level, self.vcpus), Cause.NONE)[1]
+        sentence = falling if by_turbo else self._sentence(cause, level)
+        second, *others = (*named_causes(level, self.vcpus), Cause.NONE)[1:]
         if cause is Cause.RUN_QUEUE and second is Cause.COMPETITOR and self._beside_others(level):
             second = Cause.NONE  # said already
         beyond = self.vcpus is not None and level.level > self.vcpus
         turns = cause in ALIKE and by_turns(level, self.vcpus)
-        more = f"{second.words} as well"
-        if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE)):
-            more = f"unequal through {second.words}"
+        also = " and ".join(each.words for each in (second, *others) if each.is_known)
+        more = f"{also} as well"
+        if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE and second in ALIKE)):
+            more = f"unequal through {also}"
         elif level.unequal_by == cause:
-            more = f"all lose to {second.words} as well"
-        also = f", and {more}" if second.is_known else ""
+            more = f"all lose to {also} as well"
+        also = f", and {more}" if also else ""
         how = f"{also}, with lower confidence" if cause in INFERRED and steal_unseen(self.record) else also
         return f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.advice import Advice, is_said
-from dbcpu.analysis.conclusions.named_levels import named_beyond, named_causes, named_losses
+from dbcpu.analysis.conclusions.named_levels import named_beyond, named_by_turns_alone, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.conclusions.throughput_words import fewer_words
 from dbcpu.analysis.conclusions.verdict import like_one_core, steal_may_be_why
@@ -30,6 +30,7 @@ TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
+NOBODY_WAITS = "with as few sessions nobody waits for a turn"
 
 
 def what_helps(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:
@@ -125,19 +126,23 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: tuple[Advic
     ``first``: what helps before all that; else the first has no name, for it is that of the headline.
     """
     helps, found, named = first, _others_first(analysis, list(_remedies(analysis, levels))), set[str]()
+    turns: tuple[Advice, ...] = ()
     stop = {each.remedy for each in analysis.findings if each.code in HELPED_FIRST}
     fewer = any(cause in FEWER_SESSIONS for _, cause, _ in found)
     for level, cause, remedy in found:
-        beyond, waits = _is_beyond(analysis, level), _waits_for_turns(analysis, level, cause)
+        beyond = _is_beyond(analysis, level)
+        waits = beyond and cause is Cause.RUN_QUEUE
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
         what = Cause.COMPETITOR.words if remedy in stop else what
         inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
         what = TURBO if inferred else what
-        told = is_said(remedy, helps) or what in named
-        if not told and not (waits and fewer) and (cause.is_known or not helps):
+        if waits and fewer:
+            # That more sessions than vCPUs take turns is no loss that the verdict puts a name to.
+            turns = turns or (() if named_by_turns_alone(level) else (Advice(NOBODY_WAITS, what),))
+        elif not is_said(remedy, helps) and what not in named and (cause.is_known or not helps):
             helps = (*helps, Advice(remedy, what if helps else ""))
             named.add(what)
-    return helps
+    return (*helps, *turns) if helps else ()
 
 
 def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]]) -> list[tuple[LevelView, Cause, str]]:

@@ -10,6 +10,9 @@ from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, SessionView
 
+WORTH_COUNTING = 0.05
+"""Of its elapsed time: of a session that lost less, as the kernel counted, that is no loss with a cause."""
+
 
 def is_fine(level: LevelView) -> bool:
     """Equal shares, and as fast as alone."""
@@ -87,6 +90,12 @@ def is_counted_only(level: LevelView) -> bool:
     counted = level.counted_slowdown or 1.0
     alike = (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2 and (level.max_over_min or 1.0) < counted
     return counted > EQUAL and (level.level == 1 or alike)
+
+
+def counted_alone(levels: Iterable[LevelView]) -> float:
+    """How many times as long a single session took by what the kernel counted; 1.0 where that is not worth counting."""
+    slowdown = next((each.counted_slowdown for each in levels if each.level == 1), None) or 1.0
+    return slowdown if slowdown >= 1.0 / (1.0 - WORTH_COUNTING) else 1.0
 
 
 def is_known_by_count(level: LevelView) -> bool:

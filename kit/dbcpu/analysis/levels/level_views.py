@@ -254,7 +254,9 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Caus
 
 def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | None) -> LevelView:
     """What the kernel alone counted that sessions lost, and to what most of it in most rounds."""
-    lost = [counted_by_cause(members) for members in seen.viewed]
+    # Of unequal shares where the median session lost nothing that was counted, what makes some slower than others.
+    apart = found.even is Answer.NO and not (counted and exceeds(counted.slowdown))
+    lost = [counted_by_cause(members, over_fastest=apart) for members in seen.viewed]
     is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
     return replace(
         found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost, is_lost)

@@ -29,7 +29,7 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even:
         return _lost_by_part(views, causes)
     fastest = min(views, key=lambda view: view.slowdown or 1.0)
     fastest_slowdown, alone_s = fastest.slowdown or 1.0, fastest.reference_s or 1.0
-    lost, shown = dict[Cause, float](), frozenset(causes)
+    lost, shown = dict[Cause, float](), _named(views, causes)
     common = {name: lost_s / alone_s for name, lost_s in fastest.parts}
     for cause, view in zip(causes, views, strict=True):
         over = (view.slowdown or 1.0) - fastest_slowdown
@@ -66,6 +66,11 @@ def causes_of_level(
     if even is not Answer.NO or not exceeds(least or 1.0):
         return LevelCauses(differ)
     common = main_cause([_lost_by_part(*each, every=not same) for each in rounds], is_lost)
+    return causes_of_both(common, differ, least, ratio)
+
+
+def causes_of_both(common: Cause, differ: Cause, least: float | None, ratio: float | None) -> LevelCauses:
+    """Of a level whose sessions all lose to ``common``, and some over the others to ``differ``."""
     if common in (differ, Cause.NONE, Cause.UNEXPLAINED):
         return LevelCauses(differ)
     # What nothing explains does not come before what is known.
@@ -84,7 +89,7 @@ def _lost_by_part(views: Sequence[SessionView], causes: Sequence[Cause], *, ever
 
     By its main cause alone a session that waited in turn would have lost nothing to the core that all share.
     """
-    lost, shown, none = dict[Cause, float](), frozenset(causes), Cause.NONE
+    lost, shown, none = dict[Cause, float](), _named(views, causes), Cause.NONE
     for cause, view in zip(causes, views, strict=True):
         if cause == none:
             continue
@@ -98,12 +103,24 @@ def _lost_by_part(views: Sequence[SessionView], causes: Sequence[Cause], *, ever
     return lost
 
 
-def counted_by_cause(views: Sequence[SessionView]) -> dict[Cause, float]:
-    """Seconds that the kernel counted as lost in a round, by what most of each session's was lost to."""
-    lost, none = dict[Cause, float](), Cause.NONE
+def _named(views: Sequence[SessionView], causes: Sequence[Cause]) -> frozenset[Cause]:
+    """The causes of a round's sessions, first and second; of one whose loss is no cause here there is no second."""
+    both = zip(views, causes, strict=True)
+    return frozenset(causes) | {view.second_cause for view, cause in both if cause != Cause.NONE}
+
+
+def counted_by_cause(views: Sequence[SessionView], *, over_fastest: bool = False) -> dict[Cause, float]:
+    """Seconds that the kernel counted as lost in a round, by what most of each session's was lost to.
+
+    ``over_fastest``: beyond what it counted of the fastest session, which makes nobody slower than that one.
+    """
+    lost, none, common_s = dict[Cause, float](), Cause.NONE, 0.0
+    if over_fastest:
+        common_s = min(views, key=lambda view: view.slowdown or 1.0).counted_s or 0.0
     for view in views:
-        if view.counted_cause != none:
-            lost[view.counted_cause] = lost.get(view.counted_cause, 0.0) + (view.counted_s or 0.0)
+        more_s = (view.counted_s or 0.0) - common_s
+        if view.counted_cause != none and more_s > 0:
+            lost[view.counted_cause] = lost.get(view.counted_cause, 0.0) + more_s
     return lost
 
 

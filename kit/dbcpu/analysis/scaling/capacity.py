@@ -5,7 +5,7 @@ from itertools import takewhile
 
 from dbcpu.analysis.levels.host_evenness import evenness, leaves_sharing_open
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
-from dbcpu.analysis.levels.level_losses import is_fine
+from dbcpu.analysis.levels.level_losses import counted_alone, is_fine
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, quota_of
 from dbcpu.analysis.results.answer import Answer
@@ -62,7 +62,7 @@ def capacity(
     # One session alone, in whose times they are reckoned, may be throttled or lose steal as well.
     room = min(quota_of(context.record) or float("inf"), vcpus or float("inf"))
 
-    least = 1.0 if not measured or measured[0].full_speed is not Answer.NO else 0.0
+    least = 1.0 if counted_alone(measured) == 1.0 and measured[0].full_speed is not Answer.NO else 0.0
 
     def usable(cores: float) -> float:
         """At least what one session alone has."""

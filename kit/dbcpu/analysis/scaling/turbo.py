@@ -25,6 +25,8 @@ def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None
     alike = alike and level.rounds_apart is None
     if scaling is None or scaling.clock_measured or speeds is not None or turbo < WORTH_SAYING or not alike:
         return False
+    if level.second_cause is Cause.SHARED_CORE:  # which is why more is lost, and beyond the knee
+        return True
     if (level.slowdown_median or 1.0) > turns * NEAR_KNEE / (1.0 - min(turbo, 0.9)):
         return False  # more than that is lost
     return not scaling.knees or level.level / turns <= NEAR_KNEE * scaling.knees[0]
@@ -37,4 +39,5 @@ def is_turbo_beside(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds
     """
     if scaling is None or scaling.clock_measured or speeds is not None or vcpus is None or level.level > vcpus:
         return False
-    return level.main_cause is Cause.SLOWER_CPU and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)
+    slower = Cause.SLOWER_CPU in (level.main_cause, level.second_cause)
+    return slower and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)

@@ -23,7 +23,7 @@ def test_what_all_lose_most_to_comes_first_and_is_helped_first() -> None:
     said = re.search(r"t 32 sessions all have a slowdown, from [\d.]+x to [\d.]+x \(([^)]*)\)", found.verdict)
     assert said is not None
     assert said[1].startswith("shared core: ")
-    assert said[1].endswith(", and unequal through run-queue wait")
+    assert said[1].endswith(", and unequal through run-queue wait and other processes")
     assert headline(found).remedy.startswith("run one session per core")
 
 

@@ -12,7 +12,7 @@ LEVELS = (*range(1, 11), 16)
 
 @pytest.mark.parametrize(("host", "levels", "seed", "said"), [
     (HIDDEN, LEVELS, 14, "; all are slower at N=8,16. Above the 8 vCPUs"),
-    (SimulatedHost(cores=4, threads=1, irq=0.4), (1, 2, 3, 4, 5, 8), 14, "shares are unequal at N=4."),
+    (SimulatedHost(cores=4, threads=1, irq=0.4), (1, 2, 3, 4, 5, 8), 14, "shares are unequal at N=4;"),
     (SimulatedHost(cores=4, threads=2, quota_cpus=6), (*range(1, 9), 12), 81, "all are slower at N=8."),
 ])  # fmt: skip
 def test_levels_that_no_other_clause_names_are_named(

@@ -179,3 +179,17 @@ def test_a_clock_that_falls_to_a_tenth_is_called_turbo() -> None:
     found = made(SimulatedHost(cores=4, threads=1, turbo_slope=0.9, scheduler=BALANCING), (1, 2, 3, 4, 5, 8), seed=1)
     assert found.scaling.turbo == pytest.approx(0.9, abs=0.02)
     assert "the more sessions, the slower each, as with a turbo frequency that falls" in found.verdict
+
+
+def test_interrupts_beside_turns_are_named_with_their_remedy() -> None:
+    """One CPU has less time in every round: that its session is the slowest was put down to the run queue alone."""
+    found = made(SimulatedHost(cores=8, threads=2, irq=0.4, rebalance_s=1.0), (1, 17, 32), seed=22)
+    assert "unequal through run-queue wait and interrupts" in found.verdict
+    remedy = headline(found).remedy
+    assert "Against interrupts: move interrupts to other CPUs" in remedy
+    assert "Against run-queue wait: with as few sessions nobody waits for a turn" in remedy
+
+
+def test_where_all_wait_in_turn_what_makes_them_unequal_is_the_cpu_with_interrupts() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, irq=0.4, scheduler=BALANCING), (1, 8), seed=22)
+    assert "and unequal through interrupts" in found.verdict

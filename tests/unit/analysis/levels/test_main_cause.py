@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.main_cause import lost_by_session, main_cause
+from dbcpu.analysis.levels.main_cause import counted_by_cause, lost_by_session, main_cause
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import SessionView
@@ -51,3 +51,11 @@ def test_without_a_loss_that_is_shown_more_than_half_of_the_rounds_have_to_agree
     assert main_cause([lost, quiet]) is QUEUE
     assert main_cause([lost, quiet], is_lost=False) is NONE
     assert main_cause([lost, lost, quiet], is_lost=False) is QUEUE
+
+
+def test_what_was_counted_of_the_fastest_makes_nobody_slower_than_that() -> None:
+    """The one on the CPU with interrupts was the faster: the other one's core is slower."""
+    fast, slow = views(1.0, 1.34)
+    lost = [replace(fast, counted_cause=Cause.IRQ, counted_s=0.3), replace(slow, counted_cause=NONE, counted_s=0.0)]
+    assert counted_by_cause(lost) == {Cause.IRQ: 0.3}
+    assert counted_by_cause(lost, over_fastest=True) == {}
