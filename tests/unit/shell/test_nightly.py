@@ -13,6 +13,7 @@ import pytest
 
 from plugins.runs import environment
 from support.paths import ROOT
+from support.terminal import Terminal
 
 SHELL = ROOT / "shell" / "nightly"
 KIT = ROOT / "kit"
@@ -240,6 +241,17 @@ def test_a_busy_host_is_waited_for_and_then_measured(night: Night, naps: Path) -
     assert [call.split()[0] for call in night.calls()] == ["run", "run", "run", "check", "show", "show", "delete"]
     assert 'dbcpu_nightly_too_busy{target="box",host="db1"} 0' in night.told("dbcpu-nightly-box.prom")
     assert night.log().count("host busy: 93 %") == 2
+
+
+def test_who_looks_on_is_told_what_takes_its_time(night: Night, naps: Path) -> None:
+    command = [str(SHELL), "-s", str(night.state), "box"]
+    environment = {**night.environment, "FAKE_BUSY": "2", "PATH": nap_path(naps)}
+    with Terminal(command, environment) as terminal:
+        assert terminal.await_end() == 0
+        begun, waits = terminal.shown.splitlines()
+    assert begun.startswith("nightly: measuring box, report in ")
+    assert begun.endswith(f"; log: {night.state}/nightly.log")
+    assert waits.startswith("nightly: host busy: 93 % (md5sum 98 % of a CPU); nothing was measured; looks again each")
 
 
 @pytest.mark.parametrize(("window", "looks", "said"), [("0", 1, ""), ("3", 4, " (looked 4 times in about 3 minutes)")])
