@@ -17,7 +17,7 @@ class Quote(Struct, frozen=True):
 
     ``even``: whether all levels up to the vCPUs, or to the quota, are even: yes, no, undecided, or '' where evenness is
     not known. ``quota``: what bounds the sessions, where that is not the vCPUs. ``at_least``: more sessions than were
-    measured may show more usable cores.
+    measured, or numbers between these, may show more usable cores.
     """
 
     vcpus: int | None = None

@@ -38,7 +38,8 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
         seen = bounding_quota(record) is not None  # of sessions on one core: no curve shows it then
         parts.append(_yield(analysis, scaling.smt_yield, seen=seen))
     if scaling.effective_cores is not None:
-        parts.append(f"{number(scaling.effective_cores, 1)} effective cores")
+        least = "at least " if scaling.more_between is not None else ""
+        parts.append(f"{least}{number(scaling.effective_cores, 1)} effective cores")
     if scaling.left_out is not None:
         parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
     if check is not None:

@@ -285,6 +285,7 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
     cores, wide, even, parts = room.usable_cores, room.usable_cores_interval, room.evenness, []
     if cores is not None and analysis.vcpus:
         how = [] if analysis.scaling.fit_error is not None else ["by the best level, without a curve"]
+        how += _not_measured(analysis)
         how += [f"95 % CI {number(wide.low, 1)} to {number(wide.high, 1)}"] if wide else []
         how += ["one session alone does not get a whole CPU"] if cores < 1 else []
         how += _taken_off(analysis)
@@ -302,6 +303,12 @@ def quotable(record: RunRecord, analysis: Analysis) -> str:
         need = f"; usable cores need a level of {analysis.vcpus} sessions" if few else ""
     lost_to = DISTURBANCES.get(analysis.disturbance) if parts else None
     return ", ".join(parts) + need + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
+
+
+def _not_measured(analysis: Analysis) -> list[str]:
+    """Where more may be done, so that they are at least that many."""
+    between = analysis.scaling.more_between
+    return [] if between is None else [f"more may be done at N={short_ranges(range(between[0], between[1] + 1))}"]
 
 
 def _taken_off(analysis: Analysis) -> list[str]:
