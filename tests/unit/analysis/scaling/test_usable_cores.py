@@ -178,3 +178,12 @@ def test_where_more_may_be_done_between_the_levels_measured_usable_cores_are_at_
     assert (found.scaling.more_between, room.usable_cores_at_least) == (between, between is not None)
     assert room.usable_cores == pytest.approx(truth, rel=0.04) or between
     assert room.usable_cores_interval.low / 1.03 < truth < room.usable_cores_interval.high * 1.03
+
+
+def test_what_early_ends_add_is_no_throughput_though_steal_makes_one_session_per_core_unequal() -> None:
+    """149 Mrows/s were the peak at 6 sessions, of four cores that do 128: steal differed, and nothing bounded these."""
+    host = SimulatedHost(cores=4, threads=2, smt_yield=-0.2, steal=0.2, scheduler="smt_balancing")
+    room = explain(simulate(host, (1, 4, 5, 6, 8), 6, seed=57, size="medium")).capacity
+    assert room is not None
+    assert room.most_throughput == pytest.approx(4 * 40 * 0.8, rel=0.03)
+    assert room.usable_cores == pytest.approx(4 * 0.8, rel=0.05)
