@@ -53,7 +53,7 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f"{usual_count(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    slow = f"{usual_count(worst.slow, worst.slow_range)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
     held, named = _held(given, worst), [each.level for each in uneven]
     found = noted(
         "uneven-sessions",
@@ -303,7 +303,7 @@ def sticky_placement(given: FindingInput) -> Finding | None:
         return None
     jigsaw = f"; makespan throughput is {percent(share)} of the rate sum" if share is not None else ""
     counts = [
-        f" ({count(each.slow)} of {each.level} slow, {count(each.slow_expected)} predicted)"
+        f" ({usual_count(each.slow, each.slow_range)} of {each.level} slow, {count(each.slow_expected)} predicted)"
         for each in given.levels
         if each.slow and each.slow_expected and each.stickiness is not None
     ]
