@@ -1,6 +1,7 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
 import re
+from collections.abc import Sequence
 from statistics import median
 
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
@@ -34,6 +35,8 @@ from dbcpu.reports.documents.quoted import other_variants_quoted
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
+LASTS = 1.01
+"""A level whose rates are so many times the peak throughput does more than lasts."""
 
 
 def cause_counts(level: LevelView) -> str:
@@ -90,7 +93,7 @@ def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, st
                 "baseline",
                 f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({_solo_rounds(record, ref.sessions)}, noise {percent(ref.spread)}; "
-                f"a slowdown below {times(ref.limit)} may be noise{counted})",
+                f"a slowdown of one session below {times(ref.limit)} may be noise{counted})",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)
@@ -328,13 +331,22 @@ def _answers(analysis: Analysis) -> str:
         return ""
     terms = (
         "equal: max/min, full: slowdown of the median session; yes: of the usual round below "
-        f"{times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
+        f"{times(EQUAL)} with 95 % confidence, ?: inconclusive; makespan: throughput until the last session has ended; "
+        "main cause (2 of 9): sessions of all rounds; see `docs/methods.md`"
     )
+    most = analysis.capacity.most_throughput if analysis.capacity else None
+    first = analysis.levels[0].variant
+    more = [each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most]
+    if more:
+        terms += f". {analysis.unit} is more than lasts at {_where(more)}: some sessions end before others"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
-    if not above:
-        return terms
-    where = f"N={short_ranges(sorted({each.level for each in above}))}"
-    return f"{terms}. Chance is a part of max/min: it is above {times(EQUAL)} at {where}, though shares are equal"
+    if above:
+        terms += f". Chance is a part of max/min: it is above {times(EQUAL)} at {_where(above)}, though shares are equal"
+    return terms
+
+
+def _where(levels: Sequence[LevelView]) -> str:
+    return f"N={short_ranges(sorted({each.level for each in levels}))}"
 
 
 def _licences(record: RunRecord, analysis: Analysis) -> str:
