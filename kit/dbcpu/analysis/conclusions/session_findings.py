@@ -53,7 +53,11 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f"{usual_count(worst.slow, worst.slow_range)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    slow = (
+        f"{usual_count(worst.slow, worst.slow_range)} of {worst.level} in a slow group"
+        if (worst.slow or 0) >= 1
+        else ""
+    )
     held, named = _held(given, worst), [each.level for each in uneven]
     found = noted(
         "uneven-sessions",

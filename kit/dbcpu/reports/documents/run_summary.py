@@ -336,12 +336,16 @@ def _answers(analysis: Analysis) -> str:
     )
     most = analysis.capacity.most_throughput if analysis.capacity else None
     first = analysis.levels[0].variant
-    more = [each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most]
+    more = [
+        each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most
+    ]
     if more:
         terms += f". {analysis.unit} is more than lasts at {_where(more)}: some sessions end before others"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
-        terms += f". Chance is a part of max/min: it is above {times(EQUAL)} at {_where(above)}, though shares are equal"
+        terms += (
+            f". Chance is a part of max/min: it is above {times(EQUAL)} at {_where(above)}, though shares are equal"
+        )
     return terms
 
 

@@ -171,7 +171,7 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
 def test_where_more_may_be_done_between_the_levels_measured_usable_cores_are_at_least_so_many(
     host: dict[str, Any], levels: tuple[int, ...], between: tuple[int, int] | None, truth: float
 ) -> None:
-    """1.7 cores were quoted of a host that does 4.7 with 9 sessions, and nothing said that 2 to 15 were not measured."""
+    """1.7 cores were quoted of a host that does 4.7 with 9 sessions; 2 to 15 were not measured."""
     found = explain(simulate(SimulatedHost(**{"threads": 1, **host}), levels, 3, seed=7, size="short"))
     room = found.capacity
     assert room is not None and room.usable_cores is not None and room.usable_cores_interval is not None

@@ -86,7 +86,7 @@ def test_the_extremes_of_a_ratio_are_those_on_the_ellipse() -> None:
 
 @pytest.mark.parametrize(("levels", "open_"), [((1, 8, 9, 16), True), ((1, 4, 8, 9, 10, 12, 16), False)])
 def test_what_no_level_checks_leaves_a_knee_open_between_two_levels(levels: tuple[int, ...], open_: bool) -> None:
-    """Of ``--sessions few``: early ends raise one level, two lines fit all four, and the knee moves without residual."""
+    """Of ``--sessions few``: early ends raise one level, and the knee moves without residual."""
     rates = [min(level, CORES) + FURTHER * max(0, level - CORES) for level in levels]
     rates[levels.index(9)] *= 1.03
     noise = [0.002] * len(levels)
