@@ -8,7 +8,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
 from dbcpu.record import Database, RunRecord
 from dbcpu.reports.documents.environment import environment
-from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary, summary_lines
+from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import record, round_of, session, solos
 
@@ -112,7 +112,7 @@ def test_where_no_curve_fits_the_line_of_scaling_says_of_what() -> None:
 def test_why_a_level_has_a_larger_rate_than_the_peak_is_said_below_the_table() -> None:
     """82 Mrows/s at three sessions stood above a peak throughput of 80."""
     run = simulate(SimulatedHost(cores=2, threads=1, scheduler="smt_balancing"), (1, 2, 3, 4), 6, seed=1)
-    terms = dict(summary_lines(run, explain(run)))["terms"]
+    terms = dict(summary(run, explain(run)))["terms"]
     assert ". Mrows/s is more than lasts at N=3: some sessions end before others" in terms
     two = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1)
-    assert "lasts" not in dict(summary_lines(two, explain(two)))["terms"]
+    assert "lasts" not in dict(summary(two, explain(two)))["terms"]
