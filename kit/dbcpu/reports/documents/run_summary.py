@@ -1,10 +1,9 @@
 """A run in few words: the head, the summary of its levels, the slowed sessions, the limits of the host."""
 
 import re
-from collections.abc import Sequence
 from statistics import median
 
-from dbcpu.analysis.levels.answers import EQUAL, exceeds
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count, vcpu_words
@@ -31,12 +30,11 @@ from dbcpu.formatting import (
 from dbcpu.plan import MIN_PACE_PIECES, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 from dbcpu.reports.document import TO_QUOTE
+from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.quoted import other_variants_quoted
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
-LASTS = 1.01
-"""A level whose rates are so many times the peak throughput does more than lasts."""
 
 
 def cause_counts(level: LevelView) -> str:
@@ -149,7 +147,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("trace", _trace(record)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
         (TO_QUOTE, of_first_variant(analysis, quotable(record, analysis)) + other_variants_quoted(analysis.variants)),
-        ("terms", _answers(analysis)),
+        ("terms", answer_terms(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
         *(("variant", note.removeprefix("variant ")) for note in not_varied(record.header.notes)),
@@ -323,34 +321,6 @@ def _taken_off(analysis: Analysis) -> list[str]:
     if lost == number(1.0, 2):
         return []
     return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1; the rates of the table are not"]
-
-
-def _answers(analysis: Analysis) -> str:
-    """What the words equal and full speed rest on."""
-    if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
-        return ""
-    terms = (
-        "equal: max/min, full: slowdown of the median session; yes: of the usual round below "
-        f"{times(EQUAL)} with 95 % confidence, ?: inconclusive; makespan: throughput until the last session has ended; "
-        "main cause (2 of 9): sessions of all rounds; see `docs/methods.md`"
-    )
-    most = analysis.capacity.most_throughput if analysis.capacity else None
-    first = analysis.levels[0].variant
-    more = [
-        each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most
-    ]
-    if more:
-        terms += f". {analysis.unit} is more than lasts at {_where(more)}: some sessions end before others"
-    above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
-    if above:
-        terms += (
-            f". Chance is a part of max/min: it is above {times(EQUAL)} at {_where(above)}, though shares are equal"
-        )
-    return terms
-
-
-def _where(levels: Sequence[LevelView]) -> str:
-    return f"N={short_ranges(sorted({each.level for each in levels}))}"
 
 
 def _licences(record: RunRecord, analysis: Analysis) -> str:
