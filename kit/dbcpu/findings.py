@@ -147,7 +147,7 @@ TRUST = Topic("How far can the figures be trusted?", {
         WITH_A_SINGLE_SESSION),
     "noisy-reference": Entry(WARNING, "times of sessions that share nothing which vary by more than 10 % (three robust "
         "standard deviations), or a single session that was measured only once",
-        "a slowdown of less than {tolerance} cannot be distinguished from noise",
+        "a slowdown of one session of less than {tolerance} cannot be distinguished from noise",
         "measure on a quieter host, or with longer executions: `--size long`"),
     "unsteady-cpu": Entry(WARNING, "sessions with a core of their own whose CPU times vary, which explains most of the "
         "variation in their elapsed times",

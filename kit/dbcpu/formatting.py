@@ -1,5 +1,6 @@
 """How numbers, times, lists and foreign text are written, and read back, so that every sentence and format agrees."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -119,7 +120,9 @@ def rate(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count that may be a median: 2, 2.5."""
+    """A count that may be a median: 2, or 2-3 where it lies between the two: nobody saw half a session."""
+    if value is not None and value % 1 == 0.5:
+        return f"{math.floor(value)}-{math.ceil(value)}"
     return UNKNOWN if value is None else bare(value)
 
 

@@ -262,8 +262,8 @@ def _curve(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> It
     slow = [each.level for each in levels if linear and 1 < each.level <= float(linear[1]) and _lost(each)]
     if slow:
         yield f"throughput is called linear, sessions are slower at N={slow}: {said}"
-    if "all sessions slow down" in said and "cores of two kinds" in analysis.verdict:
-        yield f"some sessions are on slower cores, not all slow down: {said}"
+    if "all sessions have a slowdown" in said and "cores of two kinds" in analysis.verdict:
+        yield f"some sessions are on slower cores, not all have a slowdown: {said}"
     wanted = set(auto_levels(analysis.vcpus, analysis.cores)) if analysis.vcpus is not None else set()
     asks = "`--sessions auto`" in said, "`--sessions auto`" in analysis.verdict
     missing = wanted - {each.level for each in levels}

@@ -74,6 +74,7 @@ def test_no_number_has_an_exponent(value: float, text: str) -> None:
 
 def test_counts_and_small_rates_have_none_either() -> None:
     assert count(3e6) == "3000000"
+    assert (count(0.5), count(3.0)) == ("0-1", "3")  # nobody saw half a session
     assert plural(2_000_000, "row") == "2000000 rows"
     assert rate(0.000_012) == "0.000012"
 

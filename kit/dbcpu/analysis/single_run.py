@@ -37,6 +37,7 @@ from dbcpu.analysis.scaling.falling_throughput import falling_throughput
 from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
+from dbcpu.analysis.scaling.unmeasured_peak import unmeasured_peak
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
@@ -140,15 +141,24 @@ def _curve_and_topology(
             curve = replace(curve, knees=(), knee_intervals=())
     curve = _bent_within(len(context.core_by_cpu), curve)
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve))
-    return _open_upwards(levels, ref, cpu_time_per_s(record), curve), topology
+    room = cpu_time_per_s(record)
+    if record.header.plan.experiment == SWEEP and ref is not None and ref.busy == 1:
+        curve = replace(curve, more_between=unmeasured_peak(levels, curve, vcpus, cores, room))
+    return _open_upwards(levels, ref, room, curve), topology
 
 
 def _open_upwards(levels: Sequence[LevelView], ref: Reference | None, room: float | None, curve: Scaling) -> Scaling:
-    """With an interval up to all CPUs where no level kept them busy."""
+    """With an interval up to all CPUs where no level kept them busy, or up to as many as may have done more."""
     within = curve.effective_cores_interval
-    if within is None or ref is None or room is None or not has_idle_cpus(levels, ref.busy, curve, room):
+    if within is None or ref is None or room is None:
         return curve
-    return replace(curve, effective_cores_interval=Interval(within.low, max(within.high, room)))
+    if curve.more_between is not None:
+        most = min(room, float(curve.more_between[1]))  # no session has more than a CPU
+    elif has_idle_cpus(levels, ref.busy, curve, room):
+        most = room
+    else:
+        return curve
+    return replace(curve, effective_cores_interval=Interval(within.low, max(within.high, most)))
 
 
 def _where_cores_end(record: RunRecord, cores: int | None, vcpus: int | None, curve: Scaling) -> Scaling:

@@ -79,7 +79,7 @@ def verdict_of_side(base: Side, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...). Max/min ...``, and the evenness of each as quoted."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
     decided = (decision_words(each, state_too=False) for each in side.decisions if each.outcome != OTHER_WORK)
-    first, *others = (*_scaling(side), *decided)
+    first, *others = (*_scaling(base, side), *decided)
     whole = [f"{side.name} against {base.name}: {first}.", *(f"{each[0].upper()}{each[1:]}." for each in others)]
     apart = f"With one run a side {LEFT_OUT}." if single else ""
     states = map(_includes_words, side.decisions)
@@ -117,13 +117,14 @@ def _state_words(side: Side) -> str:
     return ""
 
 
-def _scaling(side: Side) -> tuple[str, ...]:
+def _scaling(base: Side, side: Side) -> tuple[str, ...]:
     """Of other work: what is not compared, and how far it scales."""
     if not side.other_work:
         return ()
     found = side.figure("effective_cores")
     known = found.value is not None and found.base is not None
-    scaled = [f"effective cores {number(found.value)} against {number(found.base)}"] if known else []
+    cores = f"{side.least_words}{number(found.value)} against {base.least_words}{number(found.base)}"
+    scaled = [f"effective cores {cores}"] if known else []
     return (f"the work differs ({side.other_work}), so speed is not compared", *scaled)
 
 

@@ -147,7 +147,8 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
     room = analysis.capacity
     if room is not None and room.most_throughput:
         cores = analysis.scaling.effective_cores
-        worth = f"{analysis.unit}, {number(cores, 1)} effective cores" if cores else analysis.unit
+        least = "at least " if room.usable_cores_at_least else ""
+        worth = f"{analysis.unit}, {least}{number(cores, 1)} effective cores" if cores else analysis.unit
         facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
 

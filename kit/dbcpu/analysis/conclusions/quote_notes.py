@@ -17,6 +17,7 @@ def quote_notes(analysis: Analysis) -> QuoteNotes:
         without_curve=analysis.scaling.fit_error is None,
         divided_by=_divided_by(analysis),
         needs_level=vcpus if few else None,
+        more_between=analysis.scaling.more_between,
         disturbance=analysis.disturbance,
     )
 

@@ -53,7 +53,11 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
     if not much or given.record.header.plan.experiment == POOL:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
-    slow = f"{usual_count(worst.slow)} of {worst.level} in a slow group" if (worst.slow or 0) >= 1 else ""
+    slow = (
+        f"{usual_count(worst.slow, worst.slow_range)} of {worst.level} in a slow group"
+        if (worst.slow or 0) >= 1
+        else ""
+    )
     held, named = _held(given, worst), [each.level for each in uneven]
     found = noted(
         "uneven-sessions",
@@ -248,10 +252,34 @@ def oversubscribed(given: FindingInput) -> Finding | None:
         "oversubscribed",
         f"at N={ranges(named)} there were more sessions than the {vcpu_words(given.record)}: they {shares}{median}",
         sessions=sessions_that_fit(
-            vcpus or 0 if quota is None else _room(quota, given.levels), given.busy, given.levels, given.scaling
+            _room(quota, given.levels)
+            if quota is not None
+            else (given.cores if _second_threads_cost(given) else vcpus) or 0,
+            given.busy,
+            given.levels,
+            given.scaling,
         ),
-        more="add vCPUs" if quota is None else "raise the CPU quota",
+        more=_what_adds_cpu(given, quota),
     )
+
+
+def _what_adds_cpu(given: FindingInput, quota: float | None) -> str:
+    """Not more vCPUs of the same CPU where most is done with fewer sessions than there are: they have none to give."""
+    fall, vcpus = given.scaling.fall, given.vcpus or 0
+    like = given.topology.like_cores if given.topology else None
+    cores = like or given.cores or vcpus
+    most = fall.from_level if fall is not None and fall.best_level == fall.from_level else vcpus
+    if quota is None and most < min(cores, vcpus):
+        return "use CPUs that keep their speed while all cores are busy: more vCPUs of the same CPU do not help"
+    if _second_threads_cost(given) or (quota is None and most < vcpus):
+        return "add cores: more vCPUs on the same cores do not help"
+    return "add vCPUs" if quota is None else "raise the CPU quota"
+
+
+def _second_threads_cost(given: FindingInput) -> bool:
+    """Whether one session per core surely does more than one per vCPU."""
+    shown, yields = given.cores is not None and given.cores < (given.vcpus or 0), given.scaling.smt_yield_interval
+    return shown and given.busy == 1 and yields is not None and yields.high < 0
 
 
 def _room(quota: float, levels: Sequence[LevelView]) -> int:
@@ -279,7 +307,7 @@ def sticky_placement(given: FindingInput) -> Finding | None:
         return None
     jigsaw = f"; makespan throughput is {percent(share)} of the rate sum" if share is not None else ""
     counts = [
-        f" ({count(each.slow)} of {each.level} slow, {count(each.slow_expected)} predicted)"
+        f" ({usual_count(each.slow, each.slow_range)} of {each.level} slow, {count(each.slow_expected)} predicted)"
         for each in given.levels
         if each.slow and each.slow_expected and each.stickiness is not None
     ]

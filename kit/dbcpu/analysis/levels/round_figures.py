@@ -1,7 +1,7 @@
 """The figures of one round over its valid sessions: what levels are the medians of, and comparisons resample."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -142,3 +142,9 @@ def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:
     if order not in kept:
         kept[order] = RoundWork.of([each.span for each in members if each.span])
     return kept[order]
+
+
+def least_and_most(counts: Iterable[float | None]) -> tuple[int, int] | None:
+    """Of a count of sessions, one per round; None where none is known."""
+    known = [int(each) for each in counts if each is not None]
+    return (min(known), max(known)) if known else None

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Pool
-from dbcpu.analysis.results.quote import Quote, QuoteNotes
+from dbcpu.analysis.results.quote import AT_LEAST, Quote, QuoteNotes
 from dbcpu.findings import Finding
 from dbcpu.record import ROWS_UNIT
 
@@ -184,6 +184,11 @@ class Side(Struct, frozen=True):
         """Whether all levels up to its vCPUs are even, as quoted of its runs: 'undecided' where these differ."""
         answers = {each.quote.even for each in self.runs}
         return answers.pop() if len(answers) == 1 else "undecided"
+
+    @property
+    def least_words(self) -> str:
+        """``at least `` before its effective cores, where other numbers of sessions may show more in some run."""
+        return f"{AT_LEAST} " if any(each.quote.at_least for each in self.runs) else ""
 
     def figure(self, metric: str) -> SideFigure:
         return next(each for each in self.figures if each.metric == metric)

@@ -69,7 +69,8 @@ class Capacity(Struct, frozen=True):
     ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host; under
     a CPU quota that bounds the sessions ``per_vcpu`` is per CPU of the quota.
     ``usable_cores`` (the effective cores) and ``evenness`` are what is quoted of a host;
-    ``usable_cores_at_least``: work that waits left CPUs idle at every level, and more sessions may do more.
+    ``usable_cores_at_least``: work that waits left CPUs idle at every level, or levels that were not measured may do
+    more (``Scaling.more_between``).
     """
 
     even_up_to: int | None
@@ -122,7 +123,8 @@ class Scaling(Struct, frozen=True):
     curve of all others. ``makespan_share``: least makespan over rate sum while cores are shared; well below 1 where
     placement is sticky. ``curve``: (sessions, Mrows/s) points of the fit. ``stickiness``: median over levels of the
     observed CV over that of a placement that never changes: 1 frozen, 0 all take turns. ``fall``: the largest loss of
-    throughput by more sessions, None where none is beyond chance.
+    throughput by more sessions, None where none is beyond chance. ``more_between``: first and last of the levels that
+    were not measured and at which more may be done than at the best one (see ``unmeasured_peak``).
     """
 
     knees: tuple[float, ...]
@@ -142,6 +144,7 @@ class Scaling(Struct, frozen=True):
     effective_cores_interval: Interval | None = None
     clock_measured: bool = False
     fall: Fall | None = None
+    more_between: tuple[int, int] | None = None
 
     @property
     def steep(self) -> bool:

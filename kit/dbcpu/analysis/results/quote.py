@@ -17,8 +17,8 @@ class Quote(Struct, frozen=True):
 
     ``even``: whether all levels up to the vCPUs, or to the quota, are even: yes, no, undecided, or '' where evenness is
     not known. ``quota``: what bounds the sessions, where that is not the vCPUs. ``at_least``: more sessions than were
-    measured may show more usable cores. ``evenness_level``: the N that the evenness is of, the least even one.
-    ``variant``: which one this is of, where the run has several, else ''.
+    measured, or numbers between these, may show more usable cores. ``evenness_level``: the N that the evenness is of,
+    the least even one. ``variant``: which one this is of, where the run has several, else ''.
     """
 
     vcpus: int | None = None
@@ -41,11 +41,13 @@ class QuoteNotes(Struct, frozen=True):
     ``without_curve``: usable cores are those of the best level. ``divided_by``: the slowdown that was counted of one
     session alone, where usable cores are fewer than the rates for it. ``needs_level``: the N without which usable cores
     are not known. ``disturbance``: the finding of what took the host's CPU meanwhile; '' for nothing much.
+    ``more_between``: the first and last N that nobody measured and at which more may be done.
     """
 
     without_curve: bool = False
     divided_by: float | None = None
     needs_level: int | None = None
+    more_between: tuple[int, int] | None = None
     disturbance: str = ""
 
 

@@ -81,9 +81,8 @@ def capacity(
         usable_cores=None if scaling.effective_cores is None else usable(scaling.effective_cores),
         usable_cores_interval=within and Interval(usable(within.low), usable(within.high)),
         evenness=evenness(context, measured),
-        usable_cores_at_least=has_idle_cpus(
-            measured, context.reference.busy if context.reference else 1, scaling, room
-        ),
+        usable_cores_at_least=scaling.more_between is not None
+        or has_idle_cpus(measured, context.reference.busy if context.reference else 1, scaling, room),
     )
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, SharedCore
-from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.results.run import REGIME_SHARE, LevelView, Reference
 from dbcpu.analysis.statistics.interval import Interval
 
 MAX_WIDTH = 0.5
@@ -44,9 +44,13 @@ def with_seen_yield(
 
 def _of_all_cores(levels: Sequence[LevelView], reference: Reference | None, cores: int | None) -> float | None:
     """What one session on each core does, in sessions alone; shares differ by the cores alone, if at all."""
-    fine = (each for each in levels if each.even is not Answer.NO or each.main_cause in UNLIKE_CORES)
-    found = next((each.throughput for each in fine if each.level == cores), None)
-    return found / reference.mrows_per_s if found and reference else None
+    found = next((each for each in levels if each.level == cores), None)
+    if found is None or reference is None or not found.throughput:
+        return None
+    # Seen to have a core each, they differ by what the cores lose, such as steal, however small that is.
+    apart = found.alone_s is not None and found.share(found.misplaced_s) <= REGIME_SHARE
+    fine = apart or found.even is not Answer.NO or found.main_cause in UNLIKE_CORES
+    return found.throughput / reference.mrows_per_s if fine else None
 
 
 def within_seen_yield(

@@ -6,6 +6,7 @@ Sources: Venzon and Moolgavkar, Applied Statistics 37, 1988; of a ratio: Fieller
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -14,9 +15,12 @@ from dbcpu.analysis.statistics import piecewise_linear
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.hinge_curve import Hinge, design_matrix, edges
 from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
+from dbcpu.analysis.statistics.piecewise_linear import MIN_BEYOND
 
 REACH = 0.5
 """Knees are sought within this of the best ones, relative, then in ever finer grids where curves are good enough."""
+AT = 1.001
+"""A level up to so many times a knee lies at it, or before it."""
 STEPS, PASSES = (0, 25, 25, 13), 4
 """Places per axis of a grid with one, two and three axes."""
 
@@ -59,7 +63,8 @@ def intervals(
             axes = [_around(axis, grid[good, i], n) for i, axis in enumerate(axes)]
     places = [_crossing(axis, grid[:, i], solved.chi2, most) for i, axis in enumerate(axes)]
     knees = tuple(
-        _with(knee, found) for knee, found in zip(best.knees, places[len(places) - best.form.knees :], strict=True)
+        _opened(best, at, n, _with(best.knees[at], found))
+        for at, found in enumerate(places[len(places) - best.form.knees :])
     )
     between = grid[good, int(best.form.held) :] if ends is None else np.array([ends])
     if between.shape[1] != 2:
@@ -67,6 +72,25 @@ def intervals(
     before, after = best.knees if ends is None else ends
     gain = _gain(best, grid[good], solved.kept(good), most, between)
     return Intervals(knees, _with(best.at(after) / best.at(before) - 1, gain))
+
+
+def _opened(best: Hinge, at: int, n: Floats, interval: Interval) -> Interval:
+    """At least from level to level where no level checks one of the two lines that cross at this knee.
+
+    Two levels lie on any line that rises, and one on any flat end: what early ends or chance make of one of these
+    moves the knee, and leaves no residual. A knee at a level is where a line of checked levels ends.
+    """
+    knee = best.knees[at]
+    ends = (0.0, *best.knees, float("inf"))
+    counts = [int(((n > MIN_BEYOND * low) & (n <= AT * high)).sum()) for low, high in pairwise(ends)]
+    needed = [1 + best.form.turbo + best.form.held, *(2 for _ in best.knees)]
+    needed[-1] = 1 if best.form.flat and best.form.knees else needed[-1]
+    if all(count > need for count, need in zip(counts[at : at + 2], needed[at : at + 2], strict=True)):
+        return interval
+    below, above = n[n <= AT * knee], n[n > knee]
+    if not below.size or not above.size or knee <= MIN_BEYOND * below[-1]:
+        return interval
+    return Interval(min(interval.low, float(below[-1])), max(interval.high, float(above[0])))
 
 
 def _with(value: float, interval: Interval) -> Interval:

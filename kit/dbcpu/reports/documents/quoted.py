@@ -5,7 +5,7 @@ from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote, QuoteNotes, quote
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import UNKNOWN, number, plural
+from dbcpu.formatting import UNKNOWN, number, plural, short_ranges
 from dbcpu.record import RunRecord
 
 _NO_NOTES = QuoteNotes()
@@ -47,6 +47,9 @@ def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
     parts = []
     if quote.usable_cores is not None and quote.vcpus:
         how = ["by the best level, without a curve"] if notes.without_curve else []
+        if notes.more_between is not None:
+            first, last = notes.more_between
+            how.append(f"more may be done at N={short_ranges(range(first, last + 1))}")
         how += filter(None, [_interval(quote.usable_cores_low, quote.usable_cores_high, 1)])
         how += ["one session alone does not get a whole CPU"] if quote.usable_cores < 1 else []
         how += _taken_off(notes)

@@ -7,7 +7,7 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
-from dbcpu.formatting import listed, number, percent, plural
+from dbcpu.formatting import listed, number, percent, plural, times
 from dbcpu.plan import auto_levels
 from dbcpu.record import SWEEP, RunRecord
 
@@ -33,12 +33,14 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
     elif scaling.turbo is not None and scaling.turbo >= REGIME_SHARE:
         until = scaling.turbo_until
         where = "on the way" if until is None else f"over the first {number(until, 0)}"
-        parts.append(f"all sessions slow down by up to {percent(scaling.turbo)} {where}")
+        slowest = times(1 / max(1 - scaling.turbo, 0.01))
+        parts.append(f"all sessions have a slowdown of up to {slowest} {where}")
     if scaling.smt_yield is not None:
         seen = bounding_quota(record) is not None  # of sessions on one core: no curve shows it then
         parts.append(_yield(analysis, scaling.smt_yield, seen=seen))
     if scaling.effective_cores is not None:
-        parts.append(f"{number(scaling.effective_cores, 1)} effective cores")
+        least = "at least " if scaling.more_between is not None else ""
+        parts.append(f"{least}{number(scaling.effective_cores, 1)} effective cores")
     if scaling.left_out is not None:
         parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
     if check is not None:

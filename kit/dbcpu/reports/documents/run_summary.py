@@ -3,7 +3,7 @@
 import re
 from statistics import median
 
-from dbcpu.analysis.levels.answers import EQUAL, exceeds
+from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count
@@ -28,6 +28,7 @@ from dbcpu.formatting import (
 from dbcpu.plan import MIN_PACE_PIECES, not_varied
 from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
 from dbcpu.reports.document import TO_QUOTE
+from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.quoted import quoted_of_run
 from dbcpu.reports.documents.run_scaling import scaling_words
 
@@ -88,7 +89,7 @@ def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, st
                 "baseline",
                 f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({_solo_rounds(record, ref.sessions)}, noise {percent(ref.spread)}; "
-                f"a slowdown below {times(ref.limit)} may be noise{counted})",
+                f"a slowdown of one session below {times(ref.limit)} may be noise{counted})",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)
@@ -144,7 +145,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("trace", _trace(record)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
         *((TO_QUOTE, sentence) for sentence in quoted_of_run(record, analysis)),
-        ("terms", _answers(analysis)),
+        ("terms", answer_terms(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),
         *(("variant", note.removeprefix("variant ")) for note in not_varied(record.header.notes)),
@@ -273,21 +274,6 @@ def _even_beyond(analysis: Analysis, up_to: int, again: int | None) -> str:
     also = [each.level for each in after if each.even is Answer.YES and each.level < until]
     words = f"; equal shares also at N={short_ranges(also)}" if also else ""
     return words + (f", equal again at {again}" if again is not None and again > until else "")
-
-
-def _answers(analysis: Analysis) -> str:
-    """What the words equal and full speed rest on."""
-    if analysis.reference is None or not any(each.level > 1 for each in analysis.levels):
-        return ""
-    terms = (
-        "equal: max/min, full: slowdown of the median session; yes: of the usual round below "
-        f"{times(EQUAL)} with 95 % confidence; see `docs/methods.md`"
-    )
-    above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
-    if not above:
-        return terms
-    where = f"N={short_ranges(sorted({each.level for each in above}))}"
-    return f"{terms}. Chance is a part of max/min: it is above {times(EQUAL)} at {where}, though shares are equal"
 
 
 def _licences(record: RunRecord, analysis: Analysis) -> str:

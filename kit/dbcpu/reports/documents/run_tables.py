@@ -50,7 +50,7 @@ ANSWERS = Column(
     "answers", "equal, full", kind="name", value=_answers,
     meaning="whether all sessions get equal CPU, and whether at the full speed of a single session; ? is inconclusive",
 )  # fmt: skip
-SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups")
+SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups, median of the rounds")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
 RATE_SUM = "sum of the sessions' rates while all of them run; at uneven levels it may be more than lasts"
 EXCLUDED = "left out"

@@ -129,6 +129,10 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
     yield Gauge("dbcpu_findings", "Findings by severity.", "", counts)
 
 
+def _at_least(quote: Quote) -> float | None:
+    return None if quote.usable_cores is None else float(quote.at_least)
+
+
 def _quoted(quotes: Sequence[tuple[Mapping[str, str], Quote]]) -> Iterator[Gauge]:
     """The pair that is quoted of a host, or of each variant. Where it is undecided whether it is even there is no
     dbcpu_even."""
@@ -139,6 +143,12 @@ def _quoted(quotes: Sequence[tuple[Mapping[str, str], Quote]]) -> Iterator[Gauge
         ("dbcpu_usable_cores", f"{cores}.", "", attrgetter("usable_cores")),
         ("dbcpu_usable_cores_low", f"{cores}: {low}", "", attrgetter("usable_cores_low")),
         ("dbcpu_usable_cores_high", f"{cores}: {high}", "", attrgetter("usable_cores_high")),
+        (
+            "dbcpu_usable_cores_at_least",
+            "Other numbers of sessions may show more usable cores: 1 yes, 0 no.",
+            "",
+            _at_least,
+        ),
         ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", attrgetter("evenness")),
         ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", attrgetter("evenness_low")),
         ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", attrgetter("evenness_high")),

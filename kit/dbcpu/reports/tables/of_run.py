@@ -85,6 +85,7 @@ RUNS = ExportedTable(
                _quoted("usable_cores")),
         column("usable_cores_low", NUMBER, "of its 95 % interval", _quoted("usable_cores_low")),
         column("usable_cores_high", NUMBER, "of its 95 % interval", _quoted("usable_cores_high")),
+        column("usable_cores_at_least", BOOLEAN, "other numbers of sessions may show more", _quoted("at_least")),
         column("evenness", NUMBER, "fastest / slowest session at the least even level up to the vCPUs or the quota: 1 "
                "is even", _quoted("evenness")),
         column("evenness_low", NUMBER, "of its 95 % interval", _quoted("evenness_low")),

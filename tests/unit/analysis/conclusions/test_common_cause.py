@@ -59,7 +59,7 @@ def test_where_two_things_cost_all_sessions_most_time_decides_though_the_slower_
     host = SimulatedHost(cores=8, threads=2, nodes=2, remote_slowdown=0.1, memory_node=0, scheduler="smt_balancing")
     found = explain(simulate(host, (1, 8, 16), 6, seed=0, size="medium"))
     assert level_of(found.levels, 16).main_cause == "shared_core"
-    assert re.search(r"at 16 sessions [^(]*\(shared core", found.verdict)
+    assert re.search(r"[aA]t 16 sessions [^(]*\(shared core", found.verdict)
 
 
 def test_what_all_lose_is_named_beside_what_makes_them_differ_more() -> None:

@@ -151,7 +151,7 @@ CASES = {
         said=(
             ("verdict", "From 2 sessions on, all are slower: at 2 sessions all are equally slow"),
             ("verdict", "turbo frequency"),
-            ("scaling", "slow down by up to 30 %"),
+            ("scaling", r"all sessions have a slowdown of up to 1\.4"),
         ),
         unsaid=(("verdict", "a reason that was not seen"), ("capacity", "full speed")),
     ),

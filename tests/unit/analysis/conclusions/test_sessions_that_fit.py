@@ -73,3 +73,19 @@ def test_under_a_quota_as_many_are_advised_as_were_seen_at_full_speed() -> None:
         "run no more than 4 busy"
     )
     assert remedy_of(SimulatedHost(cores=4, threads=1, quota_cpus=3.4), tuple(range(1, 9))).count("no more than 4") == 0
+
+
+@pytest.mark.parametrize(("host", "most", "helps"), [
+    (SimulatedHost(cores=8, threads=1, turbo_slope=0.9), 4, "use CPUs that keep their speed while all cores are busy"),
+    (SimulatedHost(cores=4, threads=2, smt_yield=-0.2), 4, "add cores: more vCPUs on the same cores do not help"),
+    (SimulatedHost(cores=4, threads=1), 4, "add vCPUs"),
+])  # fmt: skip
+def test_more_vcpus_of_a_cpu_that_does_less_with_more_sessions_are_no_remedy(
+    host: SimulatedHost, most: int, helps: str
+) -> None:
+    """And eight busy sessions were advised where the second threads cost a fifth."""
+    full = host.cores * host.threads
+    found = explain(simulate(host, (*range(1, full + 2), 2 * full), 4, seed=1, size="short"))
+    (remedy,) = [each.remedy for each in found.findings if each.code == "oversubscribed"]
+    assert f"run no more than {most} busy sessions" in remedy
+    assert f"or {helps}" in remedy

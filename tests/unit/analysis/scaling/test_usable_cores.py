@@ -158,3 +158,32 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
     found = explain(record)
     assert found.scaling.knees == ()
     assert "cores of two kinds" in scaling_words(record, found)
+
+
+@pytest.mark.parametrize(("host", "levels", "between", "truth"), [
+    ({"cores": 16, "turbo_slope": 0.9}, (1, 16, 17), (2, 15), 4.7),
+    ({"cores": 8, "turbo_slope": 0.9}, (1, 2, 4, 8), (5, 7), 2.5),
+    ({"cores": 16, "turbo_slope": 0.9}, tuple(range(1, 18)), None, 4.7),
+    ({"cores": 16, "turbo_slope": 0.4}, (1, 16, 17), None, 9.6),  # each session adds something up to the 16th
+    ({"cores": 8, "threads": 2}, (1, 8, 9, 16), None, 10.6),
+    ({"cores": 16, "quota_cpus": 4}, (1, 16, 17), None, 4.0),
+])  # fmt: skip
+def test_where_more_may_be_done_between_the_levels_measured_usable_cores_are_at_least_so_many(
+    host: dict[str, Any], levels: tuple[int, ...], between: tuple[int, int] | None, truth: float
+) -> None:
+    """1.7 cores were quoted of a host that does 4.7 with 9 sessions; 2 to 15 were not measured."""
+    found = explain(simulate(SimulatedHost(**{"threads": 1, **host}), levels, 3, seed=7, size="short"))
+    room = found.capacity
+    assert room is not None and room.usable_cores is not None and room.usable_cores_interval is not None
+    assert (found.scaling.more_between, room.usable_cores_at_least) == (between, between is not None)
+    assert room.usable_cores == pytest.approx(truth, rel=0.04) or between
+    assert room.usable_cores_interval.low / 1.03 < truth < room.usable_cores_interval.high * 1.03
+
+
+def test_what_early_ends_add_is_no_throughput_though_steal_makes_one_session_per_core_unequal() -> None:
+    """149 Mrows/s were the peak at 6 sessions, of four cores that do 128: steal differed, and nothing bounded these."""
+    host = SimulatedHost(cores=4, threads=2, smt_yield=-0.2, steal=0.2, scheduler="smt_balancing")
+    room = explain(simulate(host, (1, 4, 5, 6, 8), 6, seed=57, size="medium")).capacity
+    assert room is not None
+    assert room.most_throughput == pytest.approx(4 * 40 * 0.8, rel=0.03)
+    assert room.usable_cores == pytest.approx(4 * 0.8, rel=0.05)

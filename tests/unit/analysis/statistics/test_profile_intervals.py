@@ -82,3 +82,17 @@ def test_the_extremes_of_a_ratio_are_those_on_the_ellipse() -> None:
     low, high = fieller(above[None], below[None], best[None], inverse[None], np.array([slack]))
     assert low[0] == pytest.approx(ratios.min(), rel=1e-6)
     assert high[0] == pytest.approx(ratios.max(), rel=1e-6)
+
+
+@pytest.mark.parametrize(("levels", "open_"), [((1, 8, 9, 16), True), ((1, 4, 8, 9, 10, 12, 16), False)])
+def test_what_no_level_checks_leaves_a_knee_open_between_two_levels(levels: tuple[int, ...], open_: bool) -> None:
+    """Of ``--sessions few``: early ends raise one level, and the knee moves without residual."""
+    rates = [min(level, CORES) + FURTHER * max(0, level - CORES) for level in levels]
+    rates[levels.index(9)] *= 1.03
+    noise = [0.002] * len(levels)
+    best = piecewise_linear.best_hinge(levels, rates, noise, (8.0, 16.0))
+    assert best is not None
+    best, errors = piecewise_linear.settled(best, levels, rates, noise)
+    (first, *_) = intervals(best, levels, rates, errors, 30, None).knees
+    assert first.low <= CORES < best.knees[0] < 9
+    assert (first.high == 9) is open_

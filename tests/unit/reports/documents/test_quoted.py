@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
@@ -18,7 +19,7 @@ from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.quoted import cores_words, evenness_words, quotable, quoted_sentence
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import summary
-from dbcpu.reports.formats import table
+from dbcpu.reports.formats import metrics, table
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.database import open_store
 from dbcpu.workflows.kept_figures import keep_run
@@ -193,6 +194,17 @@ def test_what_work_that_waits_left_idle_is_said_wherever_usable_cores_are() -> N
     assert cores_words(kept).startswith("at least ")
     assert "newest run: at least " in quoted_sentence(kept)
     assert not cores_words(KNOWN).startswith("at least")
+
+
+def test_levels_that_may_do_more_are_named_and_cores_are_at_least_so_many_wherever_quoted() -> None:
+    run = simulate(SimulatedHost(cores=16, threads=1, turbo_slope=0.9), (1, 16, 17), 3, seed=7, size="short")
+    analysis = explain(run)
+    said = quotable(run, analysis)
+    assert said.startswith("at least 1.") and "more may be done at N=2-15" in said
+    assert cores_words(kept_quote(run_figures(run, analysis))).startswith("at least ")
+    assert ", at least 1." in " ".join(map(str, headline(analysis).facts))
+    exposed = metrics.exposition(run, analysis)
+    assert re.search(r"^dbcpu_usable_cores_at_least\{.*\} 1(\.0)?$", exposed, re.MULTILINE)
 
 
 def test_steal_of_busy_cpus_is_said_beside_usable_cores_though_idle_ones_lose_none() -> None:

@@ -1,0 +1,57 @@
+"""Between which measured levels may the host do more than at the best of them? Pure."""
+
+from collections.abc import Sequence
+
+from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
+from dbcpu.analysis.results.host import Scaling
+from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.scaling.falling_throughput import WORTH_SAYING
+
+FULL = 0.97
+"""Share of the CPUs (or the quota) that the best level does: no other does more."""
+_Point = tuple[float, float]
+
+
+def unmeasured_peak(
+    levels: Sequence[LevelView], curve: Scaling, vcpus: int | None, cores: int | None, room: float | None
+) -> tuple[int, int] | None:
+    """First and last level, none of them measured, at which more may be done; None where nothing says so.
+
+    Where throughput falls, by what the advice goes by (``Fall.between``). Without a fitted curve also where a parabola
+    through the best level and two beside it has its top there, 5 % above all three: what turbo makes of throughput. No
+    sessions do nothing. Beyond ``room`` (the vCPUs, or the quota) levels do what ``room`` does; between the cores shown
+    and the vCPUs the host is a straight line.
+    """
+    if room is None or curve.effective_cores is None or curve.effective_cores >= FULL * room:
+        return None
+    if curve.fall is not None and curve.fall.between is not None:
+        return curve.fall.between if curve.fall.best_level in (None, curve.fall.from_level) else None
+    if curve.fit_error is not None:
+        return None
+    rates: dict[float, float] = {0.0: 0.0}
+    for level, rate in lasting_by_level(levels, vcpus).items():
+        at = min(float(level), room)
+        rates[at] = max(rate, rates.get(at, 0.0))
+    points = sorted(rates.items())
+    best = max(range(len(points)), key=lambda i: points[i][1])
+    straight = cores if cores is not None and vcpus is not None and cores < vcpus else float("inf")
+    for first in (best - 2, best - 1):
+        three = points[first : first + 3] if first >= 0 else []
+        top = _top(three) if len(three) == 3 else None
+        if top is None or top[1] <= (1 + WORTH_SAYING) * points[best][1]:
+            continue
+        before, after = max(at for at, _ in three if at <= top[0]), min(at for at, _ in three if at > top[0])
+        if before + 1 <= after - 1 and before < straight:
+            return int(before) + 1, int(after) - 1
+    return None
+
+
+def _top(three: Sequence[_Point]) -> _Point | None:
+    """The top of the parabola through them, where it lies between them."""
+    (a, low), (b, middle), (c, high) = three
+    rise, slope = (middle - low) / (b - a), (high - middle) / (c - b)
+    bend = (slope - rise) / (c - a)
+    if bend >= 0:
+        return None
+    at = (a + b) / 2 - rise / (2 * bend)
+    return (at, low + (at - a) * (rise + bend * (at - b))) if a < at < c else None
