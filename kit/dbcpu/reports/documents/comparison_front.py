@@ -227,10 +227,17 @@ def _clause(each: Decision, side: Side, base: Side) -> str:
         elsewhere = _one_is_even(side, base) if each.outcome in (NOT_SHOWN, NOT_MEASURED) else ""
         return words.get(each.outcome) or elsewhere or f"evenness: {_unshown(each)}"
     full = each.levels in (f"N={base.vcpus} and N={side.vcpus}", f"N={side.vcpus}" if side.vcpus == base.vcpus else "")
-    sizes = "" if side.vcpus == base.vcpus else f" ({side.vcpus} sessions against {base.vcpus})"
-    where = f"at full load{sizes}" if full else f"at {each.levels}"
+    where = f"at full load{_sizes(each, side, base)}" if full else f"at {each.levels}"
     words = {MORE: f"{has} {share} more throughput {where}{than}", LESS: f"{has} {share} less throughput {where}{than}"}
     return words.get(each.outcome, f"throughput: {_unshown(each)}")
+
+
+def _sizes(each: Decision, side: Side, base: Side) -> str:
+    """Of hosts of different size the total says little: how much it is per vCPU beside it."""
+    if side.vcpus == base.vcpus or not side.vcpus or not base.vcpus:
+        return ""
+    per_vcpu = f", {times(each.ratio * base.vcpus / side.vcpus)} per vCPU" if each.ratio else ""
+    return f" ({side.vcpus} vCPUs against {base.vcpus}{per_vcpu})"
 
 
 def _one_is_even(side: Side, base: Side) -> str:

@@ -2,7 +2,7 @@
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.reports.documents.run_summary import quotable
+from dbcpu.reports.documents.quoted import quotable
 from dbcpu.simulator import SimulatedHost, simulate
 
 
