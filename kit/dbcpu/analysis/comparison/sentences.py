@@ -33,7 +33,7 @@ METRIC_WORDS = {
     "spread": "max/min at the levels compared",
     "evenness": "evenness, as quoted",
     "smt_yield": "SMT yield",
-    "effective_cores": "effective cores",
+    "effective_cores": "usable cores",
     "connect": "time to connect",
     "solo_at_full_pace": "{unit}, single session at full pace",
     "throughput_at_full_pace": "{unit} in total at N = {full}, at full pace",
@@ -124,7 +124,7 @@ def _scaling(base: Side, side: Side) -> tuple[str, ...]:
     found = side.figure("effective_cores")
     known = found.value is not None and found.base is not None
     cores = f"{side.least_words}{number(found.value)} against {base.least_words}{number(found.base)}"
-    scaled = [f"effective cores {cores}"] if known else []
+    scaled = [f"usable cores {cores}"] if known else []
     return (f"the work differs ({side.other_work}), so speed is not compared", *scaled)
 
 

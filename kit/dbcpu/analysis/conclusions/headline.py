@@ -11,7 +11,14 @@ from dbcpu.analysis.conclusions.named_levels import lost_words, take_turns
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
 from dbcpu.analysis.conclusions.what_helps import headline_level, to_decide, what_helps, what_helps_experiment
-from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, level_losses, lost_to
+from dbcpu.analysis.levels.level_losses import (
+    LevelLosses,
+    counted_alone,
+    is_counted_only,
+    is_loss,
+    level_losses,
+    lost_to,
+)
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -146,9 +153,11 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
             facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
     room = analysis.capacity
     if room is not None and room.most_throughput:
-        cores = analysis.scaling.effective_cores
+        cores = room.usable_cores
         least = "at least " if room.usable_cores_at_least else ""
-        worth = f"{analysis.unit}, {least}{number(cores, 1)} effective cores" if cores else analysis.unit
+        worth = f"{analysis.unit}, {least}{number(cores, 1)} usable cores" if cores else analysis.unit
+        if cores and (slowed := counted_alone(levels)) > 1:
+            worth += f" (a single session lost {percent(1 - 1 / slowed)} of its time)"
         facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
     return (*facts, *_alone(analysis))
 

@@ -141,7 +141,7 @@ def _not_compared(comparison: Comparison) -> str:
         "NAME`, names it."
     )
     return (
-        f"The work differs ({comparison.other_work}), so seconds and rates are not compared. Max/min, effective "
+        f"The work differs ({comparison.other_work}), so seconds and rates are not compared. Max/min, usable "
         "cores, SMT yield and throughput over that of a single session are. They depend on the work too: short or "
         f"waiting work is moved between CPUs more often.{unnamed if UNNAMED_WORK in comparison.other_work else ''}"
     )

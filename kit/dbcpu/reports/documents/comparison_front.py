@@ -64,7 +64,7 @@ TERMS = (
     ("evenness", "fastest / slowest session at the least even level up to the vCPUs of a host: 1.00 is even"),
     ("full load", "as many sessions as there are vCPUs"),
     ("SMT yield", "throughput that the second hardware thread of a core adds, as a share of the first"),
-    ("effective cores", "top of the throughput curve, in rates of a single session"),
+    ("usable cores", "top of the throughput curve, in rates of a single session that has a whole CPU"),
     ("95 % interval", "confidence interval: the range of ratios that is consistent with these runs"),
     ("p", "how likely noise without any difference would give such a result"),
     ("no difference shown", "no significant difference; that does not mean that the two are the same"),
@@ -178,7 +178,7 @@ def _side_tile(side: Side, comparison: Comparison) -> Fact:
     done, spread = side.figure("throughput"), side.figure("spread")
     if comparison.other_work:
         cores = side.figure("effective_cores").value
-        scaled = f", {side.least_words}{number(cores)} effective cores" if cores is not None else ""
+        scaled = f", {side.least_words}{number(cores)} usable cores" if cores is not None else ""
         return Fact(side.name, number(spread.value), f"max/min{scaled}")
     words = [f"{comparison.unit} at full load"]
     words += [times(done.ratio)] if done.ratio is not None else []

@@ -17,7 +17,7 @@ LEVELS_OF_A_CURVE = 4
 
 
 def scaling_words(record: RunRecord, analysis: Analysis) -> str:
-    """Knees, yield, effective cores, and whether the host scales like the cores that it shows; '' without levels."""
+    """Knees, yield, and whether the host scales like the cores that it shows; '' without levels."""
     scaling, check = analysis.scaling, analysis.topology
     grouped = check is not None and check.two_speeds
     if not scaling.knees and not grouped:
@@ -38,9 +38,6 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
     if scaling.smt_yield is not None:
         seen = bounding_quota(record) is not None  # of sessions on one core: no curve shows it then
         parts.append(_yield(analysis, scaling.smt_yield, seen=seen))
-    if scaling.effective_cores is not None:
-        least = "at least " if scaling.more_between is not None else ""
-        parts.append(f"{least}{number(scaling.effective_cores, 1)} effective cores")
     if scaling.left_out is not None:
         parts.append(f"N={scaling.left_out} deviates from all other levels and is left out")
     if check is not None:
