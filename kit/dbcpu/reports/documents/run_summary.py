@@ -181,10 +181,11 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
     same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
     if same:
-        paced = f"the figures of N={short_ranges(same)} do not contain its changes (at one pace)"
-        parts.append(f"{paced}, the tables of sessions do (as delivered)")
+        paced = f"the figures of N={short_ranges(same)} are without these changes of speed (at one pace)"
+        parts.append(f"{paced}, the tables of sessions are with them (as delivered)")
     elif 1 not in delivered:
-        parts.append("the single-session time does not contain its changes (at one pace), all else does (as delivered)")
+        paced = "the single-session time is without these changes of speed (at one pace)"
+        parts.append(f"{paced}, all else is with them (as delivered)")
     if pace.tolerance > reference.tolerance:
         parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
