@@ -102,7 +102,7 @@ def _of_totals(found: LevelLosses) -> str:
     """Where only total rates are known there is no answer about shares."""
     fast, first = fast_levels(found), found.first
     parts = [f"No slowdown up to {plural(fast[-1].level, 'session')}"] if fast else []
-    parts += [f"slower from {first.level} on"] if first is not None else []
+    parts += [f"slower from {first.level}{'' if fast else ' sessions'} on"] if first is not None else []
     text = ", ".join(parts) or "Inconclusive"
     return f"{text[0].upper()}{text[1:]}; shares not known"
 
@@ -114,7 +114,9 @@ def _loss_words(found: LevelLosses, up_to: str) -> str:
             return "No: even a single session is not always at full speed"
         return "No: even a single session does not get a whole CPU"
     lose = lost_words(first)
-    where = f"from {first.level} on" if found.lasts(first) and first is not found.levels[-1] else f"at N={first.level}"
+    noun = "" if up_to else " sessions"
+    lasts = found.lasts(first) and first is not found.levels[-1]
+    where = f"from {first.level}{noun} on" if lasts else f"at N={first.level}"
     open_ = [each.level for each in found.undecided]
     fine = f"Equal CPU {up_to}" if found.alone_undecided else f"Yes {up_to}"
     words = f"{fine}, {where} {lose}" if up_to else f"No: {where} {lose}"
