@@ -36,8 +36,8 @@ READINGS = {
         "Bars of equal length: the targets do not slow each other. The number is the slowdown: together / separately."
     ),
     "variants": (
-        "The same sessions under another setting of the host, at the level at which the first variant is most "
-        "uneven, relative to the first variant = 1. Lower max/min is more even. Throughput is "
+        "The same sessions under another setting of the host, relative to the first variant = 1; the legend names "
+        "the levels. Lower max/min is more even. Throughput is "
         f"{LASTING_THROUGHPUT}."
     ),
     "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
