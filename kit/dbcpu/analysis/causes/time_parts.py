@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.host_usage.host_time import stolen_from
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches_as_polled
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.sessions.session_spans import SessionSpans
@@ -65,7 +65,7 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
 
 def _met(round_: Round, spans: SessionSpans) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
-    rows = stretches(round_).clipped(spans)
+    rows = stretches_as_polled(round_, spans)
     idle_s = np.zeros(len(round_.sessions))
     np.add.at(idle_s, rows.session, rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED)))
     return stolen_from(round_, rows), idle_s

@@ -6,6 +6,7 @@ from functools import partial
 from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.host_usage.pressure import PressureShares, typical_pressure
 from dbcpu.analysis.levels.representative_round import representative_rounds
+from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis
@@ -233,6 +234,9 @@ def _not_sampled(record: RunRecord, analysis: Analysis) -> str:
         return "No round can be shown."
     hows = dict.fromkeys(session.server.how for session in rounds[0].sessions if not session.residency)
     reason = rounds[0].not_sampled or next((how for how in hows if how), "no placement was recorded")
+    if any(session.residency for session in rounds[0].sessions):
+        apart = seconds(1 / poll_hz(rounds[0]))
+        reason = f"polls are {apart} apart, and none fell between start and end of a session"
     return plain(f"{plural(len(rounds[0].sessions), 'session')} not sampled: {reason}.")
 
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from dbcpu.analysis.levels.representative_round import representative_rounds
-from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
+from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, UNPOLLED, USE_WORDS, WASTED, Timeline, timeline
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
@@ -24,6 +24,7 @@ MAX_CORE_ROWS = 160
 COLOURS = {
     SPARE: "#e9ecef",
     WASTED: "#f0e442",
+    UNPOLLED: "#60676e",
     SINGLE: "#8ec8ea",
     DOUBLED: Cause.SHARED_CORE.colour,
     CROWDED: "#004f8a",

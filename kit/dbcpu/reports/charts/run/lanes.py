@@ -46,7 +46,7 @@ CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff"
 HATCHES = {SIBLING: "////", QUEUED: "xxxx"}
 STATE_COLOURS = {
     ABSENT: "#ffffff",
-    UNSEEN: "#dfe3e7",
+    UNSEEN: "#60676e",
     OFF: "#cc79a7",
     ALONE: "#8ec8ea",
     SIBLING: Cause.SHARED_CORE.colour,
