@@ -24,13 +24,14 @@ BLUE, ORANGE = "#0072b2", "#d55e00"
 GUIDE = "#7a858f"
 """Lines to compare with: linear, fair, 1.0."""
 PART_COLOURS: Mapping[str, str] = {
+    # Of what no cause is named of; a cause has its own colour.
     "reference_s": "#c9cfd5",
-    "inflation_s": Cause.SHARED_CORE.colour,
+    "inflation_s": "#f0c060",
     "queue_s": Cause.RUN_QUEUE.colour,
     "throttled_s": Cause.THROTTLED.colour,
     "steal_s": Cause.STEAL.colour,
     "wait_s": Cause.WAIT.colour,
-    "off_s": "#24464c",
+    "off_s": "#a8dcc4",
     "unsplit_s": Cause.UNEXPLAINED.colour,
 }
 

@@ -10,7 +10,17 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from dbcpu.analysis.levels.representative_round import representative_rounds
-from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, UNPOLLED, USE_WORDS, WASTED, Timeline, timeline
+from dbcpu.analysis.placement.timeline import (
+    CROWDED,
+    DOUBLED,
+    SINGLE,
+    SPARE,
+    UNPOLLED,
+    USE_WORDS,
+    WASTED,
+    Timeline,
+    timeline,
+)
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
