@@ -31,7 +31,7 @@ PART_COLOURS: Mapping[str, str] = {
     "throttled_s": Cause.THROTTLED.colour,
     "steal_s": Cause.STEAL.colour,
     "wait_s": Cause.WAIT.colour,
-    "off_s": "#a8dcc4",
+    "off_s": "#80d0a0",
     "unsplit_s": Cause.UNEXPLAINED.colour,
 }
 

@@ -100,9 +100,8 @@ def test_what_no_poll_saw_is_not_sampled_and_no_cpu_is_free_meanwhile() -> None:
     polled = tuple(Residency(0, state, from_s, to_s) for state, from_s, to_s in beside)
     line = last_round(round_of([replace(session(0, 2.0, cpu=0), residency=polled)]))
     assert states(line, 0) == [UNSEEN, ALONE, UNSEEN]
-    assert [[run.state for run in line.row(at)] for at in (0, 1)] == [[UNPOLLED, SINGLE, UNPOLLED]] + [
-        [UNPOLLED, SPARE, UNPOLLED]
-    ]
+    rows = [[run.state for run in line.row(at)] for at in (0, 1)]
+    assert rows == [[UNPOLLED, SINGLE, UNPOLLED], [UNPOLLED, SPARE, UNPOLLED]]
 
 
 def test_sleep_that_a_poll_saw_within_the_session_is_sleep() -> None:

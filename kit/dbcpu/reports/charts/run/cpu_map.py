@@ -27,10 +27,8 @@ from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import fill_cells, legend, palette
+from dbcpu.reports.documents.run_readings import MAX_CORE_ROWS, MAX_CPU_ROWS
 
-MAX_CPU_ROWS = 64
-MAX_CORE_ROWS = 160
-"""More cores than this are shown as how many do what: single rows would be thinner than a pixel of a screen."""
 COLOURS = {
     SPARE: "#e9ecef",
     WASTED: "#f0e442",
