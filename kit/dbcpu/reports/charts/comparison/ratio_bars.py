@@ -5,13 +5,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from msgspec import Struct
 
-from dbcpu.reports.charts.comparison.titles import clipped, colour, titled
+from dbcpu.reports.charts.comparison.titles import BESIDE_AXES, clipped, colour, titled
 from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
+from dbcpu.reports.charts.text_width import inches_of
 from dbcpu.reports.document import Bars
 
 WIDEST = 15.0
 MAX_UPRIGHT_BARS, MAX_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"
+NAME_POINTS = 9.0
 HEADROOM = 1.1
 BARS_SHARE = 0.5
 """Of the axis, for the longest bar: an interval that would leave it less is cut at the axis, with an arrow."""
@@ -46,7 +48,8 @@ def draw(data: Bars) -> Figure:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, colour(at), look)
     names = [clipped(name, 2.6) for name in configurations]
     _axes(axes, names, width, look, any(top > end for top in tops))
-    titled(axes, data.title, data.below, width)
+    longest_name = max(inches_of(name, NAME_POINTS) for name in names) if lying else 0.0
+    titled(axes, data.title, data.below, width, max(BESIDE_AXES, longest_name + 0.2))
     legend(figure, [Patch(color=colour(at), label=clipped(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 
