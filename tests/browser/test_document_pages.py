@@ -65,6 +65,7 @@ def test_paper_repeats_the_head_of_a_table_and_leaves_no_row_alone(browser: Brow
     style = "[...document.querySelectorAll('{}')].every(e => getComputedStyle(e).{} === '{}')"
     try:
         for each in (("thead", "display", "table-header-group"), ("thead", "breakAfter", "avoid"),
+                     ("th button", "display", "contents"),
                      ("h2", "breakAfter", "avoid"), ("tbody tr", "breakInside", "avoid")):  # fmt: skip
             assert browser.evaluate(style.format(*each)) is True, each
     finally:
