@@ -39,6 +39,6 @@ def test_the_legend_of_lanes_has_a_colour_that_is_drawn() -> None:
     with drawing():
         figure = charts.run_picture("lanes", record, explain(record))
         assert figure is not None
-        (handle,) = (each for each in figure.legends[0].get_patches() if each.get_label().startswith("colour"))
+        (handle,) = (each for each in figure.legends[0].get_patches() if str(each.get_label()).startswith("colour"))
     drawn = {to_hex(each.get_facecolor()) for axes in figure.axes for each in axes.patches}
     assert to_hex(handle.get_facecolor()) in drawn & set(CORE_COLOURS)

@@ -1,5 +1,7 @@
 """Bars of ratios to a baseline = 1, with their intervals: configurations beside each other."""
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -70,7 +72,7 @@ def _bar(axes: Axes, place: float, thick: float, bar: Bar, fill: str, look: _Loo
     if low is not None and high is not None:
         to = min(high, look.end)
         error = [[max(0.0, ratio - max(0.0, low))], [max(0.0, to - ratio)]]
-        side = {"xerr" if look.lying else "yerr": error}
+        side: dict[str, Any] = {"xerr" if look.lying else "yerr": error}
         axes.errorbar(*_point(ratio, place, look), color=DARK, lw=1.0, capsize=2.5, zorder=3, **side)
         if high > look.end:
             mark = ">" if look.lying else "^"

@@ -156,8 +156,8 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[
     marks = [((at_s, row - 0.46), (at_s, row + 0.46)) for at_s, row in moves]
     axes.add_collection(LineCollection(marks, colors="black", linewidths=1.3, rasterized=len(marks) > RASTER_PIECES))
     states = {run.state for _, run in runs}
-    on_cpu = [colour[run.cpu] for _, run in runs if run.state in (ALONE, SIBLING, QUEUED)]
-    handles = [Patch(facecolor=each, label="colour: the core; number: the CPU") for each in on_cpu[:1]]
+    fills = [colour[run.cpu] for _, run in runs if run.state in (ALONE, SIBLING, QUEUED)]
+    handles = [Patch(facecolor=each, label="colour: the core; number: the CPU") for each in fills[:1]]
     handles += [
         Patch(facecolor="#e9ecef", edgecolor="#4a545e", hatch=HATCHES[each], lw=0, label=STATE_WORDS[each])
         for each in HATCHES

@@ -93,7 +93,9 @@ def _free_place(axes: Axes, diamond: tuple[float, float], wide: float) -> tuple[
     The dotted lines of cores and vCPUs are faint: the label covers them.
     """
     pixels = axes.figure.dpi / POINTS_PER_INCH
-    drawn = [axes.transData.transform(np.asarray(line.get_xydata())) for line in axes.lines if line.get_ls() != ":"]
+    drawn = [
+        axes.transData.transform(np.asarray(line.get_xydata())) for line in axes.lines if line.get_linestyle() != ":"
+    ]
     ways = [_dense(each) / pixels for each in drawn if len(each) > 1]
     x, y = axes.transData.transform(diamond) / pixels
     frame = axes.get_window_extent()
