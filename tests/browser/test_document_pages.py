@@ -49,6 +49,29 @@ def test_the_headline_is_on_the_first_screen_of_a_phone(browser: Browser, page: 
     assert browser.evaluate("document.querySelector('.headline').getBoundingClientRect().bottom") < PHONE_HEIGHT / 2
 
 
+def test_rows_of_text_are_cards_on_a_phone_and_nothing_of_them_is_off_screen(browser: Browser, page: str) -> None:
+    browser.show(page, PHONE)
+    edges = browser.evaluate(
+        "[...document.querySelectorAll('.cards tbody tr')].map(r => [...r.cells]"
+        ".map(c => c.getBoundingClientRect()).filter(b => b.width).map(b => b.right))"
+    )
+    assert edges or "comparison" not in page
+    assert all(right <= PHONE for row in edges for right in row)
+
+
+def test_paper_repeats_the_head_of_a_table_and_leaves_no_row_alone(browser: Browser, page: str) -> None:
+    browser.show(page, DESKTOP)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    style = "[...document.querySelectorAll('{}')].every(e => getComputedStyle(e).{} === '{}')"
+    try:
+        for each in (("thead", "display", "table-header-group"), ("thead", "breakAfter", "avoid"),
+                     ("th button", "display", "contents"),
+                     ("h2", "breakAfter", "avoid"), ("tbody tr", "breakInside", "avoid")):  # fmt: skip
+            assert browser.evaluate(style.format(*each)) is True, each
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
 def test_it_prints_in_ink_on_paper(browser: Browser, page: str) -> None:
     browser.show(page, PHONE, dark=True)
     assert browser.pdf().startswith(b"%PDF")

@@ -4,12 +4,14 @@ The gap is divided by the evidence that its cause is derived from: stolen time f
 neither covers stays "off-CPU". Extra CPU time that is mostly steal (methods, section 3) is shown as stolen too.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.host_usage.host_time import stolen_from
-from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches
+from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, stretches_as_polled
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.sessions.session_spans import SessionSpans
@@ -23,11 +25,25 @@ PART_WORDS = {
     "queue_s": Cause.RUN_QUEUE.words,
     "throttled_s": Cause.THROTTLED.words,
     "steal_s": Cause.STEAL.words,
-    "wait_s": "waiting or stopped",
+    "wait_s": Cause.WAIT.words,
     "off_s": "off-CPU",
     "unsplit_s": "not split",
 }
 """The parts in the order in which they are stacked."""
+_MAY_BE: Mapping[str, tuple[Cause, ...]] = {
+    "inflation_s": (
+        Cause.SHARED_CORE,
+        Cause.FREQUENCY,
+        Cause.REMOTE_MEMORY,
+        Cause.SLOWER_CPU,
+        Cause.IRQ,
+        Cause.COMPETITOR,
+    ),
+    "queue_s": (Cause.COMPETITOR, Cause.RESOURCE_MANAGER),
+    "wait_s": (Cause.STOPPED, Cause.RESOURCE_MANAGER),
+    "off_s": (Cause.IRQ, Cause.STOPPED, Cause.RESOURCE_MANAGER),
+}
+"""Causes that a part of a session's time is put down to, beside the one that it is named after."""
 
 
 class TimeParts(Struct, frozen=True):
@@ -45,6 +61,36 @@ class TimeParts(Struct, frozen=True):
     wait_s: float
     off_s: float
     unsplit_s: float
+
+
+class Piece(Struct, frozen=True):
+    """Of a bar: ``name`` is a part's, or that of the cause to which so many ``seconds`` of it are put down."""
+
+    name: str
+    words: str
+    seconds: float
+
+
+def pieces(parts: TimeParts) -> tuple[Piece, ...]:
+    """The bar from left to right: each part divided by the causes of the session, the rest with the part's name.
+
+    A cause has one name and one place in all bars; pieces may be 0.
+    """
+    left_s, made = dict(parts.view.parts), []
+    # Where a wait was both, the wait is what other processes had; what is left of them may be CPU time.
+    order = sorted(PART_WORDS, key=lambda name: name == "inflation_s")
+    divided: dict[str, list[Piece]] = {}
+    for name in order:
+        rest_s, found = float(getattr(parts, name)), []
+        for cause in _MAY_BE.get(name, ()):
+            own_s = min(rest_s, left_s.get(cause, 0.0))
+            left_s[cause] = left_s.get(cause, 0.0) - own_s
+            rest_s -= own_s
+            found.append(Piece(cause.value, cause.words, own_s))
+        divided[name] = [*found, Piece(name, PART_WORDS[name], rest_s)]
+    for name in PART_WORDS:
+        made += divided[name]
+    return tuple(made)
 
 
 def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) -> tuple[TimeParts, ...]:
@@ -65,7 +111,7 @@ def time_parts(record: RunRecord, analysis: Analysis, order: int | None = None) 
 
 def _met(round_: Round, spans: SessionSpans) -> tuple[Floats, Floats]:
     """By session, in seconds: steal on its CPUs in proportion to the CPU time it had there; asleep or stopped."""
-    rows = stretches(round_).clipped(spans)
+    rows = stretches_as_polled(round_, spans)
     idle_s = np.zeros(len(round_.sessions))
     np.add.at(idle_s, rows.session, rows.length_s * ((rows.kind == ASLEEP) | (rows.kind == STOPPED)))
     return stolen_from(round_, rows), idle_s

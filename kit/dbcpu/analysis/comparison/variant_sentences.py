@@ -13,9 +13,6 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.formatting import listed, percent, times
 
-RATIOS = {"throughput": "throughput", "max_over_min": "max/min", "median_s": "seconds"}
-"""Fields of ``VariantRow`` that the bar chart shows, and what they are called there."""
-
 Ratio = tuple[float, float | None, float | None]
 """With its interval, if there is one."""
 
@@ -28,24 +25,37 @@ def variant_sentences(found: Variants) -> tuple[str, ...]:
 
 
 def variants_headline(found: Variants) -> str:
-    """``smt_off: throughput 0.75x, max/min 0.66x``: what is shown of each variant against the first."""
+    """``smt_off: throughput 0.75x at N=16, max/min 0.66x at N=9,16``: what is shown of each against the first."""
     shown = [
-        f"{each.name}: {listed([f'{NAMES[one.summary]} {times(one.ratio)}' for one in each.decisions if one.shown])}"
+        f"{each.name}: {listed([_shown(one) for one in each.decisions if one.shown])}"
         for each in found.variants[1:]
         if any(one.shown for one in each.decisions)
     ]
     return "; ".join(shown) or f"No variant is shown to differ from {found.first.name}"
 
 
+def _shown(one: Decision) -> str:
+    return f"{NAMES[one.summary]} {times(one.ratio)}{f' at {one.levels}' if one.levels else ''}"
+
+
 def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
-    """At the representative level each variant over the first, by metric; none that fewer than two have."""
-    base, series = found.first.row(found.telling), []
-    for field, words in RATIOS.items():
-        one = getattr(base, field, None)
-        values = [getattr(each.row(found.telling), field, None) for each in found.variants]
-        if one and sum(value is not None for value in values) > 1:
-            series.append((words, tuple(None if value is None else (value / one, None, None) for value in values)))
-    return tuple(series)
+    """Each variant over the first, by what is decided, at the level of the decision, as sentences and headline say it.
+
+    Seconds are those at the representative level. None of what fewer than two have.
+    """
+    series: list[tuple[str, list[Ratio | None]]] = []
+    for summary, words in NAMES.items():
+        decided = [next((one for one in each.decisions if one.summary == summary), None) for each in found.variants[1:]]
+        levels = {one.levels for one in decided if one and one.ratio}
+        where = f" at {levels.pop()}" if len(levels) == 1 else ""
+        ratios = [(one.ratio, one.low, one.high) if one and one.ratio else None for one in decided]
+        series.append((f"{words}{where}", [(1.0, None, None), *ratios]))
+    base = found.first.row(found.telling)
+    if base and base.median_s:
+        rows = [each.row(found.telling) for each in found.variants]
+        seconds = [(row.median_s / base.median_s, None, None) if row else None for row in rows]
+        series.append((f"seconds at N={base.level}", list(seconds)))
+    return tuple((words, tuple(ratios)) for words, ratios in series if sum(one is not None for one in ratios) > 1)
 
 
 def _sentence(first: VariantResult, variant: VariantResult, telling: int | None) -> str:

@@ -92,6 +92,24 @@ class ResidencyStretches(Struct, frozen=True):
         share = (to_s - from_s) / inner.length_s
         return ResidencyStretches(inner.session, inner.cpu, inner.kind, from_s, to_s, inner.cpu_s * share)
 
+    def as_polled(self, spans: SessionSpans, period_s: float) -> "ResidencyStretches":
+        """Idle stretches that no poll saw while their session ran have kind OTHER: they are of before or after it.
+
+        The outer edges of a session's stretches are polls, an inner one lies halfway between two, ``period_s`` apart.
+        """
+        starts, ends = (each[self.session] for each in spans)
+        other = np.diff(self.session) != 0
+        first = np.append(True, other)[: self.session.size]
+        last = np.append(other, True)[: self.session.size]
+        first_poll_s = self.from_s + np.where(first, 0.0, period_s / 2)
+        last_poll_s = self.to_s - np.where(last, 0.0, period_s / 2)
+        from_s, to_s = np.maximum(first_poll_s, starts), np.minimum(last_poll_s, ends)
+        # One of both sides of the session has polls within only if it is longer than they are apart.
+        around = (first_poll_s < starts) & (last_poll_s > ends)
+        seen = (from_s <= to_s) & (~around | (ends - starts >= period_s))
+        kind = np.where(self.runnable | seen, self.kind, OTHER)
+        return ResidencyStretches(self.session, self.cpu, kind, self.from_s, self.to_s, self.cpu_s)
+
     def snapped(self, spans: SessionSpans, period_s: Floats) -> "ResidencyStretches":
         """The first and last runnable stretch of each session moved to its spans.
 
@@ -142,6 +160,13 @@ def stretches(rounds: Sequence[Round]) -> list[ResidencyStretches]:
     held = following - to_s <= held_s
     found = ResidencyStretches(session, cpu, kind, from_s, np.where(held, np.maximum(from_s, following), to_s), cpu_s)
     return found.divided(members)
+
+
+def stretches_as_polled(round_: Round, spans: SessionSpans) -> ResidencyStretches:
+    """Those of a round within its sessions' spans; idle ones that no poll saw are OTHER, but not of a trace."""
+    rows = stretches(round_)
+    exact = round_.trace is not None and not round_.trace.why
+    return (rows if exact else rows.as_polled(spans, 1 / poll_hz(round_))).clipped(spans)
 
 
 def poll_hz(round_: Round) -> float:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
-from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches
+from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches_as_polled
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.sessions.valid_sessions import session_spans, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
@@ -21,15 +21,15 @@ from dbcpu.record import Cpu, Round, RunRecord
 MOMENTS = 480
 
 ABSENT, UNSEEN, OFF, ALONE, SIBLING, QUEUED = range(6)
-"""What a session does: not yet or no longer there, not watched, asleep or stopped, alone on its core, beside a
+"""What a session does: not yet or no longer there, not sampled, asleep or stopped, alone on its core, beside a
 session on the core's other thread, beside one on its CPU."""
-SPARE, WASTED, SINGLE, DOUBLED, CROWDED = range(5)
-"""What a CPU does: no session; none although its whole core is free and another core has two; one session; one
-session and one on the core's other thread; two sessions or more."""
+SPARE, WASTED, UNPOLLED, SINGLE, DOUBLED, CROWDED = range(6)
+"""What a CPU does: no session; none although its whole core is free and another core has two; none that was seen
+while some session was not; one session; one session and one on the core's other thread; two sessions or more."""
 
 STATE_WORDS = {
     ABSENT: "not running",
-    UNSEEN: "not watched",
+    UNSEEN: "not sampled",
     OFF: "asleep or stopped",
     ALONE: "alone on its core",
     SIBLING: "shares its core",
@@ -38,6 +38,7 @@ STATE_WORDS = {
 USE_WORDS = {
     SPARE: "free",
     WASTED: "core free while another is shared",
+    UNPOLLED: "not sampled",
     SINGLE: "one session",
     DOUBLED: "core shared by its threads",
     CROWDED: "two or more sessions on a CPU",
@@ -104,14 +105,17 @@ class Timeline(Struct, frozen=True):
 
 
 def timeline(record: RunRecord, order: int | None) -> Timeline | None:
-    """The round with this ``order``, or None where no session of it was watched."""
+    """The round with this ``order``, or None where no session of it was seen while it ran.
+
+    What no poll saw is UNSEEN, and a CPU without a session is UNPOLLED while some session is: it may be there.
+    """
     members = timed_round(record, order)
     if not members or not any(each.session.residency for each in members):
         return None
     round_ = members[0].round
     spans = session_spans(members)
-    rows = stretches(round_).clipped(spans)
-    if not rows.cpu.size:
+    rows = stretches_as_polled(round_, spans)
+    if not (rows.kind < OTHER).any():
         return None
     first_s, last_s = float(np.nanmin(spans.starts_s)), float(np.nanmax(spans.ends_s))
     edges = np.linspace(min(0.0, first_s), last_s, MOMENTS + 1)
@@ -178,6 +182,9 @@ def _together(
     double = (use >= DOUBLED).any(axis=0)
     free = (threads == 0) & double
     use[free] = WASTED
+    unseen = (doing == UNSEEN).any(axis=0)
+    use[(use <= WASTED) & unseen] = UNPOLLED
+    free &= ~unseen
     first_of_core = [row[group[0]] for group in dict.fromkeys(cpus_of_same_core(core).values())]
     return use, free[first_of_core].sum(axis=0)
 

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.reports.charts.text_width import inches_of
 
 Floats = npt.NDArray[np.floating[Any]]
 Bytes = npt.NDArray[np.uint8]
@@ -24,13 +25,14 @@ BLUE, ORANGE = "#0072b2", "#d55e00"
 GUIDE = "#7a858f"
 """Lines to compare with: linear, fair, 1.0."""
 PART_COLOURS: Mapping[str, str] = {
+    # Of what no cause is named of; a cause has its own colour.
     "reference_s": "#c9cfd5",
-    "inflation_s": Cause.SHARED_CORE.colour,
+    "inflation_s": "#f0c060",
     "queue_s": Cause.RUN_QUEUE.colour,
     "throttled_s": Cause.THROTTLED.colour,
     "steal_s": Cause.STEAL.colour,
     "wait_s": Cause.WAIT.colour,
-    "off_s": "#24464c",
+    "off_s": "#80d0a0",
     "unsplit_s": Cause.UNEXPLAINED.colour,
 }
 
@@ -39,10 +41,10 @@ LETTERS_PER_INCH = 13.5
 GOLDEN_RATIO = 0.618033988749895
 NARROW = 4.4
 """Inches: what a phone shows without scrolling."""
-PAIRED_LETTERS = 32
-"""Longer words of a legend get a line of their own there."""
-LETTER_INCHES, MARK_INCHES = 0.066, 0.55
-"""Of the legend's entries: a letter of its size, and the mark with the space around it."""
+LETTER_INCHES = 0.066
+"""Of a letter of the size of labels."""
+LEGEND_POINTS, MARK_INCHES = 8.5, 0.6
+"""Of the legend's entries: the size, and the mark with the space around it."""
 _most_width: ContextVar[float] = ContextVar("most_width", default=float("inf"))
 
 STYLE: dict[Any, Any] = {
@@ -59,7 +61,7 @@ STYLE: dict[Any, Any] = {
     "grid.color": "#e3e6e9",
     "grid.linewidth": 0.7,
     "legend.frameon": False,
-    "legend.fontsize": 8.5,
+    "legend.fontsize": LEGEND_POINTS,
     "hatch.linewidth": 0.6,
     "svg.hashsalt": "dbcpu",
     # Text, not outlines: it can be searched and copied.
@@ -99,10 +101,14 @@ def fitted_width(width: float) -> float:
 def legend(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
     """Below the picture, in as many columns as fit; an entry of several panels appears once."""
     handles = list({str(each.get_label()): each for each in handles}.values())
-    longest = max((len(str(each.get_label())) for each in handles), default=0)
-    room = int(figure.get_figwidth() / (longest * LETTER_INCHES + MARK_INCHES))
-    fit = (2 if longest <= PAIRED_LETTERS else 1) if is_narrow() else max(1, min(columns, room))
-    figure.legend(handles=handles, loc="outside lower center", ncols=max(1, min(len(handles), fit)))
+    inches = [inches_of(str(each.get_label()), LEGEND_POINTS) + MARK_INCHES for each in handles]
+    most = max(1, min(len(handles), 2 if is_narrow() else columns))
+
+    def wide(amount: int) -> float:
+        return sum(float(max(column)) for column in np.array_split(inches, amount) if column.size)
+
+    fit = next((amount for amount in range(most, 1, -1) if wide(amount) <= figure.get_figwidth()), 1)
+    figure.legend(handles=handles, loc="outside lower center", ncols=fit)
 
 
 def palette(colours: Iterable[str]) -> Bytes:

@@ -274,9 +274,9 @@ def _differences(comparison: Comparison) -> tuple[Section, ...]:
         return ()
     columns = (
         Column("fact", "fact", kind="text", value=lambda row: row[1].fact),
-        Column("base", "baseline", kind="text", value=lambda row: row[1].base),
         Column("name", "name", kind="name", value=lambda row: row[0]),
         Column("other", "value", kind="text", value=lambda row: row[1].other),
+        Column("base", "baseline", kind="text", value=lambda row: row[1].base),
     )
     return (titled_table("differences", f"Differences from {comparison.baseline.name}", columns, rows),)
 

@@ -21,6 +21,8 @@ SIGNS = {GAP_MARK: "·", CHANGED: "|", LASTING: "»"}
 MAX_SIGNS = 60
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._]+")
 MAX_FILE_NAME = 60
+MIN_DRAWN = 2
+"""One run has no history."""
 MIN_RUNS = 8
 """From here on a lasting change can be detected."""
 COMPARABLE = (
@@ -168,6 +170,8 @@ def _sentence(trend: Trend) -> str:
 
 def _steady(trend: Trend) -> str:
     runs = len(trend.run_ids)
+    if runs < MIN_DRAWN:
+        return f"{plural(runs, 'run')}: a history needs at least two"
     if runs < MIN_RUNS:
         return f"{plural(runs, 'run')}: too few to show a lasting change"
     shown = f"No lasting change shown in {_runs_words(trend)}"
@@ -319,8 +323,8 @@ def _chart_names(trends: Sequence[Trend]) -> list[str]:
 
 
 def _chart(trend: Trend, name: str) -> Chart | None:
-    """The figures over time; None where there are none, or a run has no date."""
-    if not trend.series or None in map(moment, trend.started_at):
+    """The figures over time; None where there are none, of one run only, or where a run has no date."""
+    if not trend.series or len(trend.run_ids) < MIN_DRAWN or None in map(moment, trend.started_at):
         return None
     figures = FigureHistory(
         title=plain(_title(trend)),

@@ -6,8 +6,8 @@ from functools import partial
 from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.host_usage.pressure import PressureShares, typical_pressure
 from dbcpu.analysis.levels.representative_round import representative_rounds
+from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.timeline import Timeline, timeline
-from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, plural, seconds
 from dbcpu.record import RunRecord
@@ -15,61 +15,8 @@ from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
+from dbcpu.reports.documents.run_readings import READINGS, reading
 from dbcpu.reports.documents.run_summary import limits_of, slowed_sessions, summary
-
-READINGS = {
-    "soak": (
-        "A row per session: the darker, the slower its executions at that time. Below: the median of all, the band "
-        "from 5 % to 95 %, and to the right how often each time occurred; two humps mean that the times are bimodal. "
-        "A row that stays dark is a session that stayed on a shared core or CPU; in a dark column all sessions were "
-        "slow."
-    ),
-    "sizes": (
-        "How much longer the slow executions of a size take than its fast ones. Many scheduling decisions average out "
-        "over a long statement; a short one ends before they do."
-    ),
-    "pool": (
-        "The dashed line is the best of the tested pool sizes: the smallest that is as fast as any. With more active "
-        "sessions the total time stays, each job takes longer in proportion, and memory grows with each session."
-    ),
-    "together": (
-        "Bars of equal length: the targets do not slow each other. The number is the slowdown: together / separately."
-    ),
-    "variants": (
-        "The same sessions under another setting of the host, at the level at which the first variant is most "
-        "uneven, relative to the first variant = 1. Lower max/min is more even. Throughput is "
-        f"{LASTING_THROUGHPUT}."
-    ),
-    "host": ("A box with a dark edge is a core; the fields in it are the CPUs (hardware threads) that share it."),
-    "slowdown": (
-        "Every mark is a session; its colour and shape are the cause, the black bar is the median. All marks of one N "
-        "on one line: even. Two clouds above one N: a fast and a slow group. The dashed line is a fair share of all "
-        "vCPUs. Very many sessions are counted in fields, the darker the more."
-    ),
-    "throughput": (
-        "The sum of rates counts while all sessions ran, the makespan until the last one ended: a gap between "
-        "them means that some sessions finish late while CPUs are idle. A knee at half of the vCPUs is where every "
-        "core has a session and SMT begins."
-    ),
-    "sessions": (
-        "Grey is the single-session time, the rest is the time lost to each cause. More CPU time on exactly two "
-        "sessions: a shared core. Run-queue wait on all: more sessions than vCPUs."
-    ),
-    "cpu_map": (
-        "A row per CPU, the CPUs of a core together. Orange beside yellow: two sessions shared a core while "
-        "another core was idle, so a better placement was possible. Very many cores are counted instead of "
-        "drawn one by one."
-    ),
-    "lanes": (
-        "A lane per session, the slowest on top. The number is the CPU, the colour its core, hatching means "
-        "sharing, a black line is a migration. Lanes of unequal length without migrations: sessions stayed on a "
-        "shared core. Many lanes are coloured by what they share instead."
-    ),
-    "connect": (
-        "Sessions connect in small batches, and each connection is timed. It is not part of any slowdown; a rise "
-        "with N is the cost of new server processes."
-    ),
-}
 
 TERMS = (
     ("session", "one database connection with a server process behind it, doing fixed work that needs CPU only"),
@@ -109,7 +56,8 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     not_sampled = _not_sampled(record, analysis)
 
     def shown(name: str, title: str, missing: str, table: Table | None, intro: str = "") -> Section:
-        return _pictured(record, analysis, name, title, missing, [table] if table else [], intro)
+        how = reading(name, analysis, [line for _, line in watched])
+        return _pictured(record, analysis, name, title, missing, [table] if table else [], intro, how)
 
     throughput_table = partial(run_tables.throughput_table, unit=analysis.unit)
 
@@ -184,10 +132,11 @@ def slowed_section(analysis: Analysis, title: str = "") -> tuple[Section, ...]:
 
 
 def _pictured(
-    record: RunRecord, analysis: Analysis, name: str, title: str, missing: str, tables: Sequence[Table], intro: str = ""
-) -> Section:
+    record: RunRecord, analysis: Analysis, name: str, title: str, missing: str, tables: Sequence[Table],
+    intro: str = "", how: str = "",
+) -> Section:  # fmt: skip
     usual = name not in ("soak", "sizes", "pool", "together", "variants")
-    chart = Chart(name, title, RunPicture(record, analysis, usual), READINGS[name])
+    chart = Chart(name, title, RunPicture(record, analysis, usual), how or READINGS[name])
     return Section(name, title, intro, (chart,), missing, tuple(tables))
 
 
@@ -233,6 +182,9 @@ def _not_sampled(record: RunRecord, analysis: Analysis) -> str:
         return "No round can be shown."
     hows = dict.fromkeys(session.server.how for session in rounds[0].sessions if not session.residency)
     reason = rounds[0].not_sampled or next((how for how in hows if how), "no placement was recorded")
+    if any(session.residency for session in rounds[0].sessions):
+        apart = seconds(1 / poll_hz(rounds[0]))
+        reason = f"polls are {apart} apart, and none fell between start and end of a session"
     return plain(f"{plural(len(rounds[0].sessions), 'session')} not sampled: {reason}.")
 
 

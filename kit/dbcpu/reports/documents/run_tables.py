@@ -18,6 +18,7 @@ from dbcpu.analysis.placement.timeline import (
     QUEUED,
     SIBLING,
     STATE_WORDS,
+    UNSEEN,
     USE_WORDS,
     Timeline,
     timeline,
@@ -369,7 +370,7 @@ def _by_variant(
     return Table(caption, (first, *columns) if several else tuple(columns), rows, (note,) if note else ())
 
 
-_STATES = (ALONE, SIBLING, QUEUED, OFF)
+_STATES = (ALONE, SIBLING, QUEUED, OFF, UNSEEN)
 
 
 def _share(heading: str, key: int) -> Column:

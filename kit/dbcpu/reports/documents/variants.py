@@ -215,7 +215,7 @@ def _charts(found: Variants, analysis: Analysis) -> tuple[Chart, ...]:
         )
     ]
     if series:
-        bars = Bars(f"N = {found.telling}, {found.first.name} = 1", names, series, found.workload)
+        bars = Bars(f"Relative to {found.first.name} = 1", names, series, found.workload)
         charts.append(Chart("bars", "At a glance", bars))
     return (*charts, *_curves(found))
 

@@ -2,9 +2,11 @@
 
 import pytest
 
-from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
+from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, pieces, time_parts
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.record import Round, RunRecord, Wait
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import record, round_of, session, solos
 
@@ -49,6 +51,25 @@ def test_parts_add_up_to_the_elapsed_time_and_none_is_negative(run: RunRecord) -
         parts = [getattr(each, name) for name in PART_WORDS]
         assert min(parts) >= 0.0
         assert sum(parts) == pytest.approx(each.view.elapsed_s, rel=0.01)
+
+
+def test_a_bar_names_its_largest_loss_as_its_label_does() -> None:
+    """A wait for other processes was blue and called run-queue wait, beside the words other processes."""
+    host = SimulatedHost(cores=4, threads=1, scheduler="frozen", noisy_neighbour=0.8)
+    run = simulate(host, (1, 4), 3, seed=1, size="medium")
+    found = [each for each in time_parts(run, explain(run)) if each.view.cause is Cause.COMPETITOR]
+    assert found
+    for parts in found:
+        lost = {each.words: each.seconds for each in pieces(parts) if each.name != "reference_s"}
+        assert max(lost, key=lambda words: lost[words]) == Cause.COMPETITOR.words
+
+
+@pytest.mark.parametrize("run", [three_on_two(), nine_on_eight()], ids=["three_on_two", "nine_on_eight"])
+def test_pieces_are_the_parts_divided(run: RunRecord) -> None:
+    for parts in time_parts(run, explain(run)):
+        assert min(each.seconds for each in pieces(parts)) >= 0.0
+        whole_s = sum(getattr(parts, name) for name in PART_WORDS)
+        assert sum(each.seconds for each in pieces(parts)) == pytest.approx(whole_s)
 
 
 def test_without_a_reference_there_are_no_parts() -> None:

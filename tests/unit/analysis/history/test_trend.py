@@ -152,7 +152,8 @@ def test_the_usual_range_of_max_over_min_does_not_go_below_one() -> None:
 def test_few_runs_are_shown_and_nothing_is_claimed(count: int) -> None:
     shown = history.document(trend(first_nights(count)))
     assert "a lasting change can be detected from 8 runs on" in shown.verdict[0]
-    assert set(charts.drawn(shown.charts, ["svg"])["svg"]) == {"history"}
+    # One run has no history to draw.
+    assert set(charts.drawn(shown.charts, ["svg"])["svg"]) == ({"history"} if count > 1 else set())
 
 
 def test_the_picture_is_the_same_every_time_and_survives_a_time_that_is_none(found: Trend) -> None:

@@ -18,12 +18,13 @@ from dbcpu.analysis.placement.timeline import (
     SIBLING,
     SINGLE,
     SPARE,
+    UNPOLLED,
     UNSEEN,
     WASTED,
     Timeline,
     timeline,
 )
-from dbcpu.record import Round, RunRecord
+from dbcpu.record import Residency, Round, RunRecord
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import host, record, round_of, session, solos, unsampled
 
@@ -91,6 +92,30 @@ def test_sleep_is_not_running_and_takes_no_cpu() -> None:
     line = last_round(round_of([session(0, 1.0, gap_s=1.0, gap_state="S", cpu=0), session(1, 2.0, cpu=0)]))
     assert states(line, 0) == [QUEUED, OFF]
     assert states(line, 1) == [QUEUED, ALONE]
+
+
+def test_what_no_poll_saw_is_not_sampled_and_no_cpu_is_free_meanwhile() -> None:
+    """A poll each 50 ms: those beside the session saw it asleep, which says nothing of it."""
+    beside = (("S", -0.5, 0.02), ("R", 0.02, 1.99), ("S", 1.99, 2.5))
+    polled = tuple(Residency(0, state, from_s, to_s) for state, from_s, to_s in beside)
+    line = last_round(round_of([replace(session(0, 2.0, cpu=0), residency=polled)]))
+    assert states(line, 0) == [UNSEEN, ALONE, UNSEEN]
+    rows = [[run.state for run in line.row(at)] for at in (0, 1)]
+    assert rows == [[UNPOLLED, SINGLE, UNPOLLED], [UNPOLLED, SPARE, UNPOLLED]]
+
+
+def test_sleep_that_a_poll_saw_within_the_session_is_sleep() -> None:
+    polled = tuple(Residency(0, state, *span) for state, span in (("S", (-0.5, 0.2)), ("R", (0.2, 2.5))))
+    assert states(last_round(round_of([replace(session(0, 2.0), residency=polled)])), 0) == [OFF, ALONE]
+
+
+@pytest.mark.parametrize(("lasted_s", "there"), [(0.006, False), (0.2, True)])
+def test_a_session_between_two_polls_has_no_timeline(lasted_s: float, there: bool) -> None:
+    run = record(
+        [*solos(), round_of([replace(session(0, lasted_s), residency=(Residency(0, "S", -0.5, lasted_s + 0.5),))])],
+        host(2, 1), vcpus=2,
+    )  # fmt: skip
+    assert (timeline(run, run.rounds[-1].order) is not None) == there
 
 
 def test_a_session_is_absent_before_its_start_and_after_its_end() -> None:

@@ -18,7 +18,11 @@ TEXT, GRAPHICS = 4.5, 3.0
 """Least contrast of text and of marks (WCAG 2.2, success criteria 1.4.3 and 1.4.11)."""
 PALETTES = {
     "causes": ({cause.value: cause.colour for cause in Cause}, 12.0),
-    "parts of a session's time": (dict(PART_COLOURS), 12.0),
+    "parts of a session's time": (
+        # A part that is put down to a cause has its colour.
+        {colour: colour for colour in (*PART_COLOURS.values(), *(each.colour for each in Cause if each.is_known))},
+        12.0,
+    ),
     "what a CPU does": ({str(use): colour for use, colour in cpu_map.COLOURS.items()}, 18.0),
     "what a session shares": (
         {str(state): colour for state, colour in lanes.STATE_COLOURS.items() if state != ABSENT},

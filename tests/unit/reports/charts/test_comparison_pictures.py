@@ -5,6 +5,7 @@ import pytest
 from matplotlib.colors import to_rgba, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 
 from dbcpu.reports.charts.canvas import drawing
 from dbcpu.reports.charts.comparison import history, ratio_bars, strips
@@ -20,16 +21,39 @@ def bars(*ratios: tuple[float, float | None, float | None], groups: int = 1) -> 
 @pytest.mark.parametrize("groups", [1, 8])
 @pytest.mark.parametrize("low", [0.5, 0.85, None])
 def test_an_interval_is_shown_whole(low: float | None, groups: int) -> None:
-    """Upright, and lying where there are many."""
-    high = None if low is None else 2.6
+    """Upright, and lying where there are many; the axis begins at 0, as lengths are compared."""
+    high = None if low is None else 1.7
     (axes,) = bars((1.0, None, None), (0.99, low, high), groups=groups).axes
     begin, end = axes.get_xlim() if groups > 1 else axes.get_ylim()
-    assert begin <= (low or 0.99)
+    assert begin == 0
     assert end >= (high or 1.0)
 
 
-def test_close_ratios_are_seen_from_near() -> None:
-    assert bars((1.0, None, None), (0.99, 0.97, 1.01)).axes[0].get_ylim()[0] == pytest.approx(0.94)
+@pytest.mark.parametrize("groups", [1, 8])
+def test_a_long_interval_leaves_the_bars_half_of_the_axis(groups: int) -> None:
+    """From 0.87 to 3.5 for an interval, the bars themselves were slivers."""
+    (axes,) = bars((1.0, None, None), (0.93, 0.88, 3.5), groups=groups).axes
+    end = (axes.get_xlim() if groups > 1 else axes.get_ylim())[1]
+    assert end == pytest.approx(2.0)
+    assert "arrow: the interval goes on" in (axes.get_xlabel() if groups > 1 else axes.get_ylabel())
+
+
+@pytest.mark.parametrize("groups", [1, 8])
+@pytest.mark.parametrize("ratio", [(0.998, None, None), (0.93, 0.85, 3.5), (0.9, 0.89, 0.97)])
+def test_no_line_strikes_a_label_through(ratio: tuple[float, float | None, float | None], groups: int) -> None:
+    figure = bars((1.0, None, None), ratio, groups=groups)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    at_one = axes.transData.transform((1.0, 1.0))[0 if groups > 1 else 1]
+    whisker = axes.transData.transform((1.0, 1.0))[1 if groups > 1 else 0]
+    labels = [text for text in axes.texts if text.get_text() == f"{ratio[0]:.2f}"]
+    boxes = [Text.get_window_extent(label) for label in labels]  # the letters, without an arrow's box
+    assert boxes
+    for box in boxes:
+        low, high = (box.x0, box.x1) if groups > 1 else (box.y0, box.y1)
+        assert not low < at_one < high
+        if groups == 1 and ratio[2] == 3.5:
+            assert not box.x0 < whisker < box.x1
 
 
 def test_the_legend_has_the_colour_of_the_dots() -> None:

@@ -16,11 +16,12 @@ from support.builders.comparison import noisy_run
 from support.builders.experiments import ALONE_S, pool, soak
 
 
-def of(target: str, host: str = "db1") -> Trend:
+def of(target: str, host: str = "db1", runs: int = 2) -> Trend:
     run = noisy_run(1, target=target, levels=(1, 2))
     assert run.header.host is not None
     header = replace(run.header, host=replace(run.header.host, hostname=host))
-    return trend([past_run(header, run_figures(run, explain(run)))])
+    days = [replace(header, started_at=f"2026-11-{day:02}T04:30:00+00:00") for day in range(1, runs + 1)]
+    return trend([past_run(each, run_figures(run, explain(run))) for each in days])
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,14 @@ def of(target: str, host: str = "db1") -> Trend:
 def test_pictures_are_named_after_targets(trends: list[tuple[str, str]], names: list[str]) -> None:
     found = history.overview_document([of(target, host) for target, host in trends])
     assert [chart.name for chart in found.charts] == names
+
+
+def test_one_run_has_its_figures_and_no_history() -> None:
+    """Its picture was three dots, on an axis of time that went into the future."""
+    found = history.overview_document([of("box", runs=1)])
+    assert not found.charts
+    assert found.front.headline == "1 run: a history needs at least two"
+    assert any(table.rows for section in found.page for table in section.tables)
 
 
 def test_histories_of_a_resized_host_have_titles_of_their_own() -> None:

@@ -12,11 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.variant_sentences import variant_sentences
+from dbcpu.analysis.comparison.variant_sentences import variant_ratios, variant_sentences, variants_headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.levels.variant_rounds import one_variant
-from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
+from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT, LESS
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import UsageError
 from dbcpu.formatting import count, number, percent
@@ -108,11 +108,21 @@ def test_bars_are_normalised_to_the_first_variant() -> None:
     assert {round(float(bar.get_y() + bar.get_height()), 2) for bar in first} == {1.0}  # type: ignore[attr-defined]
     found = explained()[1].variants
     assert found is not None
-    even = found.variants[1].row(9), found.first.row(9)
-    assert even[0] is not None and even[1] is not None
-    ratio = (even[0].max_over_min or 0) / (even[1].max_over_min or 1)
-    assert ratio < 0.95
-    assert f"{ratio:.2f}" in {text.get_text() for text in axes.texts}
+    for one in found.variants[1].decisions:
+        assert f"{one.ratio:.2f}" in {text.get_text() for text in axes.texts}
+
+
+def test_headline_and_bars_name_the_level_of_each_ratio() -> None:
+    """0.75x was said of N=16 without a level, above a picture of N=9 in which it was 0.99."""
+    found = explained()[1].variants
+    assert found is not None
+    first, under = found.variants
+    shown = tuple(replace(one, outcome=LESS) for one in under.decisions)
+    said = variants_headline(replace(found, variants=(first, replace(under, decisions=shown))))
+    named = [name for name, _ in variant_ratios(found)]
+    for one, word in zip(shown, ("throughput", "max/min"), strict=True):
+        assert f"{word} at {one.levels}" in named
+        assert f"{word} {one.ratio:.2f}x at {one.levels}" in said
 
 
 def test_each_panel_has_the_limits_of_its_variant() -> None:

@@ -1,21 +1,38 @@
 """A metric against CPUs (or N), normalised, beside the straight line of linear scaling where it can grow so."""
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.formatting import bare, times
-from dbcpu.reports.charts.comparison.titles import LINE_MARKS, clipped, colour, titled
+from dbcpu.reports.charts.comparison.titles import BESIDE_AXES, LINE_MARKS, clipped, colour, titled
 from dbcpu.reports.charts.style import BLUE, GUIDE, ORANGE, fitted_width, legend
+from dbcpu.reports.charts.text_width import inches_of
 from dbcpu.reports.document import Curves
 
 LABELLED = 10
 """More curves than this are drawn thin and alike, but for those that stand out: a legend of twenty is not readable."""
 WIDTH = 7.2
+TICK_POINTS, TICK_GAP = 9.0, 0.08
+"""Of the numbers at an axis: their size, and the least inches between two."""
 LOG_FROM = 48
 APART = ORANGE
 """Of a curve with a point that stands out."""
+
+
+def _have_room(axes: Axes, counts: Sequence[float], inches: float) -> bool:
+    """Whether each count can have its tick: their words would not touch."""
+    low, high = axes.transAxes.inverted().transform(axes.transData.transform([(counts[0], 1), (counts[-1], 1)]))[:, 0]
+    scale = np.log if axes.get_xscale() == "log" else np.array
+    at = np.interp(scale(counts), scale([counts[0], counts[-1]]), [low * inches, high * inches])
+    words = [inches_of(bare(count), TICK_POINTS) + TICK_GAP for count in counts]
+    placed = pairwise(zip(at, words, strict=True))
+    return all(here + (one + other) / 2 <= there for (here, one), (there, other) in placed)
 
 
 def draw(curves: Curves) -> Figure:
@@ -61,8 +78,10 @@ def draw(curves: Curves) -> Figure:
     else:
         axes.set_ylim(0, most * 1.08)
         axes.set_xlim(0, counts[-1] * (1.05 if named else 1.25))
-    if len(counts) <= 12:
+    if _have_room(axes, counts, width - BESIDE_AXES):
         axes.xaxis.set_major_locator(FixedLocator(counts))
+        axes.xaxis.set_minor_locator(NullLocator())
+    elif not all(float(count).is_integer() for count in counts):
         axes.xaxis.set_minor_locator(NullLocator())
     elif counts[-1] <= LOG_FROM:
         axes.xaxis.set_major_locator(MaxNLocator(11, integer=True, steps=[1, 2, 4, 5, 10]))

@@ -9,14 +9,17 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from dbcpu.analysis.results.cause import CAUSES, Cause
-from dbcpu.formatting import bare, plural, seconds
+from dbcpu.formatting import bare, plain, plural, seconds
 from dbcpu.reports.charts.canvas import hovering
-from dbcpu.reports.charts.comparison.titles import BOLD_LETTERS_PER_INCH, clipped, wrapped
+from dbcpu.reports.charts.comparison.titles import TITLE_POINTS, clipped
 from dbcpu.reports.charts.style import FAINT, beside, fitted_width, is_narrow, legend
+from dbcpu.reports.charts.text_width import wrapped_to
 from dbcpu.reports.document import Panel, Panels
 
 PANEL_WIDTH = 4.1
 MAX_COLUMNS = 3
+BESIDE_FIGURE = 0.2
+"""Inches: what the title has less than the width."""
 RASTER_POINTS = 4000
 LOG_FROM_SESSIONS = 96
 NEAR_LEFT = 0.2
@@ -31,8 +34,8 @@ def draw(data: Panels) -> Figure:
     width = fitted_width(PANEL_WIDTH * columns + 0.6)
     figure = Figure(figsize=(width, (2.9 if is_narrow() else 3.9) * rows + 0.9), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    title = "\n".join(wrapped(data.title, width, BOLD_LETTERS_PER_INCH))
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    title = "\n".join(wrapped_to(width - BESIDE_FIGURE, plain(data.title), TITLE_POINTS, bold=True))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_POINTS, fontweight="bold")
     flat = [axes for line in grid for axes in line]
     dense = sum(len(each.points) for each in panels)
     right = max(((level + 1) / each.units for each in panels for level, _, _ in each.points), default=1)
@@ -83,7 +86,9 @@ def _panel(axes: Axes, panel: Panel, dense: int, right: float) -> None:
     both = [(panel.cores, "core"), (panel.vcpus, "vCPU")]
     limits = [(amount, noun) for amount, noun in both if amount]
     for at, (amount, noun) in enumerate(limits[1:] if panel.cores == panel.vcpus else limits):
-        at_x, side, name = (amount + 0.5) / panel.units, "right", f"{plural(amount, noun)} "
+        # With several sessions a core the line is at so many, else between two levels.
+        at_x = (amount + (0.5 if panel.units == 1 else 0.0)) / panel.units
+        side, name = "right", f"{plural(amount, noun)} "
         if at_x > right:
             # Drawn in its place it would be outside the axes, which would shrink for it.
             at_x, name = right, f"{name}→ "

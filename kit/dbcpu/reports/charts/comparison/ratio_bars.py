@@ -5,18 +5,24 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from msgspec import Struct
 
-from dbcpu.reports.charts.comparison.titles import clipped, colour, titled
+from dbcpu.reports.charts.comparison.titles import BESIDE_AXES, clipped, colour, titled
 from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
+from dbcpu.reports.charts.text_width import inches_of
 from dbcpu.reports.document import Bars
 
-CLOSE = (0.8, 1.1)
-"""If all ratios lie within, and no interval begins below, the axis begins near the least of them: differences of a few
-per cent are visible."""
 WIDEST = 15.0
 MAX_UPRIGHT_BARS, MAX_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"
-
+NAME_POINTS = 9.0
+HEADROOM = 1.1
+BARS_SHARE = 0.5
+"""Of the axis, for the longest bar: an interval that would leave it less is cut at the axis, with an arrow."""
+LABEL_POINTS = (20.0, 10.0)
+"""Width and height of a label, with the space around it."""
+REST_INCHES = (1.2, 1.5)
+"""Of a figure's width and height, around its axes."""
 
 Bar = tuple[float, float | None, float | None]
 """A ratio with its interval, if there is one."""
@@ -32,62 +38,75 @@ def draw(data: Bars) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     bars = [each for _, ratios in series for each in ratios if each]
-    tops = [1.0, *(max(each[0], each[2] or 0.0) for each in bars)]
-    values, least = [each[0] for each in bars], min(each[0] if each[1] is None else each[1] for each in bars)
-    close = min(least, *values) >= CLOSE[0] and max(values) <= CLOSE[1]
-    start = round(min(min(values) - 0.05, least - 0.02), 2) if close else 0.0
+    longest = max(1.0, *(each[0] for each in bars))
+    tops = [longest, *(each[2] or 0.0 for each in bars)]
+    end = min(max(tops), longest / BARS_SHARE / HEADROOM) * HEADROOM
+    points = 72 * ((width - REST_INCHES[0]) if lying else (height - REST_INCHES[1]))
+    look = _Look(lying, end, end / points)
     thick = 0.8 / many
     for at, (_, ratios) in enumerate(series):
         for group, each in enumerate(ratios):
             if each is not None:
-                _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, start, colour(at), lying)
-    _axes(
-        axes,
-        [clipped(name, 2.6) for name in configurations],
-        (start, start + (max(tops) - start) * 1.1),
-        width,
-        lying,
-    )
-    titled(axes, data.title, data.below, width)
+                _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, colour(at), look)
+    names = [clipped(name, 2.6) for name in configurations]
+    _axes(axes, names, width, look, any(top > end for top in tops))
+    longest_name = max(inches_of(name, NAME_POINTS) for name in names) if lying else 0.0
+    titled(axes, data.title, data.below, width, max(BESIDE_AXES, longest_name + 0.2))
     legend(figure, [Patch(color=colour(at), label=clipped(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
     return figure
 
 
-def _bar(
-    axes: Axes,
-    place: float,
-    thick: float,
-    bar: Bar,
-    start: float,
-    fill: str,
-    lying: bool,
-) -> None:
+class _Look(Struct, frozen=True):
+    """How all bars are drawn: on their side or not, where the axis ends, and how much of it a point is."""
+
+    lying: bool
+    end: float
+    per_point: float
+
+
+def _bar(axes: Axes, place: float, thick: float, bar: Bar, fill: str, look: _Look) -> None:
     ratio, low, high = bar
-    look: dict[str, Any] = {"color": fill, "lw": 0, "zorder": 2}
-    if lying:
-        axes.barh(place, ratio - start, thick, left=start, **look)
-    else:
-        axes.bar(place, ratio - start, thick, bottom=start, **look)
+    draw_bar = axes.barh if look.lying else axes.bar
+    draw_bar(place, ratio, thick, color=fill, lw=0, zorder=2)
+    whisker = low is not None and high is not None
     if low is not None and high is not None:
-        error = [[max(0.0, ratio - low)], [max(0.0, high - ratio)]]
-        if lying:
-            axes.errorbar(ratio, place, xerr=error, color=DARK, lw=1.0, capsize=2.5, zorder=3)
-        else:
-            axes.errorbar(place, ratio, yerr=error, color=DARK, lw=1.0, capsize=2.5, zorder=3)
-    top = max(ratio, high or ratio)
+        to = min(high, look.end)
+        error = [[max(0.0, ratio - max(0.0, low))], [max(0.0, to - ratio)]]
+        side: dict[str, Any] = {"xerr" if look.lying else "yerr": error}
+        axes.errorbar(*_point(ratio, place, look), color=DARK, lw=1.0, capsize=2.5, zorder=3, **side)
+        if high > look.end:
+            mark = ">" if look.lying else "^"
+            axes.plot(*_point(look.end, place, look), ls="", marker=mark, ms=6, color=DARK, zorder=4, clip_on=False)
+    top, beside = _label_place(ratio, high if whisker else None, look)
     axes.annotate(
         f"{ratio:.2f}",
-        (top, place) if lying else (place, top),
-        (3, 0) if lying else (0, 2),
+        _point(top, place, look),
+        (7 if top == look.end else 3, 0) if look.lying else (3 if beside else 0, 2),
         textcoords="offset points",
-        ha="left" if lying else "center",
-        va="center" if lying else "bottom",
+        ha="left" if look.lying or beside else "center",
+        va="center" if look.lying else "bottom",
         fontsize=7.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
     )
 
 
-def _axes(axes: Axes, labels: list[str], span: tuple[float, float], width: float, lying: bool) -> None:
-    title = "ratio to the baseline" + (f" (axis from {span[0]:g})" if span[0] else "")
+def _point(ratio: float, place: float, look: _Look) -> tuple[float, float]:
+    return (ratio, place) if look.lying else (place, ratio)
+
+
+def _label_place(ratio: float, high: float | None, look: _Look) -> tuple[float, bool]:
+    """Where a label begins, and whether it stands beside a whisker: where neither this nor the line at 1 crosses it."""
+    room = LABEL_POINTS[0 if look.lying else 1] * look.per_point
+    top, beside = ratio, False
+    if high is not None:
+        short = look.lying or high - ratio < room
+        top, beside = (min(high, look.end), False) if short else (ratio, True)
+    return (1.0 if 1.0 - room < top < 1.0 else top), beside
+
+
+def _axes(axes: Axes, labels: list[str], width: float, look: _Look, cut: bool) -> None:
+    lying, span = look.lying, (0.0, look.end)
+    title = "ratio to the baseline" + (" (arrow: the interval goes on)" if cut else "")
     if lying:
         axes.set_yticks(range(len(labels)), labels)
         axes.set_ylim(len(labels) - 0.4, -0.6)

@@ -10,20 +10,29 @@ from matplotlib.patches import Patch
 from msgspec import Struct
 
 from dbcpu.analysis.levels.representative_round import representative_rounds
-from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, SINGLE, SPARE, USE_WORDS, WASTED, Timeline, timeline
+from dbcpu.analysis.placement.timeline import (
+    CROWDED,
+    DOUBLED,
+    SINGLE,
+    SPARE,
+    UNPOLLED,
+    USE_WORDS,
+    WASTED,
+    Timeline,
+    timeline,
+)
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import fill_cells, legend, palette
+from dbcpu.reports.documents.run_readings import MAX_CORE_ROWS, MAX_CPU_ROWS
 
-MAX_CPU_ROWS = 64
-MAX_CORE_ROWS = 160
-"""More cores than this are shown as how many do what: single rows would be thinner than a pixel of a screen."""
 COLOURS = {
     SPARE: "#e9ecef",
     WASTED: "#f0e442",
+    UNPOLLED: "#60676e",
     SINGLE: "#8ec8ea",
     DOUBLED: Cause.SHARED_CORE.colour,
     CROWDED: "#004f8a",

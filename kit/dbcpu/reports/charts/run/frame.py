@@ -1,7 +1,6 @@
 """The frame of a picture: its title, what was measured, and a panel for each variant, with shared axes."""
 
 from collections.abc import Callable, Sequence
-from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -11,9 +10,12 @@ from msgspec import Struct
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import plain, plural
 from dbcpu.record import RunRecord
-from dbcpu.reports.charts.style import FAINT, LETTERS_PER_INCH, fitted_width, is_narrow
+from dbcpu.reports.charts.style import FAINT, fitted_width, is_narrow
+from dbcpu.reports.charts.text_width import cut_to, wrapped_to
 
-TITLE_LETTERS_PER_INCH = 9.5
+TITLE_POINTS, BELOW_POINTS, PANEL_POINTS = 11.0, 8.5, 9.5
+BESIDE_AXES, BESIDE_FIGURE = 1.0, 0.2
+"""Inches: what a title at the left of the axes, or of the figure, has less than the width of the figure."""
 HEAD_INCHES = 0.6
 """Of the title above several panels."""
 MAX_LEVELS_OF_THREE = 10
@@ -61,18 +63,19 @@ def framed_variants(
     figure = Figure(figsize=(width, sum(rows) + (HEAD_INCHES if several else 0.0)), layout="constrained")
     grid = figure.subplots(len(rows), beside, sharex=True, sharey=share_y, squeeze=False, height_ratios=rows)
     flat = [axes for row in grid for axes in row]
-    lines = wrap(title, int(width * TITLE_LETTERS_PER_INCH))
-    below = _cut(measured_words(record, analysis), width)
-    look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": 8.5, "in_layout": False}
+    room = width - (BESIDE_FIGURE if several else BESIDE_AXES)
+    lines = wrapped_to(room, title, TITLE_POINTS, bold=True)
+    below = cut_to(room, measured_words(record, analysis), BELOW_POINTS)
+    look: dict[str, Any] = {"textcoords": "offset points", "color": FAINT, "fontsize": BELOW_POINTS, "in_layout": False}
     if not several:
         flat[0].set_title("\n".join(lines), fontweight="bold", pad=22)
         flat[0].annotate(below, (0, 1), (0, 8), xycoords="axes fraction", **look)
         return Frame(figure, (flat[0],), 1)
     # The empty last line keeps room for the grey one, which may not be bold.
-    heading = figure.suptitle("\n".join([*lines, " "]), x=0.012, ha="left", fontsize=11, fontweight="bold")
+    heading = figure.suptitle("\n".join([*lines, " "]), x=0.012, ha="left", fontsize=TITLE_POINTS, fontweight="bold")
     flat[0].annotate(below, (0, 0), (0, 3), xycoords=heading, **look)
     for axes, name in zip(flat, names, strict=False):
-        axes.set_title(_cut(plain(name), width / beside), fontsize=9.5)
+        axes.set_title(cut_to(width / beside - BESIDE_AXES, plain(name), PANEL_POINTS), fontsize=PANEL_POINTS)
     for axes in flat[len(names) :]:
         axes.set_visible(False)
     return Frame(figure, tuple(flat[: len(names)]), beside)
@@ -86,11 +89,6 @@ def measured_words(record: RunRecord, analysis: Analysis) -> str:
     work = f"{header.plan.workload.name} {header.plan.workload.size}".strip()
     database = f", {header.database.kind}" if header.database.kind else ""
     return plain(f"{host}{cpus}{database}, {work}: {header.label or header.run_id}")
-
-
-def _cut(text: str, width: float) -> str:
-    most = int(width * LETTERS_PER_INCH) - 9
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def empty_picture(record: RunRecord, analysis: Analysis) -> Figure:

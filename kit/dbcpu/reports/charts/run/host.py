@@ -1,7 +1,6 @@
 """The host: sockets, memory nodes, cores and the hardware threads in them, and what of it may be used."""
 
 from collections.abc import Sequence
-from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,12 +11,15 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import gibibytes, plain
 from dbcpu.record import Cpu, HostInfo, RunRecord
 from dbcpu.reports.charts.run.frame import framed
-from dbcpu.reports.charts.style import FAINT, INK, LETTERS_PER_INCH, fitted_width, legend
+from dbcpu.reports.charts.style import FAINT, INK, fitted_width, legend
+from dbcpu.reports.charts.text_width import inches_of, wrapped_to
 from dbcpu.reports.documents.run_summary import limits_of
 
 WIDTH = 8.2
 MARGIN, HEAD, GAP = 0.1, 0.24, 0.09
 """Inches, as all lengths here."""
+WORDS_BESIDE, WORDS_POINTS = 3.6, 8.5
+"""Of the limits: the width from which they stand beside the only socket, and their size."""
 MAX_NUMBERED = 128
 USABLE, DENIED = "#8ec8ea", "#e9ecef"
 CORE_EDGE = "#4a545e"
@@ -49,10 +51,16 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     width = (across - 0.4 - MARGIN * (beside - 1)) / beside
     laid = {socket: _nodes(host, socket, width - 2 * MARGIN) for socket in sockets}
     heights = {socket: HEAD + sum(each.height for each in laid[socket]) + MARGIN for socket in sockets}
-    lines = [line for text in limits_of(host, analysis) for line in wrap(text, int(across * LETTERS_PER_INCH))]
+    # A box is as wide as what is in it, and beside a small one there is room for the limits.
+    width = min(width, max(_inner_width(each, host) for nodes in laid.values() for each in nodes) + 3 * MARGIN)
+    beside_box = len(sockets) == 1 and across - width > WORDS_BESIDE
+    left = width + 2 * MARGIN if beside_box else 0.0
+    room = across - 0.4 - left
+    lines = [line for text in limits_of(host, analysis) for line in wrapped_to(room, text, WORDS_POINTS)]
     rows = [sockets[at : at + beside] for at in range(0, len(sockets), beside)]
     inner = sum(max(heights[socket] for socket in row) + MARGIN for row in rows)
-    total = inner + 0.21 * len(lines) + 0.1
+    words = 0.21 * len(lines) + 0.1
+    total = max(inner, words) if beside_box else inner + words
     figure, axes = framed(across, total + 1.1, record, analysis, "The host, as reported by its kernel")
     axes.set_axis_off()
     axes.set_xlim(0, across - 0.3)
@@ -63,7 +71,8 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             _socket(axes, at * (width + MARGIN), top, width, heights[socket], laid[socket], host)
         top += max(heights[socket] for socket in row) + MARGIN
     for number, text in enumerate(lines):
-        axes.text(0, top + 0.16 + 0.21 * number, text, fontsize=8.5, color=INK, va="center")
+        line = (0.0 if beside_box else top) + 0.16 + 0.21 * number
+        axes.text(left, line, text, fontsize=WORDS_POINTS, color=INK, va="center")
     legend(figure, _legend(host), 4)
     return figure
 
@@ -86,6 +95,17 @@ def _nodes(host: HostInfo, socket: int, width: float) -> list[_Node]:
     return nodes
 
 
+def _inner_width(node: _Node, host: HostInfo) -> float:
+    """What is drawn of a memory node is so wide: its cores or its name."""
+    return max(node.columns * (node.core_width + GAP), inches_of(_node_words(node, host), 8.0) + MARGIN)
+
+
+def _node_words(node: _Node, host: HostInfo) -> str:
+    memory = host.topology.node_memory_bytes
+    size = f", {gibibytes(memory[node.node])}" if 0 <= node.node < len(memory) and memory[node.node] else ""
+    return f"memory node {node.node}{size}"
+
+
 def _socket(
     axes: Axes, left: float, top: float, width: float, height: float, nodes: Sequence[_Node], host: HostInfo
 ) -> None:
@@ -94,11 +114,9 @@ def _socket(
                        lw=1.0, boxstyle="round,pad=0.03,rounding_size=0.06")
     )  # fmt: skip
     axes.text(left + MARGIN, top + 0.18, f"socket {nodes[0].socket}", fontsize=8.5, fontweight="bold", va="center")
-    memory = host.topology.node_memory_bytes
     top += HEAD
     for each in nodes:
-        size = f", {gibibytes(memory[each.node])}" if 0 <= each.node < len(memory) and memory[each.node] else ""
-        axes.text(left + MARGIN, top + 0.1, f"memory node {each.node}{size}", fontsize=8, color=FAINT, va="center")
+        axes.text(left + MARGIN, top + 0.1, _node_words(each, host), fontsize=8, color=FAINT, va="center")
         for number, core in enumerate(each.cores):
             row, column = divmod(number, each.columns)
             x, y = left + MARGIN + column * (each.core_width + GAP), top + HEAD + row * (each.cell + GAP)

@@ -28,6 +28,7 @@ from dbcpu.formatting import plural
 from dbcpu.record import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import CARD_EDGE, fill_cells, fitted_width, legend, palette
+from dbcpu.reports.documents.run_readings import DRAWN_LANES
 from dbcpu.reports.documents.run_summary import lane_id, sessions_of_round
 
 WIDTH = 8.2
@@ -35,7 +36,6 @@ PACE_HEIGHT = 0.36
 """Of the trace of a CPU below the lanes, in lanes."""
 PACE_COLOUR = Cause.SLOWER_CPU.colour
 MAX_PACES = 16
-DRAWN_LANES = 48
 MAX_LANES = 256
 """Of more sessions every second, third ... is shown, slowest to fastest: none is blended with its neighbour."""
 NUMBER_INCHES = 0.37
@@ -46,7 +46,7 @@ CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff"
 HATCHES = {SIBLING: "////", QUEUED: "xxxx"}
 STATE_COLOURS = {
     ABSENT: "#ffffff",
-    UNSEEN: "#dfe3e7",
+    UNSEEN: "#60676e",
     OFF: "#cc79a7",
     ALONE: "#8ec8ea",
     SIBLING: Cause.SHARED_CORE.colour,
@@ -156,7 +156,8 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[
     marks = [((at_s, row - 0.46), (at_s, row + 0.46)) for at_s, row in moves]
     axes.add_collection(LineCollection(marks, colors="black", linewidths=1.3, rasterized=len(marks) > RASTER_PIECES))
     states = {run.state for _, run in runs}
-    handles = [Patch(facecolor="#99ddff", label="colour: the core; number: the CPU")]
+    fills = [colour[run.cpu] for _, run in runs if run.state in (ALONE, SIBLING, QUEUED)]
+    handles = [Patch(facecolor=each, label="colour: the core; number: the CPU") for each in fills[:1]]
     handles += [
         Patch(facecolor="#e9ecef", edgecolor="#4a545e", hatch=HATCHES[each], lw=0, label=STATE_WORDS[each])
         for each in HATCHES

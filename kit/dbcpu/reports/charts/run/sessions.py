@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, time_parts
+from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, pieces, time_parts
 from dbcpu.analysis.levels.representative_round import RepresentativeRound, representative_rounds
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
@@ -17,10 +17,12 @@ from dbcpu.formatting import plural, seconds, times
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import PART_COLOURS, fitted_width, legend
+from dbcpu.reports.charts.style import LETTER_INCHES, PART_COLOURS, fitted_width, legend
 
 WIDTH = 8.2
 LABELLED_SESSIONS = 32
+NAMES_INCHES = 1.0
+"""Of the sessions' names before the bars."""
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -41,21 +43,21 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     names = [each.variant for each, _ in rounds]
     frame = framed_variants(WIDTH, heights, record, analysis, title, names, share_y=False)
     handles: list[Artist] = []
+    longest_s = _longest_s(rounds, labelled)
     for axes, (_, stacked) in zip(frame.panels, rounds, strict=True):
         handles += _bars(axes, stacked, labelled)
         references_s = [each.view.reference_s or 0.0 for each in stacked]
-        if max(references_s) < 1.01 * min(references_s):  # sessions of a pool have different numbers of jobs
-            line = axes.axvline(
-                references_s[0], color="black", lw=0.9, ls="--", label="elapsed time of a single session"
-            )
+        line_s = references_s[0] if max(references_s) < 1.01 * min(references_s) else None
+        if line_s is not None:  # sessions of a pool have different numbers of jobs
+            line = axes.axvline(line_s, color="black", lw=0.9, ls="--", label="elapsed time of a single session")
             handles.append(line)
         axes.set_ylim(len(stacked) - 0.4, -0.6)
         axes.grid(axis="x")
         if labelled:
-            _words(axes, stacked)
+            _words(axes, stacked, line_s, longest_s)
         else:
             _cause_strip(axes, [each.view for each in stacked])
-    frame.panels[0].set_xlim(0, _longest_s(rounds, labelled))
+    frame.panels[0].set_xlim(0, longest_s)
     frame.label("seconds from the first start to the last end", "" if labelled else "sessions, slowest on top")
     views = [each.view for _, stacked in rounds for each in stacked]
     if not labelled:
@@ -70,8 +72,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool) -> list[Patch]:
     """Draw what occurs, and return its legend."""
     left, handles = [0.0] * len(stacked), []
-    for name, label in PART_WORDS.items():
-        parts, colour = [getattr(each, name) for each in stacked], PART_COLOURS[name]
+    for column in zip(*map(pieces, stacked), strict=True):
+        label, parts = column[0].words, [each.seconds for each in column]
+        cause = Cause.of(column[0].name)
+        colour = cause.colour if cause else PART_COLOURS[column[0].name]
         if any(part > 0.005 * (each.view.elapsed_s or 1.0) for part, each in zip(parts, stacked, strict=True)):
             if labelled:
                 drawn = axes.barh(range(len(stacked)), parts, left=left, color=colour, height=0.72, lw=0)
@@ -84,15 +88,20 @@ def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool) -> list[Patc
     return handles
 
 
-def _words(axes: Axes, stacked: Sequence[TimeParts]) -> None:
-    """The session's number before its bar, slowdown and cause behind it."""
+def _words(axes: Axes, stacked: Sequence[TimeParts], line_s: float | None, axis_s: float) -> None:
+    """The session's number before its bar, slowdown and cause behind it; ``axis_s``: where the axis ends."""
+    letter_s = LETTER_INCHES * axis_s / (fitted_width(WIDTH) - NAMES_INCHES)
     axes.set_yticks(range(len(stacked)), [f"session {each.view.ordinal}" for each in stacked])
     axes.tick_params(axis="y", length=0)
     for row, each in enumerate(stacked):
         view = each.view
         text = f" {times(view.slowdown)} {'' if view.cause is Cause.NONE else view.cause.words}"
-        end_s = max(_end_s(each), view.elapsed_s or 0.0, view.reference_s or 0.0)
-        axes.text(end_s, row, text, va="center", fontsize=8, color="#30383f")
+        end_s = max(_end_s(each), view.elapsed_s or 0.0)
+        # Beside its bar, but not on the dashed line.
+        if line_s is not None and end_s < line_s < end_s + len(text) * letter_s:
+            end_s = line_s
+        axes.annotate(text.rstrip(), (end_s, row), (2, 0), textcoords="offset points", va="center", fontsize=8,
+                      color="#30383f")  # fmt: skip
 
 
 def _end_s(parts: TimeParts) -> float:

@@ -14,13 +14,11 @@ from dbcpu.record import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.style import GUIDE, core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.documents.run_readings import MAX_LEVELS, MAX_POINTS
 
-MAX_POINTS = 4000
-"""More points than this run together: they are counted on a grid instead."""
 LABELS_PER_INCH = 4.0
 TITLE = "Slowdown relative to a single session"
 LOG_FROM = 6.0
-MAX_LEVELS = 40
 WIDEST_PANELS = 9.4
 
 

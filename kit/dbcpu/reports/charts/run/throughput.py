@@ -1,7 +1,10 @@
 """Throughput against the number of sessions: the sum of rates and the makespan, beside the ideal."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -11,6 +14,9 @@ from dbcpu.formatting import number, plural
 from dbcpu.record import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.style import BLUE, ORANGE, core_and_vcpu_limits, legend, top_label
+from dbcpu.reports.charts.text_width import POINTS_PER_INCH, inches_of
+
+KNEE, KNEE_POINTS = "#0b3c5d", 8.0
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
@@ -32,6 +38,9 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     counts = sorted({each.level for shown in panels for each in shown})
     rates = [rate for shown in panels for each in shown for rate in (each.throughput, each.ideal_throughput) if rate]
     _axes(frame.panels[0], counts, max(rates, default=1.0))
+    for axes, shown in zip(frame.panels, panels, strict=True):
+        if shown[0].variant == analysis.levels[0].variant:
+            _name_knees(axes, analysis)
     frame.label("concurrent sessions (N)", analysis.unit)
     handles = [handle for axes in frame.panels for handle in axes.get_legend_handles_labels()[0]]
     legend(frame.figure, handles, 2)
@@ -64,17 +73,48 @@ def _fit(axes: Axes, analysis: Analysis) -> None:
     at = dict(fitted)
     for knee in analysis.scaling.knees:
         if knee in at:
-            axes.plot(knee, at[knee], color="#0b3c5d", marker="D", ms=6, ls="", zorder=4)
-            axes.annotate(
-                f"knee at {number(knee, 1)}",
-                (knee, at[knee]),
-                (-9, 0),
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                fontsize=8,
-                color="#0b3c5d",
-            )
+            axes.plot(knee, at[knee], color=KNEE, marker="D", ms=6, ls="", zorder=4)
+
+
+def _name_knees(axes: Axes, analysis: Analysis) -> None:
+    """When all lines are drawn and the axes have their limits: a name stands where no line is."""
+    at = dict(analysis.scaling.curve)
+    for knee in (each for each in analysis.scaling.knees if each in at):
+        text = f"knee at {number(knee, 1)}"
+        x, y = _free_place(axes, (knee, at[knee]), POINTS_PER_INCH * inches_of(text, KNEE_POINTS))
+        axes.annotate(text, (knee, at[knee]), (x, y), textcoords="offset points", ha="right" if x < 0 else "left",
+                      va="bottom", fontsize=KNEE_POINTS, color=KNEE,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})  # fmt: skip
+
+
+def _free_place(axes: Axes, diamond: tuple[float, float], wide: float) -> tuple[float, float]:
+    """Of places beside it that where the fewest curves pass, in points; above and to the left if all are alike.
+
+    The dotted lines of cores and vCPUs are faint: the label covers them.
+    """
+    pixels = axes.figure.dpi / POINTS_PER_INCH
+    drawn = [
+        axes.transData.transform(np.asarray(line.get_xydata())) for line in axes.lines if line.get_linestyle() != ":"
+    ]
+    ways = [_dense(each) / pixels for each in drawn if len(each) > 1]
+    x, y = axes.transData.transform(diamond) / pixels
+    frame = axes.get_window_extent()
+
+    def covered(place: tuple[float, float]) -> int:
+        left, low = x + (place[0] if place[0] > 0 else place[0] - wide), y + place[1]
+        corners = np.array([left - 2, low - 2]), np.array([left + wide + 2, low + KNEE_POINTS + 2])
+        outside = corners[0][0] < frame.x0 / pixels or corners[1][0] > frame.x1 / pixels
+        below = corners[0][1] < frame.y0 / pixels
+        inside = [((corners[0] < way) & (way < corners[1])).all(axis=1).sum() for way in ways]
+        return int(1000 * (outside or below) + sum(inside))
+
+    return min(((x, y) for y in (8.0, -4.0, -20.0, 22.0, -36.0) for x in (-8.0, 8.0)), key=covered)
+
+
+def _dense(way: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """A line as points that are near each other."""
+    parts = np.linspace(0.0, 1.0, 60)[:, None]
+    return np.concatenate([one + (other - one) * parts for one, other in pairwise(way)])
 
 
 def _limits(axes: Axes, shown: Sequence[LevelView], analysis: Analysis) -> None:

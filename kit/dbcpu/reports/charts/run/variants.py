@@ -16,6 +16,6 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     series = variant_ratios(found) if found else ()
     if not found or not series:
         return None
-    title = f"N = {found.telling}, {found.first.name} = 1"
+    title = f"Relative to {found.first.name} = 1"
     names = tuple(each.name for each in found.variants)
     return ratio_bars.draw(Bars(title, names, series, measured_words(record, analysis)))

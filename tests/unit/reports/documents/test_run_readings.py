@@ -1,0 +1,44 @@
+"""A caption says what can be in its picture, and nothing else."""
+
+from functools import cache
+
+import pytest
+from matplotlib.colors import to_hex
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.representative_round import representative_rounds
+from dbcpu.analysis.placement.timeline import timeline
+from dbcpu.reports import charts
+from dbcpu.reports.charts.canvas import drawing
+from dbcpu.reports.charts.run.lanes import CORE_COLOURS
+from dbcpu.reports.documents.run_readings import reading
+from support.builders.example import nine_on_eight, three_on_two
+
+RUNS = {"with SMT": nine_on_eight, "without": three_on_two}
+
+
+@cache
+def read(run: str, name: str) -> str:
+    record = RUNS[run]()
+    analysis = explain(record)
+    lines = [timeline(record, each.order) for each in representative_rounds(analysis)]
+    return reading(name, analysis, [each for each in lines if each])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("cpu_map", "the CPUs of a core together"), ("lanes", "shared core"), ("throughput", "SMT begins")],
+)
+def test_of_a_host_without_smt_nothing_is_said_of_shared_cores(name: str, words: str) -> None:
+    assert words in read("with SMT", name)
+    assert words not in read("without", name)
+
+
+def test_the_legend_of_lanes_has_a_colour_that_is_drawn() -> None:
+    record = nine_on_eight()
+    with drawing():
+        figure = charts.run_picture("lanes", record, explain(record))
+        assert figure is not None
+        (handle,) = (each for each in figure.legends[0].get_patches() if str(each.get_label()).startswith("colour"))
+    drawn = {to_hex(each.get_facecolor()) for axes in figure.axes for each in axes.patches}
+    assert to_hex(handle.get_facecolor()) in drawn & set(CORE_COLOURS)
