@@ -54,7 +54,7 @@ def uneven_sessions(given: FindingInput) -> Finding | None:
         return None
     worst = max(uneven, key=lambda each: each.max_over_min or 1.0)
     slow = (
-        f"{usual_count(worst.slow, worst.slow_range)} of {worst.level} in a slow group"
+        f"{usual_count(worst.slow, worst.slow_middle)} of {worst.level} in a slow group"
         if (worst.slow or 0) >= 1
         else ""
     )
@@ -307,7 +307,7 @@ def sticky_placement(given: FindingInput) -> Finding | None:
         return None
     jigsaw = f"; makespan throughput is {percent(share)} of the rate sum" if share is not None else ""
     counts = [
-        f" ({usual_count(each.slow, each.slow_range)} of {each.level} slow, {count(each.slow_expected)} predicted)"
+        f" ({usual_count(each.slow, each.slow_middle)} of {each.level} slow, {count(each.slow_expected)} predicted)"
         for each in given.levels
         if each.slow and each.slow_expected and each.stickiness is not None
     ]

@@ -11,7 +11,7 @@ from dbcpu.formatting import times
 def usual_count(many: float | None, seen: tuple[int, int] | None = None) -> str:
     """A count of every round, of which ``many`` is the median: ``2``, ``2 or 3``, or ``2 to 4``.
 
-    ``seen``: the least and the most of a round. Of rounds with two and with four there is none with three.
+    ``seen``: the two middle counts. Of rounds with two and with four there is none with three.
     """
     low, high = math.floor(many or 0.0), math.ceil(many or 0.0)
     if seen is not None and seen[0] <= low and high <= seen[1]:
@@ -30,11 +30,11 @@ def unequal_words(level: LevelView) -> str:
         apart = f"the slowest took {times(level.max_over_min)} as long as the fastest"
         return f"the median slowdown is {times(level.slowdown_median)}, and {apart}"
     if many < grouped < level.level and exceeds(level.slowdown_max or 1.0):  # of some the loss is within noise
-        count = usual_count(grouped, level.slow_range)
+        count = usual_count(grouped, level.slow_middle)
         who = f"{count} of {level.level} {'has' if count == '1' else 'have'} a slowdown of"
         return f"{who} {'up to ' if grouped > 1 else ''}{times(level.slowdown_max)}"
     if 1 <= many < level.level and exceeds(level.slowdown_max or 1.0):
-        count = usual_count(many, level.slower_range)
+        count = usual_count(many, level.slower_middle)
         who = f"{count} of {level.level} {'has' if count == '1' else 'have'} a slowdown"
         least, most = level.slower_min or 1.0, level.slowdown_max or 1.0
         if many == 1 or most <= EVEN_LIMIT * least:
@@ -46,4 +46,4 @@ def unequal_words(level: LevelView) -> str:
 def _group(level: LevelView, among: float) -> str:
     """The slow group, where it is less than ``among``."""
     many = level.slow or 0.0
-    return f", {usual_count(many, level.slow_range)} of {level.level} in a slow group" if 1 <= many < among else ""
+    return f", {usual_count(many, level.slow_middle)} of {level.level} in a slow group" if 1 <= many < among else ""

@@ -38,7 +38,7 @@ from dbcpu.analysis.levels.main_cause import (
     main_cause,
 )
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
-from dbcpu.analysis.levels.round_figures import RoundFigures, least_and_most, rate_without_early_ends, round_figures
+from dbcpu.analysis.levels.round_figures import RoundFigures, middle_counts, rate_without_early_ends, round_figures
 from dbcpu.analysis.levels.rounds_apart import rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
@@ -180,7 +180,7 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
         max_over_min=seen.median("max_over_min"),
         cv=seen.median("cv"),
         slow=seen.median("slow"),
-        slow_range=least_and_most(each.slow for each in seen.figures),
+        slow_middle=middle_counts(each.slow for each in seen.figures),
         gap_ratio=seen.median("gap_ratio"),
         throughput=throughput,
         makespan_throughput=makespan,
@@ -228,7 +228,7 @@ def _with_answers(
         slowdown_high=answered.slowdown_high,
         detectable=answered.detectable,
         slower=float(median_high(len(each) for each in slower)) if seen.reference and slower else None,
-        slower_range=least_and_most(map(len, slower)) if seen.reference else None,
+        slower_middle=middle_counts(map(len, slower)) if seen.reference else None,
         slower_factor=_usual_factor(slower) if any(slower) else None,
         slower_min=median_of_known(min(each) for each in slower if each),
         rounds_apart=_apart(seen.figures, slower, seen.reference) if within else None,

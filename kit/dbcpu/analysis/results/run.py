@@ -232,7 +232,7 @@ class LevelView(Struct, frozen=True):
     ``lasting_throughput``: the rate sum; above the vCPUs or a quota without what early ends leave to others, but of
     even sessions that wait. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are
     too few for a yes; else None. ``left_node``: sessions ran much on another memory node than where they began.
-    ``slow_range`` and ``slower_range``: the least and the most of these counts in a round.
+    ``slow_middle`` and ``slower_middle``: the two middle ones of these counts, of which they are the mean.
     """
 
     level: int
@@ -294,8 +294,8 @@ class LevelView(Struct, frozen=True):
     lasting_throughput: float | None = None
     calm_rounds: int | None = None
     left_node: bool = False
-    slow_range: tuple[int, int] | None = None
-    slower_range: tuple[int, int] | None = None
+    slow_middle: tuple[int, int] | None = None
+    slower_middle: tuple[int, int] | None = None
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""
