@@ -71,8 +71,8 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         shown("throughput", "Throughput", none_valid, of_levels(throughput_table)),
         *levels_section(record, analysis, "Medians over rounds, by concurrency (N)"),
         *details_section(analysis),
-        *published_section(analysis),
         *slowed_section(analysis, "Slowed sessions"),
+        *published_section(analysis),
         shown(
             "host", "The host", "The host was not sampled: the database runs elsewhere.",
             run_tables.host_table(record), f"{'; '.join((*limits_of(host, analysis), *pressure_lines(record)))}."
@@ -161,11 +161,8 @@ def _variants(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     found = analysis.variants
     if found is None:
         return ()
-    from dbcpu.analysis.comparison.variant_sentences import variant_sentences
-
-    lead, missing = plain(" ".join(variant_sentences(found))), "No level was measured under all variants."
-    tables = [run_tables.variants_table(found)]
-    return (_pictured(record, analysis, "variants", "Effect of the variants", missing, tables, lead),)
+    missing, tables = "No level was measured under all variants.", [run_tables.variants_table(found)]
+    return (_pictured(record, analysis, "variants", "Effect of the variants", missing, tables),)
 
 
 def _wasted(watched: Sequence[tuple[str, Timeline]]) -> str:
