@@ -38,7 +38,7 @@ def published_runs(sides: Sequence[MeasuredSide]) -> Published:
         for each in _warnings(side):
             found.setdefault(each.code, []).append(side.name)
     warned = "; ".join(f"{code} ({listed(list(dict.fromkeys(names)))})" for code, names in found.items())
-    notes = (f"Warnings of these runs, not corrected for: {warned}.",) if warned else ()
+    notes = (f"Figures are not corrected for what was found in these runs: {warned}.",) if warned else ()
     return Published(MEASURED, (note, *notes), rows)
 
 

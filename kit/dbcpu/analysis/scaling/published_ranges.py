@@ -14,7 +14,7 @@ from dbcpu.analysis.results.run import Analysis
 
 YIELD = "SMT yield"
 KNEE = "first knee / cores"
-CV_CORES = "CV, 2 sessions to cores"
+CV_CORES = "CV, from 2 sessions to as many as cores"
 CV_SHARED = "CV, between cores and vCPUs"
 CV_FULL = "CV, N = vCPUs"
 CV_OVER = "CV, more than vCPUs"
@@ -45,7 +45,7 @@ _CERN = "CERN, L. Canali: data of test_cpu_parallel and SLOB (github.com/LucaCan
 _SPARE_CORES = "Spare Cores: stress-ng div16 by instance type, 5th to 95th percentile (github.com/SpareCores)"
 _MOST = "Spare Cores: stress-ng div16 by instance type; 96 % of the types are in this range"
 _XEONS = "4 Intel Xeon servers, 8 to 32 cores"
-_ARTICLE = "AWS EC2 CPU (in)consistency, part 2 (January 2017): two of nine sessions half as slow again"
+_ARTICLE = "AWS EC2 CPU (in)consistency, part 2 (January 2017): two of nine sessions took 1.5x as long"
 RANGES = (
     PublishedRange(YIELD, "integer loop", "4 Intel Xeon servers", 0.01, 0.23, _CERN, _READ),
     PublishedRange(YIELD, "Oracle logical reads", "3 Intel Xeon servers", 0.40, 0.51, _CERN, _READ),

@@ -67,7 +67,7 @@ def with_findings(made: Document, found: Sequence[Finding], caveat: str) -> Docu
     if not warned:
         return made
     codes = ", ".join(f"`{each.code}`" for each in warned)
-    limits = (*filter(None, [caveat]), f"Warnings of this run, not corrected for: {codes}.")
+    limits = (*filter(None, [caveat]), f"Figures are not corrected for what was found in this run: {codes}.")
 
     def data() -> Mapping[str, Any]:
         shown = [{**plain_data(each), "level": each.level.label} for each in warned]

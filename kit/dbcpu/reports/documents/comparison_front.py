@@ -276,7 +276,7 @@ def _found(comparison: Comparison, findings: Sequence[Finding]) -> tuple[str, ..
         for each in findings
     ]
     words = "; ".join(f"`{code}` ({listed(names)})" for code, names in named)
-    return (f"Warnings of these runs, not corrected for: {words}.",)
+    return (f"Figures are not corrected for what was found in these runs: {words}.",)
 
 
 def _one_run_a_side(comparison: Comparison) -> tuple[str, ...]:

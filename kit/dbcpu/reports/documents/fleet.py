@@ -23,7 +23,7 @@ MAX_SAID = 3
 MAX_STRIPS = 14
 READING = (
     "Every dot is a host, by its speed over the median of its twins (single sessions). The wider a strip scatters, the "
-    "more a new host of this kind is a draw. Diamonds are hosts that are unlike their twins."
+    "more does a new host of this kind depend on chance. Diamonds are hosts that are unlike their twins."
 )
 TERMS = (
     ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
@@ -142,7 +142,7 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
             "is faster."
         )
     if alone := sum(len(each.hosts) for each in report.twins.too_few if each.kind.metric == ALONE):
-        yield f"{plural(alone, 'host')} with fewer than {MIN_TWINS} twins: nothing is said of them."
+        yield f"{plural(alone, 'host')} with fewer than {MIN_TWINS} twins: these were compared with nobody."
     if blind := sum(not each.sees_host for each in report.hosts):
         yield f"{plural(blind, 'host')} seen through SQL only: their hardware is not known, and twins may differ in it."
 

@@ -146,7 +146,7 @@ def published_table(analysis: Analysis) -> Table:
         Column("source", "source", kind="text", value=attrgetter("published.source")),
         Column("dated", "read", kind="text", value=lambda row: row.published.dated.isoformat()),
     )  # fmt: skip
-    note = "Other work on other hosts: ranges, no limits."
+    note = "Others measured other work on other hosts: these are ranges to compare with, and no limits."
     return Table("What others found", columns, beside_published(analysis), (note,))
 
 

@@ -181,7 +181,8 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
     if far := [f"{ahead.origins[each]} {_IN_WORDS[each]}" for each in ORIGINS[1:] if ahead.origins.get(each)]:
         yield f"not measured from here: {listed(far)}"
     if ahead.simulated:
-        yield f"{plural(ahead.simulated, 'target')} simulated, which takes time of this machine: not in these figures"
+        simulated = f"{plural(ahead.simulated, 'target')} simulated"
+        yield f"{simulated}: that takes CPU time of this machine, which these figures are without"
     if ahead.simulated < len(items):
         most = "at most " if ahead.at_most else ""
         yield (

@@ -57,7 +57,7 @@ def test_a_url_that_comes_twice_is_said() -> None:
 
 def test_simulated_targets_are_not_said_to_take_no_time() -> None:
     found = preview(targets(a="simulated://c4.4xlarge", b="simulated://c4.4xlarge"))
-    assert "2 targets simulated, which takes time of this machine" in found
+    assert "2 targets simulated: that takes CPU time of this machine" in found
     assert "about 0" not in found
 
 
