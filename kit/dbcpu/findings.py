@@ -348,7 +348,7 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "restore the settings, as the user who ran `dbcpu vary`: `dbcpu restore`"),
     "autogroup": Entry(WARNING, "a variant with a scheduling policy, while autogroup is on",
         "nice values and the idle policy count only within one process session, and each server process of PostgreSQL "
-        "has its own: between sessions nothing changes",
+        "or of a SQLite run has its own: between sessions nothing changes",
         "switch autogroup off for the measurement: `sysctl kernel.sched_autogroup_enabled=0`"),
     "too-few-rounds": Entry(WARNING, "variants with fewer rounds than a comparison needs",
         "figures are shown, and no difference between variants can be shown to be more than chance, whatever its size",

@@ -17,6 +17,7 @@ SCHEMA = 1
 """Version of the record's form; docs/record.md has the history."""
 ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
+SIMULATED = "simulated"  # the database's kind of a run that nobody measured
 UNNAMED_WORK = "unnamed work"  # begins the name of work of which an import does not say what it was
 ANONYMOUS = "-anonymous"  # ends the run_id of a record without names: no store and no host are known of it
 UNSET = "settings_not_in_effect"  # of Database.parameters: what the sessions could not set for themselves

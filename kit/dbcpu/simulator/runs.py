@@ -19,7 +19,7 @@ from dbcpu.plan import (
     executions_for,
     rounds,
 )
-from dbcpu.record import AA, BASELINE, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.record import AA, BASELINE, SIMULATED, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
 from dbcpu.simulator.variants import host_under_variant
@@ -145,7 +145,7 @@ def header_of(host: SimulatedHost, plan: Plan, run_id: str | None, label: str, s
 
 
 def simulated_database() -> Database:
-    return Database("simulated", __version__, driver="simulator", driver_on_host=False)
+    return Database(SIMULATED, __version__, driver="simulator", driver_on_host=False)
 
 
 def _asked(next_round: NextRound, done: list[Round]) -> Iterator[RoundSpec]:

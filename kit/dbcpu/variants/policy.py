@@ -31,6 +31,6 @@ def changes(argument: str, context: VariantContext, sessions: int) -> tuple[Chan
 def findings(argument: str, context: VariantContext) -> tuple[Finding, ...]:
     """Autogroup takes away the effect of a policy between process sessions."""
     autogroup = context.host is not None and context.host.facts.get("sched_autogroup") == "1"
-    if argument == "other" or not autogroup:
+    if argument != "idle" or not autogroup:  # batch changes no weight
         return ()
     return (noted("autogroup", f"autogroup is on, and policy:{argument} was requested"),)

@@ -254,7 +254,7 @@ def test_who_looks_on_is_told_what_takes_its_time(night: Night, naps: Path) -> N
     assert waits.startswith("nightly: host busy: 93 % (md5sum 98 % of a CPU); nothing was measured; looks again each")
 
 
-@pytest.mark.parametrize(("window", "looks", "said"), [("0", 1, ""), ("3", 4, " (looked 4 times in about 3 minutes)")])
+@pytest.mark.parametrize(("window", "looks", "said"), [("0", 1, ""), ("3", 4, " (looked 4 times in about 3 min)")])
 def test_a_host_that_stays_busy_is_no_worse_host(
     night: Night, naps: Path, hook: Path, window: str, looks: int, said: str
 ) -> None:

@@ -392,6 +392,7 @@ def test_autogroup_is_said_for_a_policy() -> None:
     on = VariantContext(replace(info, facts={**info.facts, "sched_autogroup": "1"}), POSTGRES)
     assert [each.code for each in findings([one("policy:idle")], on)] == ["autogroup"]
     assert findings([one("policy:idle")], VariantContext(info, POSTGRES)) == ()
+    assert findings([one("policy:batch")], on) == (), "it changes no weight"
 
 
 def test_server_processes_that_are_not_known_are_not_touched() -> None:

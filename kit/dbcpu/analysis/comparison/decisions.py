@@ -47,7 +47,7 @@ from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
 from dbcpu.plan import NORMAL
-from dbcpu.record import AA, POOL, RunRecord
+from dbcpu.record import AA, POOL, SIMULATED, RunRecord
 
 MIN_FLOOR = 0.01
 MIN_HISTORY = 5
@@ -230,7 +230,7 @@ def more_rounds_command(base: MeasuredSide, other: MeasuredSide) -> str:
     header = fewest.record.header
     if header.tool_version.startswith(IMPORTED):
         return f"measure {NORMAL} rounds of each level and import them again"
-    if header.database.kind == "simulated":
+    if header.database.kind == SIMULATED:
         return f"`dbcpu simulate --repeats {NORMAL}`"
     # A target of several, alone, is called like the target.
     together = any(

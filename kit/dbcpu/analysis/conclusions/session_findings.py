@@ -1,5 +1,6 @@
 """What was found of the sessions themselves, as findings, so that an exit code can depend on it."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -17,7 +18,7 @@ from dbcpu.analysis.levels.rounds_apart import (
     rounds_differ,
 )
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling
@@ -273,7 +274,11 @@ def _what_adds_cpu(given: FindingInput, quota: float | None) -> str:
         return "use CPUs that keep their speed while all cores are busy: more vCPUs of the same CPU do not help"
     if _second_threads_cost(given) or (quota is None and most < vcpus):
         return "add cores: more vCPUs on the same cores do not help"
-    return "add vCPUs" if quota is None else "raise the CPU quota"
+    if quota is None:
+        return "add vCPUs"
+    # Beside a quota of 3.9 more sessions than 4 vCPUs wait for these, too.
+    all_cpus = math.ceil(quota) >= len(core_by_cpu(given.record))
+    return "add vCPUs, and raise the CPU quota with them" if all_cpus else "raise the CPU quota"
 
 
 def _second_threads_cost(given: FindingInput) -> bool:

@@ -21,7 +21,7 @@ from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.record import TOGETHER
 
-VCPUS_AS_THREADS = ". So are vCPUs that are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+VCPUS_AS_THREADS = ". It is as normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 PLAN_WITH_FALL = (
     "plan with the times of as many sessions as you run. A turbo frequency alone seldom falls so far: look for another "
     "cause, too"
@@ -30,7 +30,7 @@ TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
-NOBODY_WAITS = "with as few sessions nobody waits for a turn"
+NOBODY_WAITS = "fewer sessions, too: then nobody waits for a CPU"
 
 
 def what_helps(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:

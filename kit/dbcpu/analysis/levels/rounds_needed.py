@@ -21,7 +21,7 @@ from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.plan import auto_levels
-from dbcpu.record import SWEEP, Header, Round
+from dbcpu.record import SIMULATED, SWEEP, Header, Round
 
 PLANNED_POWER = 0.90
 """More than of what is called detectable: whoever measures again wants an answer."""
@@ -51,6 +51,8 @@ def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds 
 
 def why_no_more(header: Header) -> str:
     """Why no rounds can be added to this run later, in words; '' where they can."""
+    if header.database.kind == SIMULATED:
+        return "it is simulated; `dbcpu simulate` with larger `--repeats` makes another"
     if not header.driver.python:
         return "the shell kit or another program measured it"
     if any(note.startswith(NOTES[THERE]) for note in header.notes):

@@ -84,11 +84,14 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
 
 
 def merged_findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
-    """The warnings and problems of all sides, worst first, each code once; ``seen`` names the sides."""
-    found: dict[str, list[tuple[str, Finding]]] = {}
+    """The warnings and problems of all sides, worst first, each once; ``seen`` names the sides.
+
+    One that means another thing for another side is a finding of its own.
+    """
+    found: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
     for side in sides:
         for each in side.findings:
-            found.setdefault(each.code, []).append((side.name, each))
+            found.setdefault((each.code, each.meaning), []).append((side.name, each))
     merged = [
         replace(
             max((each for _, each in own), key=lambda each: each.level),

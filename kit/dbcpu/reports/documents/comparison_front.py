@@ -236,6 +236,11 @@ def _sizes(each: Decision, side: Side, base: Side) -> str:
     """Of hosts of different size the total says little: how much it is per vCPU beside it."""
     if side.vcpus == base.vcpus or not side.vcpus or not base.vcpus:
         return ""
+    quotas = [next((run.quote.quota for run in one.runs if run.quote.quota), None) for one in (side, base)]
+    if any(quotas):
+        held = [f"a CPU quota of {quota:g}" if quota else plural(one.vcpus or 0, "vCPU")
+                for quota, one in zip(quotas, (side, base), strict=True)]  # fmt: skip
+        return f" ({' against '.join(held)})"
     per_vcpu = f", {times(each.ratio * base.vcpus / side.vcpus)} per vCPU" if each.ratio else ""
     return f" ({side.vcpus} vCPUs against {base.vcpus}{per_vcpu})"
 

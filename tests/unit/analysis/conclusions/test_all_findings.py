@@ -26,6 +26,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.origins import NOTES, THERE
 from dbcpu.findings import ENTRIES, Finding, Level, noted
 from dbcpu.record import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload
 
 
@@ -94,6 +95,11 @@ def test_what_cannot_be_continued_is_measured_again_by_its_own_command(
     assert seen.remedy.startswith("no rounds can be added to it (")
     assert seen.remedy.endswith(f"); measure again: `{again}`")
     assert "dbcpu more" not in seen.remedy
+
+
+def test_a_simulated_run_gets_no_rounds_and_the_command_that_makes_another() -> None:
+    header = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 1, seed=1).header
+    assert why_no_more(header) == "it is simulated; `dbcpu simulate` with larger `--repeats` makes another"
 
 
 @pytest.mark.parametrize("status", ["interrupted", "complete"])

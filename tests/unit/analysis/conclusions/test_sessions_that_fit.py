@@ -69,9 +69,9 @@ def test_under_a_quota_smt_off_is_not_said_to_do_less() -> None:
 
 def test_under_a_quota_as_many_are_advised_as_were_seen_at_full_speed() -> None:
     """Of a quota of 3.9 three were advised, below a verdict that four get equal CPU at full speed."""
-    assert remedy_of(SimulatedHost(cores=4, threads=1, quota_cpus=3.9), tuple(range(1, 9))).startswith(
-        "run no more than 4 busy"
-    )
+    said = remedy_of(SimulatedHost(cores=4, threads=1, quota_cpus=3.9), tuple(range(1, 9)))
+    assert said.startswith("run no more than 4 busy")
+    assert "or add vCPUs, and raise the CPU quota with them" in said, "of 4 vCPUs a larger quota alone gives no more"
     assert remedy_of(SimulatedHost(cores=4, threads=1, quota_cpus=3.4), tuple(range(1, 9))).count("no more than 4") == 0
 
 

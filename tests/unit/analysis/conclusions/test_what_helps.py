@@ -187,7 +187,7 @@ def test_interrupts_beside_turns_are_named_with_their_remedy() -> None:
     assert "unequal through run-queue wait and interrupts" in found.verdict
     remedy = headline(found).remedy
     assert "Against interrupts: move interrupts to other CPUs" in remedy
-    assert "Against run-queue wait: with as few sessions nobody waits for a turn" in remedy
+    assert "Against run-queue wait: fewer sessions, too: then nobody waits for a CPU" in remedy
 
 
 def test_where_all_wait_in_turn_what_makes_them_unequal_is_the_cpu_with_interrupts() -> None:

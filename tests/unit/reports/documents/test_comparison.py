@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,12 +17,14 @@ from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
 from dbcpu.errors import StoreError, UnknownName, UsageError
+from dbcpu.findings import Finding, Level
 from dbcpu.record import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import comparison as of_runs
 from dbcpu.reports.documents import published as of_published
 from dbcpu.reports.formats.base import load_format
+from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from dbcpu.workflows.compare import ComparisonOptions, comparison_document, document, published_document
@@ -392,6 +395,32 @@ def test_a_run_without_a_host_is_compared_by_what_is_known(tmp_path: Path) -> No
         write_record(names[-1], RunRecord(header, run.rounds))
     (sentence,) = comparison_document(names).verdict
     assert "measure 6 rounds of each level and import them again" in sentence
+
+
+@pytest.mark.parametrize(
+    ("quota", "sizes"),
+    [(None, r"\(4 vCPUs against 8, 1\.0\dx per vCPU\)"), (2.0, r"\(a CPU quota of 2 against 8 vCPUs\)")],
+)
+def test_hosts_of_different_size_say_what_each_has(tmp_path: Path, quota: float | None, sizes: str) -> None:
+    """A total at full load says little of them; a quota is no number of vCPUs."""
+    names = [str(tmp_path / name) for name in ("large.json", "small.json")]
+    small = SimulatedHost(cores=4, threads=1, quota_cpus=quota)
+    write_record(names[0], simulate(SimulatedHost(cores=8, threads=1), (1, 8), 6, seed=1, size="short"))
+    write_record(names[1], simulate(small, (1, 2, 4), 6, seed=2, size="short"))
+    made = comparison_document(names)
+    assert made.front is not None
+    assert re.search(sizes, made.front.headline), made.front.headline
+
+
+def test_a_finding_that_means_another_thing_for_another_side_is_said_of_each() -> None:
+    def side(name: str, meaning: str) -> Any:
+        return SimpleNamespace(name=name, findings=(Finding("foreign-load", Level.WARNING, "5 %", meaning),))
+
+    found = of_runs.merged_findings([side("a", "nobody is slower"), side("b", "slows"), side("c", "slows")])
+    assert [(each.seen, each.meaning) for each in found] == [
+        ("a: 5 %", "nobody is slower"),
+        ("b: 5 %; c: 5 %", "slows"),
+    ]
 
 
 def test_long_labels_give_way_to_the_names_of_files_and_to_letters(tmp_path: Path) -> None:
