@@ -12,6 +12,8 @@ def test_beside_a_turbo_that_slows_all_what_some_lose_over_the_others_is_their_s
     assert shared.even is Answer.NO
     assert (shared.main_cause, shared.second_cause) == (Cause.SHARED_CORE, Cause.SLOWER_CPU)
     assert shared.unequal_by is Cause.SHARED_CORE
+    # Each of its sessions loses more to the frequency: that which makes them differ is counted, too, and comes first.
+    assert shared.causes == ((Cause.SHARED_CORE, 18), (Cause.SLOWER_CPU, 21))
     assert full.full_speed is Answer.NO
     # All share a core there: what sharing adds shows beside the level at which one did not.
     assert (full.main_cause, full.second_cause) == (Cause.SLOWER_CPU, Cause.SHARED_CORE)
