@@ -295,7 +295,11 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
     def waited(cause: Cause, row: int) -> str:
         return f"{off(row)}: {wait_words(waits_of(cause, of.timed[row].session.waits)[0])}"
 
-    asleep_s = met.asleep_s
+    def slept(row: int) -> str:
+        more = " more than a single session" if asleep_s[row] < met.asleep_s[row] else ""
+        return f"{off(row)}: asleep for {seconds(asleep_s[row])}{more}"
+
+    asleep_s = of.asleep_s
     by_waits = on & (waited_s > 0) & (waited_s >= ACCOUNTS * np.minimum(gap_s, np.where(asleep_s > 0, asleep_s, gap_s)))
     # A poll that stands for longer than the process was off its CPU met it by chance.
     asleep = on & ~by_waits & (asleep_s > 0) & (SAMPLED_ACCOUNTS * asleep_s <= of.elapsed_s - of.cpu_s)
@@ -308,7 +312,7 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
                        lambda row: f"{off(row)}: stopped for {seconds(met.stopped_s[row])}"),
         *[LossPart.where(by_waits & (part_s > 0), cause, part_s, partial(waited, cause))
           for cause, part_s in by_cause_s.items()],
-        LossPart.where(asleep, Cause.WAIT, asleep_s, lambda row: f"{off(row)}: asleep for {seconds(asleep_s[row])}"),
+        LossPart.where(asleep, Cause.WAIT, asleep_s, slept),
     ]  # fmt: skip
     covered_s = _total_s(found)
     needed_s = (steal_s + irq_s + met.stopped_s) / ACCOUNTS
