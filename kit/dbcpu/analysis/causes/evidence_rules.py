@@ -187,12 +187,16 @@ def inflation(on: Mask, inflation_s: Floats, left: CountedTimes, of: Sessions) -
                        lambda row: more(row, after=f": {clock_words(left, row)}")),
     ]  # fmt: skip
     covered_s = _total_s(found)
-    enough = watched & (covered_s >= ACCOUNTS * inflation_s)
+    # A frequency is measured: what a shared core explains beside it is none of its.
+    rest_s = inflation_s - covered_s
+    shared = (slow_s > 0) & (rest_s > of.alone.tolerance * of.alone.cpu_s)
+    shared &= of.evidence.sibling_most_s >= ACCOUNTS * rest_s
+    enough = watched & (covered_s >= ACCOUNTS * inflation_s) & ~shared
     unsampled = LossPart.where(
         unwatched, Cause.SLOWER_CPU, inflation_s, lambda row: more(row, after=" (placement not sampled)")
     )
     counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
-    return [unsampled, *counted, *_placed(watched & ~enough, inflation_s - covered_s, more, of)]
+    return [unsampled, *counted, *_placed(watched & ~enough, rest_s, more, of)]
 
 
 def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> list[str]:
