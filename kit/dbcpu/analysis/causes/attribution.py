@@ -142,14 +142,16 @@ class _Explained(Struct, frozen=True):
         for row in np.flatnonzero(of.traced).tolist():
             others_s[row] = ran_instead.traced_behind_others_s(queued_s[row], of.timed[row].session)
         stolen, still = stolen_s + met.irq_s >= asleep_s, met.stopped_s >= off_s / 2
+        # A gap has in it what was taken from its CPUs beyond what a single session loses so: that is no wait.
+        waited_s = off_s - of.counted.steal_s - of.counted.irq_s
         parts = {
             Cause.THROTTLED: throttled_s,
             Cause.RUN_QUEUE: queued_s - others_s,
             Cause.COMPETITOR: others_s,
-            Cause.STEAL: np.where(stolen, stolen_s, -np.inf),
-            Cause.IRQ: np.where(stolen, met.irq_s, -np.inf),
-            Cause.STOPPED: np.where(~stolen & met.known & still, off_s, -np.inf),
-            Cause.WAIT: np.where(~stolen & ~(met.known & still), off_s, -np.inf),
+            Cause.STEAL: np.where(stolen, stolen_s, of.counted.steal_s),
+            Cause.IRQ: np.where(stolen, met.irq_s, of.counted.irq_s),
+            Cause.STOPPED: np.where(~stolen & met.known & still, waited_s, -np.inf),
+            Cause.WAIT: np.where(~stolen & ~(met.known & still), waited_s, -np.inf),
         }
         largest = np.array([AT[cause] for cause in parts])[np.argmax(list(parts.values()), axis=0)]
         return lost_s, np.where(lost_s >= WORTH_COUNTING * of.elapsed_s, largest, AT[Cause.NONE])

@@ -187,12 +187,16 @@ def inflation(on: Mask, inflation_s: Floats, left: CountedTimes, of: Sessions) -
                        lambda row: more(row, after=f": {clock_words(left, row)}")),
     ]  # fmt: skip
     covered_s = _total_s(found)
-    enough = watched & (covered_s >= ACCOUNTS * inflation_s)
+    # A frequency is measured: what a shared core explains beside it is none of its.
+    rest_s = inflation_s - covered_s
+    shared = (slow_s > 0) & (rest_s > of.alone.tolerance * of.alone.cpu_s)
+    shared &= of.evidence.sibling_most_s >= ACCOUNTS * rest_s
+    enough = watched & (covered_s >= ACCOUNTS * inflation_s) & ~shared
     unsampled = LossPart.where(
         unwatched, Cause.SLOWER_CPU, inflation_s, lambda row: more(row, after=" (placement not sampled)")
     )
     counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
-    return [unsampled, *counted, *_placed(watched & ~enough, inflation_s - covered_s, more, of)]
+    return [unsampled, *counted, *_placed(watched & ~enough, rest_s, more, of)]
 
 
 def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> list[str]:
@@ -295,7 +299,11 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
     def waited(cause: Cause, row: int) -> str:
         return f"{off(row)}: {wait_words(waits_of(cause, of.timed[row].session.waits)[0])}"
 
-    asleep_s = met.asleep_s
+    def slept(row: int) -> str:
+        more = " more than a single session" if asleep_s[row] < met.asleep_s[row] else ""
+        return f"{off(row)}: asleep for {seconds(asleep_s[row])}{more}"
+
+    asleep_s = of.asleep_s
     by_waits = on & (waited_s > 0) & (waited_s >= ACCOUNTS * np.minimum(gap_s, np.where(asleep_s > 0, asleep_s, gap_s)))
     # A poll that stands for longer than the process was off its CPU met it by chance.
     asleep = on & ~by_waits & (asleep_s > 0) & (SAMPLED_ACCOUNTS * asleep_s <= of.elapsed_s - of.cpu_s)
@@ -308,7 +316,7 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
                        lambda row: f"{off(row)}: stopped for {seconds(met.stopped_s[row])}"),
         *[LossPart.where(by_waits & (part_s > 0), cause, part_s, partial(waited, cause))
           for cause, part_s in by_cause_s.items()],
-        LossPart.where(asleep, Cause.WAIT, asleep_s, lambda row: f"{off(row)}: asleep for {seconds(asleep_s[row])}"),
+        LossPart.where(asleep, Cause.WAIT, asleep_s, slept),
     ]  # fmt: skip
     covered_s = _total_s(found)
     needed_s = (steal_s + irq_s + met.stopped_s) / ACCOUNTS

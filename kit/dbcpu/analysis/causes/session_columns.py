@@ -218,6 +218,11 @@ class Sessions:
             slow_s, np.where(some, met.mhz, np.nan), alone.mhz, self._unseen,
         )  # fmt: skip
 
+    @property
+    def asleep_s(self) -> Floats:
+        """By its polls, beyond what a single session sleeps: work that waits does so alone, too."""
+        return np.maximum(0.0, self.evidence.asleep_s - self._single.asleep_s * self.executions)
+
     def partners(self, row: int, *, on_siblings: bool) -> Partners:
         """With whom it was on its CPU, or on its siblings."""
         each = self.timed[row]
@@ -240,6 +245,7 @@ class _Single(Struct, frozen=True):
 
     steal_s: float = 0.0
     irq_s: float = 0.0
+    asleep_s: float = 0.0
     mhz: float | None = None
 
     @classmethod
@@ -256,5 +262,6 @@ class _Single(Struct, frozen=True):
         return cls(
             median(or_zero(met.steal_s[rows]) / executions),
             median(met.irq_s[rows] / executions),
+            median(met.asleep_s[rows] / executions),
             median(mhz) if mhz.size else None,
         )

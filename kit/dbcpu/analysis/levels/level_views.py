@@ -156,7 +156,7 @@ def _level(
     found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
-    found = replace(found, causes=in_order(found.causes, found))
+    found = replace(found, causes=in_order(found.causes, found, chain.from_iterable(seen.viewed)))
     return _with_regimes(found, seen, context, seconds)
 
 

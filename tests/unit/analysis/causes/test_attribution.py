@@ -296,3 +296,15 @@ def test_a_cpu_time_that_two_causes_explain_is_said_once() -> None:
     for why in both:
         assert why.count("more than a single session") == 1
         assert re.search(r"\([\d.]+ m?s of that here\); [\d.]+ m?s of that: its CPUs ran at", why)
+
+
+def test_what_the_work_itself_sleeps_is_no_loss_beside_interrupts() -> None:
+    found = explain(simulate(SimulatedHost(cores=4, threads=2, irq=0.3, waits=0.4), (1, 2, 3, 6), 6, seed=4)).levels[2]
+    assert (found.main_cause, found.second_cause) == (Cause.IRQ, Cause.NONE)
+    assert found.causes == ((Cause.IRQ, 4), (Cause.NONE, 14))
+
+
+def test_a_gap_that_interrupts_account_for_is_counted_for_them_though_it_is_a_little_longer() -> None:
+    found = explain(simulate(SimulatedHost(cores=4, threads=2, irq=0.3), (1, 2), 6, seed=2))
+    assert found.levels[1].counted_cause is Cause.IRQ
+    assert {each.counted_cause for each in found.sessions if each.level == 2} == {Cause.NONE, Cause.IRQ}
