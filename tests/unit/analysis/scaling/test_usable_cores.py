@@ -152,6 +152,14 @@ def test_a_quota_lets_so_many_threads_work_at_once() -> None:
     assert not any(each.cause is Cause.UNEXPLAINED for each in analysis.sessions)
 
 
+def test_what_second_threads_add_is_not_held_against_the_cpus_of_a_quota() -> None:
+    """A third of a core was said to be as much as a core, for 5 CPUs on 4 cores are a quarter of a thread more each."""
+    record = simulate(SimulatedHost(cores=4, threads=2, quota_cpus=5), (*range(1, 8), 10), 3, seed=9, size="medium")
+    words = scaling_words(record, explain(record))
+    assert "SMT adds 3" in words
+    assert "as much as a core" not in words
+
+
 def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() -> None:
     host = SimulatedHost(cores=8, threads=1, efficiency_cores=7, efficiency_speed=0.3, scheduler="smt_balancing")
     record = simulate(host, (*range(1, 11), 16), 6, 1, size="medium")
