@@ -160,6 +160,16 @@ def test_what_second_threads_add_is_not_held_against_the_cpus_of_a_quota() -> No
     assert "as much as a core" not in words
 
 
+def test_no_turbo_slows_sessions_that_the_table_shows_at_full_speed() -> None:
+    """Interrupts of some rounds bent the curve: a knee at 6.5, and a slowdown of 1.23x of all on the way there."""
+    host = SimulatedHost(cores=4, threads=2, irq=0.5, scheduler="smt_balancing")
+    record = simulate(host, (*range(1, 11), 16), 3, 4, size="medium")
+    found = explain(record)
+    assert max(each.slowdown_median or 0.0 for each in found.levels[:4]) < 1.02
+    assert found.scaling.turbo is None
+    assert "beyond the 4 cores" not in scaling_words(record, found)
+
+
 def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() -> None:
     host = SimulatedHost(cores=8, threads=1, efficiency_cores=7, efficiency_speed=0.3, scheduler="smt_balancing")
     record = simulate(host, (*range(1, 11), 16), 6, 1, size="medium")
