@@ -37,6 +37,7 @@ from dbcpu.analysis.scaling.falling_throughput import falling_throughput
 from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
+from dbcpu.analysis.scaling.turbo import without_unseen_turbo
 from dbcpu.analysis.scaling.unmeasured_peak import unmeasured_peak
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
@@ -129,7 +130,7 @@ def _curve_and_topology(
     curve = replace(curve, stickiness=sticky, clock_measured=clock, fall=fall)
     curve = with_seen_yield(curve, shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
-    curve = _where_cores_end(record, cores, vcpus, curve)
+    curve = _where_cores_end(record, cores, vcpus, without_unseen_turbo(curve, levels, cores))
     topology = topology_check(context, levels, views, curve)
     if vcpus and topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,

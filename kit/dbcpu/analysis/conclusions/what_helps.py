@@ -154,12 +154,25 @@ def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]])
 
 
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
+    own = [each for each in analysis.levels if levels and each.variant == levels[0].variant]
+    named = named_losses(level_losses(own, analysis.vcpus))
+    turbo = any(_is_named_turbo(analysis, each) for each in levels)
     for level in levels:
         main = _main(level, analysis.findings)
-        for cause in named_causes(level, analysis.vcpus) or (main,):
-            yield level, cause, _remedy_of(analysis, level, cause)
-        if is_turbo_beside(level, analysis.scaling, analysis.two_speeds, analysis.vcpus):
+        causes = named_causes(level, analysis.vcpus) or (main,)
+        if _waits_for_turns(analysis, level, causes[0]) and named_by_turns_alone(level):
+            causes = tuple(each for each in causes if each is not Cause.SHARED_CORE)
+        for cause in causes:
+            yield level, cause, _remedy_of(analysis, level, cause, turbo=turbo)
+        # The verdict says of no other level that even its fastest session is slow.
+        if is_turbo_beside(level, analysis.scaling, analysis.two_speeds, analysis.vcpus) and level in named:
             yield level, Cause.SLOWER_CPU, PLAN_WITH_TURBO if analysis.scaling.fall is None else PLAN_WITH_FALL
+
+
+def _is_named_turbo(analysis: Analysis, level: LevelView) -> bool:
+    """Whether the verdict says of a level that turbo is why: only where nothing else is its main cause."""
+    slower = lost_to(level) in (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
+    return slower and is_turbo(level, analysis.scaling, analysis.two_speeds)
 
 
 def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
@@ -171,10 +184,13 @@ def _waits_for_turns(analysis: Analysis, level: LevelView, cause: Cause) -> bool
     return _is_beyond(analysis, level) and cause in (Cause.RUN_QUEUE, Cause.COMPETITOR)
 
 
-def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
-    """Of the finding that fits a cause of a level, else what helps against this cause in general."""
+def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: bool) -> str:
+    """Of the finding that fits a cause of a level, else what helps against this cause in general.
+
+    ``turbo``: whether the verdict names it for some level.
+    """
     by_code = {each.code: each.remedy for each in analysis.findings}
-    if cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
+    if turbo and cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         # Inferred from times, as in a guest, which cannot set a frequency.
         if analysis.scaling.fall is not None:
             return PLAN_WITH_FALL

@@ -1,5 +1,9 @@
 """Does a turbo frequency that falls as more cores are busy explain that all sessions of a level are slower?"""
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -10,6 +14,8 @@ from dbcpu.analysis.results.run import LevelView
 NEAR_KNEE = 1.05
 WORTH_SAYING = 0.05
 """Loss of turbo frequency that explains a slowdown."""
+SEEN = 0.25
+"""Part of the loss that a curve claims, of which the median sessions show at least so much."""
 
 
 def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:
@@ -41,3 +47,31 @@ def is_turbo_beside(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds
         return False
     slower = Cause.SLOWER_CPU in (level.main_cause, level.second_cause)
     return slower and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)
+
+
+def without_unseen_turbo(curve: Scaling, levels: Sequence[LevelView], cores: int | None) -> Scaling:
+    """Without a curve whose turbo slows sessions that, by their median, are at full speed on a core each.
+
+    Some that lose to interrupts or other processes in some rounds bend the sum of rates as turbo would: where it has
+    its knee then, and what of it is turbo, is not known.
+    """
+    within = [each for each in levels if cores is not None and 1 < each.level <= cores]
+    if curve.turbo is None or not curve.knees or not within or within[-1].level != cores:
+        return curve
+    until = curve.turbo_until or curve.knees[0]
+    lost = curve.turbo * min(1.0, (within[-1].level - 1) / max(until - 1, 1.0))
+    most = max(each.slowdown_median or float("inf") for each in within) - 1
+    if lost < WORTH_SAYING or most >= SEEN * lost:
+        return curve
+    return replace(
+        curve,
+        knees=(),
+        knee_intervals=(),
+        turbo=None,
+        turbo_until=None,
+        further=None,
+        saturated=None,
+        fit_error=None,
+        left_out=None,
+        curve=(),
+    )

@@ -18,9 +18,10 @@ def unmeasured_peak(
     """First and last level, none of them measured, at which more may be done; None where nothing says so.
 
     Where throughput falls, by what the advice goes by (``Fall.between``). Without a fitted curve also where a parabola
-    through the best level and two beside it has its top there, 5 % above all three: what turbo makes of throughput. No
-    sessions do nothing. Beyond ``room`` (the vCPUs, or the quota) levels do what ``room`` does; between the cores shown
-    and the vCPUs the host is a straight line.
+    through three levels, up to the cores shown or with the best one, has its top there, 5 % above all levels: what
+    turbo makes of throughput, also of one that second threads then raise again. No sessions do nothing. Beyond ``room``
+    (the vCPUs, or the quota) levels do what ``room`` does; between the cores shown and the vCPUs the host is a straight
+    line.
     """
     if room is None or curve.effective_cores is None or curve.effective_cores >= FULL * room:
         return None
@@ -29,15 +30,17 @@ def unmeasured_peak(
     if curve.fit_error is not None:
         return None
     rates: dict[float, float] = {0.0: 0.0}
-    for level, rate in lasting_by_level(levels, vcpus).items():
+    lasting = lasting_by_level(levels, vcpus)
+    for level, rate in lasting.items():
         at = min(float(level), room)
-        rates[at] = max(rate, rates.get(at, 0.0))
+        if level == at or at not in lasting:  # sessions that take turns end one by one: their sum is no better known
+            rates[at] = max(rate, rates.get(at, 0.0))
     points = sorted(rates.items())
     best = max(range(len(points)), key=lambda i: points[i][1])
     straight = cores if cores is not None and vcpus is not None and cores < vcpus else float("inf")
-    for first in (best - 2, best - 1):
-        three = points[first : first + 3] if first >= 0 else []
-        top = _top(three) if len(three) == 3 else None
+    for first in range(len(points) - 2):
+        three = points[first : first + 3]
+        top = _top(three) if first <= best <= first + 2 or three[-1][0] <= straight else None
         if top is None or top[1] <= (1 + WORTH_SAYING) * points[best][1]:
             continue
         before, after = max(at for at, _ in three if at <= top[0]), min(at for at, _ in three if at > top[0])

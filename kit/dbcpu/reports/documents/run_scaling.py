@@ -117,7 +117,7 @@ def _yield(analysis: Analysis, gain: float, *, seen: bool) -> str:
     within = f" (95 % CI {percent(interval.low)} to {percent(interval.high)})" if interval else ""
     if not shown:
         return f"the sessions beyond that add {percent(gain)}{within}"
-    if threads > 1 and gain > threads - 1:
+    if not seen and threads > 1 and gain > threads - 1:  # a quota has so many CPUs, and a core more threads
         return "a further thread adds as much as a core"
     return f"SMT adds {percent(gain)}{within}"
 

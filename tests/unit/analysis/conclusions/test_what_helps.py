@@ -60,6 +60,24 @@ def test_against_turbo_there_is_one_remedy_also_above_the_vcpus() -> None:
     assert "frequency, may be why" not in remedy
 
 
+@pytest.mark.parametrize(("host", "seed"), [
+    (SimulatedHost(cores=4, threads=2, hidden_smt=True, steal=0.1), 4),
+    (SimulatedHost(cores=4, threads=2, hidden_smt=True, noisy_neighbour=0.5), 4),
+])  # fmt: skip
+def test_against_turbo_nothing_helps_where_the_verdict_does_not_name_it(host: SimulatedHost, seed: int) -> None:
+    """Siblings that nothing shows: slower CPU beside a wait for turns, or at a level without words of its own."""
+    found = made(host, (*range(1, 11), 16), seed)
+    assert "turbo" not in found.verdict
+    assert "turbo" not in headline(found).remedy
+
+
+def test_sessions_that_wait_for_turns_have_no_remedy_against_what_is_not_named() -> None:
+    host = SimulatedHost(cores=4, threads=2, waits=0.5)
+    found = explain(simulate(host, (*range(1, 11), 16), 3, 2, size="medium"))
+    assert "sessions wait for a CPU at times" in found.verdict
+    assert "shared core above the vCPUs" not in headline(found).remedy
+
+
 def test_what_some_rounds_of_one_session_lost_to_has_its_remedy() -> None:
     found = made(SimulatedHost(cores=2, threads=1, irq=0.2, steal=0.1, noisy_neighbour=0.1), (1, 2, 3, 4), seed=72)
     assert "(some rounds lost time: CPU steal)" in found.verdict

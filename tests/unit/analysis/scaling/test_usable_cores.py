@@ -152,6 +152,24 @@ def test_a_quota_lets_so_many_threads_work_at_once() -> None:
     assert not any(each.cause is Cause.UNEXPLAINED for each in analysis.sessions)
 
 
+def test_what_second_threads_add_is_not_held_against_the_cpus_of_a_quota() -> None:
+    """A third of a core was said to be as much as a core, for 5 CPUs on 4 cores are a quarter of a thread more each."""
+    record = simulate(SimulatedHost(cores=4, threads=2, quota_cpus=5), (*range(1, 8), 10), 3, seed=9, size="medium")
+    words = scaling_words(record, explain(record))
+    assert "SMT adds 3" in words
+    assert "as much as a core" not in words
+
+
+def test_no_turbo_slows_sessions_that_the_table_shows_at_full_speed() -> None:
+    """Interrupts of some rounds bent the curve: a knee at 6.5, and a slowdown of 1.23x of all on the way there."""
+    host = SimulatedHost(cores=4, threads=2, irq=0.5, scheduler="smt_balancing")
+    record = simulate(host, (*range(1, 11), 16), 3, 4, size="medium")
+    found = explain(record)
+    assert max(each.slowdown_median or 0.0 for each in found.levels[:4]) < 1.02
+    assert found.scaling.turbo is None
+    assert "beyond the 4 cores" not in scaling_words(record, found)
+
+
 def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() -> None:
     host = SimulatedHost(cores=8, threads=1, efficiency_cores=7, efficiency_speed=0.3, scheduler="smt_balancing")
     record = simulate(host, (*range(1, 11), 16), 6, 1, size="medium")
@@ -163,6 +181,8 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
 @pytest.mark.parametrize(("host", "levels", "between", "truth"), [
     ({"cores": 16, "turbo_slope": 0.9}, (1, 16, 17), (2, 15), 4.7),
     ({"cores": 8, "turbo_slope": 0.9}, (1, 2, 4, 8), (5, 7), 2.5),
+    ({"cores": 16, "turbo_slope": 0.6}, (1, 16, 17), (2, 15), 6.76),
+    ({"cores": 16, "threads": 2, "turbo_slope": 0.8}, (1, 16, 17, 32), (2, 15), 5.2),  # most seen with all threads
     ({"cores": 16, "turbo_slope": 0.9}, tuple(range(1, 18)), None, 4.7),
     ({"cores": 16, "turbo_slope": 0.4}, (1, 16, 17), None, 9.6),  # each session adds something up to the 16th
     ({"cores": 8, "threads": 2}, (1, 8, 9, 16), None, 10.6),
