@@ -63,7 +63,7 @@ def test_a_level_that_was_not_measured_is_refused() -> None:
 def test_a_run_of_variants_gets_the_command_that_measures_more_of_all(repeats: int, more: int) -> None:
     header = measured(repeats).header
     made = replace(header.plan, target="sqlite", variants=("baseline", "policy:batch"))
-    header = replace(header, plan=made, driver=this_process())
+    header = replace(header, plan=made, driver=this_process(), database=Database("sqlite", "3.40"))
     command = rf"`dbcpu vary sqlite --variants baseline,policy:batch --sessions 1-2 .*--repeats {more}`$"
     with pytest.raises(UsageError, match=rf"several variants, .*; measure all again with more: {command}"):
         check_more_possible(header)
