@@ -381,7 +381,7 @@ def test_an_impossible_run_is_refused_in_words(wrong: dict[str, Any]) -> None:
 def test_unknown_presets_and_two_amounts_are_refused() -> None:
     with pytest.raises(UnknownName, match="graviton"):
         simulate_now("c5")
-    with pytest.raises(UsageError, match="only one"):
+    with pytest.raises(UsageError, match="contradict each other"):
         simulate_now("this-vm", executions=2, for_s=3.0)
 
 

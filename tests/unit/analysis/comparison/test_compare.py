@@ -62,7 +62,7 @@ def test_the_speed_of_other_work_is_not_compared_and_its_evenness_is(work: dict[
         assert base.figure(metric).value is not None
         assert side.figure(metric).ratio is None
     assert side.figure("spread").ratio is not None
-    assert f"the work differs ({side.other_work}), so speed is not compared. Effective cores " in found.verdict[0]
+    assert f"the work differs ({side.other_work}), so speed is not compared. Usable cores " in found.verdict[0]
     assert "throughput" not in found.verdict[0].partition("speed is not compared")[2]
 
 
