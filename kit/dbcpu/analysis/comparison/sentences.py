@@ -123,7 +123,7 @@ def _scaling(base: Side, side: Side) -> tuple[str, ...]:
         return ()
     found = side.figure("effective_cores")
     known = found.value is not None and found.base is not None
-    cores = f"{side.least_words}{number(found.value)} against {base.least_words}{number(found.base)}"
+    cores = f"{side.at_least_words}{number(found.value)} against {base.at_least_words}{number(found.base)}"
     scaled = [f"usable cores {cores}"] if known else []
     return (f"the work differs ({side.other_work}), so speed is not compared", *scaled)
 

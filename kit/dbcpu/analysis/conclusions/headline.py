@@ -113,10 +113,9 @@ def _loss_words(found: LevelLosses, up_to: str) -> str:
         if not is_counted_only(first):
             return "No: even a single session is not always at full speed"
         return "No: even a single session does not get a whole CPU"
-    lose = lost_words(first)
     lasts = found.lasts(first) and first is not found.levels[-1]
     noun = "" if up_to else " sessions"
-    lose = lose.replace("sessions", "they") if noun and lasts else lose
+    lose = lost_words(first, "they" if noun and lasts else "sessions")
     where = f"from {first.level}{noun} on" if lasts else f"at N={first.level}"
     open_ = [each.level for each in found.undecided]
     fine = f"Equal CPU {up_to}" if found.alone_undecided else f"Yes {up_to}"

@@ -14,18 +14,18 @@ MUCH_WORSE = 1.1
 ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
 
-MOST_NAMED = 3
+MAX_CAUSES = 3
 OF_SOME_CPUS = (Cause.IRQ, Cause.COMPETITOR)
 """They take time of the CPUs that they are on, as the kernel counts it by CPU."""
 
 
-def lost_words(level: LevelView) -> str:
-    """Who loses at a level: some, all, or, where that is undecided, sessions."""
+def lost_words(level: LevelView, sessions: str = "sessions") -> str:
+    """Who loses at a level: some, all, or, where that is undecided, ``sessions``."""
     if level.even is not Answer.NO and is_counted_only(level):
-        return "sessions lose time"
+        return f"{sessions} lose time"
     if rounds_differ(level):
-        return "sessions are slower"
-    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, "sessions are slower")
+        return f"{sessions} are slower"
+    return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, f"{sessions} are slower")
 
 
 def worst_words(worst: int, named: Collection[int], more: str = "") -> str:
@@ -83,7 +83,7 @@ def named_causes(level: LevelView, vcpus: int | None) -> tuple[Cause, ...]:
         return (cause,)
     second = Cause.RUN_QUEUE if cause in ALIKE and by_turns(level, vcpus) else level.second_cause
     named = (cause, second) if second.is_known else (cause,)
-    return tuple(dict.fromkeys((*named, *_of_some_cpus(level))))[:MOST_NAMED]
+    return tuple(dict.fromkeys((*named, *_of_some_cpus(level))))[:MAX_CAUSES]
 
 
 def _of_some_cpus(level: LevelView) -> tuple[Cause, ...]:

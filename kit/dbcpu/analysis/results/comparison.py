@@ -186,7 +186,7 @@ class Side(Struct, frozen=True):
         return answers.pop() if len(answers) == 1 else "undecided"
 
     @property
-    def least_words(self) -> str:
+    def at_least_words(self) -> str:
         """``at least `` before its effective cores, where other numbers of sessions may show more in some run."""
         return f"{AT_LEAST} " if any(each.quote.at_least for each in self.runs) else ""
 

@@ -178,7 +178,7 @@ def _side_tile(side: Side, comparison: Comparison) -> Fact:
     done, spread = side.figure("throughput"), side.figure("spread")
     if comparison.other_work:
         cores = side.figure("effective_cores").value
-        scaled = f", {side.least_words}{number(cores)} usable cores" if cores is not None else ""
+        scaled = f", {side.at_least_words}{number(cores)} usable cores" if cores is not None else ""
         return Fact(side.name, number(spread.value), f"max/min{scaled}")
     words = [f"{comparison.unit} at full load"]
     words += [times(done.ratio)] if done.ratio is not None else []
