@@ -23,8 +23,9 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import DbcpuError, UnknownName, UsageError
 from dbcpu.formatting import DAY_S
 from dbcpu.hosts.topology import allowed_cores, usable_vcpus
-from dbcpu.plan import parse_levels
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.plan import parse_levels
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, host_with
 from dbcpu.simulator import simulate as simulated
 from dbcpu.simulator.presets import USUAL

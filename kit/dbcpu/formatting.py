@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbcpu.errors import UsageError, without_password
-
-if TYPE_CHECKING:
-    from dbcpu.record import WorkloadInfo  # who reads options needs no record
 
 UNKNOWN = "-"
 DAY_S = 86_400
@@ -234,13 +231,6 @@ def over_connections(connections: int, *, one_at_a_time: bool) -> str:
     """How a pool is called, as a person would write it: ``over 10 TCP connections, one call at a time on each``."""
     each = ", one call at a time" + (" on each" if connections > 1 else "") if one_at_a_time else ""
     return f"over {plural(connections, 'TCP connection')}{each}"
-
-
-def work_words(work: "WorkloadInfo") -> str:
-    """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known."""
-    if work.n is None:
-        return work.name
-    return f"{work.name}, size {work.size} (n = {work.n}, {rate(work.rows / 1e6)} {work.unit.removesuffix('/s')})"
 
 
 def aligned(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import executions_per_s, one_round, opened, sampling, say_level
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 TITLE = "Cost of measuring at 20 Hz"
 HOW = (

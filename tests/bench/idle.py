@@ -12,7 +12,7 @@ from bench.rounds import CLOCK_TICKS
 from dbcpu.hosts.quiesce import settle
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import SessionGate
-from dbcpu.record import Execution
+from dbcpu.record.rounds import Execution
 from dbcpu.targets.base import Target, Work
 from dbcpu.targets.postgresql.connection import dial
 from dbcpu.targets.postgresql.embedded_server import EmbeddedServer

@@ -9,7 +9,7 @@ from functools import partial
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import one_round, opened, sampling, say_level
 from dbcpu.measure.pace import PaceWitness
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 TITLE = "Cost of the witness of the CPUs' pace"
 HOW = (

@@ -11,8 +11,8 @@ from dbcpu.measure import workloads
 from dbcpu.measure.pace import PaceWitness
 from dbcpu.measure.rounds import RoundSetup, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampler, load_sampler
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Round
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Round
 from dbcpu.targets.base import Target, load_target
 
 HZ = 20.0

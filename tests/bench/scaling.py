@@ -6,7 +6,7 @@ from functools import partial
 
 from bench.pairs import Result, Setup, Table, interleaved, ratio, shown
 from bench.rounds import one_round, opened, sampling
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 TITLE = "Rows per second per database"
 HOW = (

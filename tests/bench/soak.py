@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bench.pairs import Bar, Result, Setup, Table, interleaved, shown
 from bench.processes import DBCPU, Finished, finish
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import load_run, open_store
 
 TITLE = "Memory of a long soak"

@@ -15,8 +15,9 @@ from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.processes import DBCPU, finish
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.run_figures import run_figures
-from dbcpu.figures import VERSION
-from dbcpu.record import Header, RunRecord
+from dbcpu.record.figures import VERSION
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import preset, simulate
 from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate, open_engine

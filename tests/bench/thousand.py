@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bench.pairs import Bar, Result, Setup, Table, shown
 from bench.processes import DBCPU, Finished, finish
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 from dbcpu.store.database import load_run
 
 TITLE = "1,000 and 4,096 sessions from one driver"

@@ -17,7 +17,7 @@ from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Watched
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 TITLE = "Cost of the kernel's trace"
 HOW = (

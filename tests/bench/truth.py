@@ -18,7 +18,7 @@ from dbcpu.measure.samplers._local import open_local
 from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
 from dbcpu.measure.samplers.trace import TraceSampler
-from dbcpu.record import Residency, Round
+from dbcpu.record.rounds import Residency, Round
 
 TITLE = "Sampling and the kernel's truth"
 HOW = (

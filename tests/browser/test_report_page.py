@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html
 from dbcpu.simulator import preset, simulate

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.record import RunRecord, Session, Wait
+from dbcpu.record.rounds import RunRecord, Session, Wait
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.presets import preset
 from support.builders.record import record, round_of, session, solos

@@ -18,7 +18,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import json as json_format
 from dbcpu.simulator import preset, simulate

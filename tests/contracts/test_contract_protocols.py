@@ -13,7 +13,7 @@ from dbcpu import registry
 from dbcpu.hosts.base import Host
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
 from dbcpu.measure.samplers.base import Sampler, load_sampler
-from dbcpu.record import Plan, WorkloadInfo
+from dbcpu.record.header import Plan, WorkloadInfo
 from dbcpu.targets.base import DatabaseSession, Target, load_target
 from support.doubles.target import FakeTarget
 from support.paths import ROOT

@@ -18,11 +18,12 @@ from dbcpu import registry
 from dbcpu.config.request import Request
 from dbcpu.config.targets import resolve
 from dbcpu.errors import DbcpuError
-from dbcpu.findings import Finding
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import CANCEL_AGAIN_S
-from dbcpu.record import Clock, Database
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import Clock
 from dbcpu.targets.base import Arms, DatabaseSession, Target, Work, load_target
 
 DEADLINE_S = 60.0

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.cli import group, main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store import record_file
 from dbcpu.store.database import open_store

@@ -9,8 +9,8 @@ import pytest
 
 from dbcpu import registry
 from dbcpu.analysis.comparison.measured_remedy import DONE_BY
-from dbcpu.plan import ACTIVE, PACK, SPREAD
-from dbcpu.record import BASELINE
+from dbcpu.record.header import BASELINE
+from dbcpu.record.plan import ACTIVE, PACK, SPREAD
 from dbcpu.simulator.variants import NAMES
 from dbcpu.variants import (
     active,

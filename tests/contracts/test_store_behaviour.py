@@ -10,7 +10,7 @@ from sqlalchemy import Engine, event
 
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.hosts import driver_process
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import Store, open_store, upgrade_store
 from plugins import runs

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import create_engine, text
 
-from dbcpu.figures import METRICS, VERSION, Figure
 from dbcpu.hosts import driver_process
+from dbcpu.record.figures import METRICS, VERSION, Figure
 from dbcpu.store.database import Store, open_store, upgrade_store
 from dbcpu.workflows.kept_figures import KeptFigures, figures_of, keep_run
 from plugins import runs

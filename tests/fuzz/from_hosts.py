@@ -21,7 +21,7 @@ from dbcpu.hosts.recorded import RecordedHost
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.ssh import open_host
 from dbcpu.hosts.topology import limits_of, read_host
-from dbcpu.record import Database
+from dbcpu.record.header import Database
 from dbcpu.registry import load, names
 from dbcpu.targets.base import load_target
 from dbcpu.variants.base import VariantContext

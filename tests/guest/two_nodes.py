@@ -5,7 +5,7 @@ An emulator has no slower memory: this proves where memory and interrupts are, n
 
 from collections.abc import Iterator
 
-from dbcpu.record import RunRecord, Session
+from dbcpu.record.rounds import RunRecord, Session
 from dbcpu.variants._journal import STEPS
 from guest.emulated import MEMORY_MB, PACKAGES_DIR, REMOTE, Builder, Result, Shape
 from guest.experiment import PROJECT, RESULT

@@ -16,8 +16,8 @@ from dbcpu.analysis.comparison.compare import compare_sides
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Execution, Residency, Round, RunRecord, Session
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Execution, Residency, Round, RunRecord, Session
 from dbcpu.simulator import Clockwork, SimulatedHost, simulate
 from dbcpu.simulator.pace import FORMS
 from dbcpu.simulator.rounds import as_round

@@ -22,7 +22,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.record import Round, RunRecord, Session
+from dbcpu.record.rounds import Round, RunRecord, Session
 
 EVERY_S = 0.04
 """One piece takes about 0.7 ms with its warming up: 2 % of each CPU, in solo rounds, too."""

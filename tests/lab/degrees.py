@@ -12,7 +12,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.sessions.valid_sessions import timed_round
-from dbcpu.record import Round, RunRecord, Session
+from dbcpu.record.rounds import Round, RunRecord, Session
 from dbcpu.simulator import SimulatedHost, simulate
 from lab.intervals import told
 from lab.verdicts import DEFAULT_REPEATS, EQUAL, SIZE

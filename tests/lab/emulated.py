@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import Round, RunRecord, Session
+from dbcpu.record.rounds import Round, RunRecord, Session
 from dbcpu.store import record_file
 
 EXAMPLES = Path(__file__).parents[2] / "reports" / "examples"

@@ -15,8 +15,8 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import Clockwork, SimulatedHost, simulate
 
 LOST = 0.15

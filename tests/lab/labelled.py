@@ -18,7 +18,8 @@ from msgspec.structs import asdict, replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.record import AA, Round, RunRecord
+from dbcpu.record.header import AA
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store import record_file
 from lab import cpu_speed
 from lab.cpu_speed import Speeds

@@ -26,8 +26,9 @@ from dbcpu.measure import workloads
 from dbcpu.measure.pace import PaceWitness
 from dbcpu.measure.rounds import RoundSetup, calibrate, own_pids, run_round
 from dbcpu.measure.samplers.base import Sampled, Sampler, Watched
-from dbcpu.plan import RoundSpec, rounds
-from dbcpu.record import Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.record.header import Header, Plan, WorkloadInfo
+from dbcpu.record.plan import RoundSpec, rounds
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.targets.base import DatabaseSession, Target, Work
 from lab.cpu_speed import Instrument, Speeds
 from lab.generator import Generator

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.record import CpuPace, Round, RunRecord, Witness
+from dbcpu.record.rounds import CpuPace, Round, RunRecord, Witness
 from dbcpu.simulator import SimulatedHost, simulate
 from lab import labelled
 from lab.cpu_speed import EVERY_S, Speeds

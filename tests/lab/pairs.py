@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import BASELINE, RunRecord
+from dbcpu.record.header import BASELINE
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import record_file
 from lab import chance, cpu_speed, labelled
 from lab.cpu_speed import Speeds

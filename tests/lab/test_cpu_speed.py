@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
-from dbcpu.record import Round, RunRecord, Session
+from dbcpu.record.rounds import Round, RunRecord, Session
 from lab import cpu_speed
 from lab.cpu_speed import EVERY_S, FEWEST, Instrument, Speeds
 from support.builders.record import record, round_of, session

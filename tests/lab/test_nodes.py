@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.record import NodeMemory, Round, RunRecord, Session
+from dbcpu.record.rounds import NodeMemory, Round, RunRecord, Session
 from dbcpu.store import record_file
 from guest.two_nodes import complaints, shares_of
 from lab.emulated import PACED

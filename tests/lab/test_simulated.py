@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import CgroupUse, CpuSeries, Execution, Residency, Round, RunRecord, Session
+from dbcpu.record.rounds import CgroupUse, CpuSeries, Execution, Residency, Round, RunRecord, Session
 from dbcpu.simulator import simulate
 from lab import chance
 from lab.hidden import KINDS, Drawn, draw, judge, measured

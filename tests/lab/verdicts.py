@@ -17,8 +17,9 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.plan import QUICK, auto_levels, fixed, rounds
-from dbcpu.record import BASELINE, Round, RunRecord
+from dbcpu.record.header import BASELINE
+from dbcpu.record.plan import QUICK, auto_levels, fixed, rounds
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.workflows.more_rounds import Asked, addition
 from lab.intervals import told

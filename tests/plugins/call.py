@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import open_store
 from support.driving import SECRETS
 

@@ -5,28 +5,32 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dbcpu.record import (
+from dbcpu.record.header import (
     Cache,
+    Cpu,
+    Database,
+    Driver,
+    Header,
+    HostInfo,
+    Limits,
+    Party,
+    Plan,
+    Topology,
+    WorkloadInfo,
+)
+from dbcpu.record.rounds import (
     Call,
     CgroupUse,
     Clock,
-    Cpu,
     CpuPace,
     CpuPressure,
     CpuSeries,
-    Database,
-    Driver,
     Execution,
     Foreign,
     Gate,
-    Header,
     HostCounters,
-    HostInfo,
     KitCost,
-    Limits,
     NodeMemory,
-    Party,
-    Plan,
     RanInstead,
     Residency,
     Round,
@@ -34,12 +38,10 @@ from dbcpu.record import (
     Server,
     ServerUse,
     Session,
-    Topology,
     Trace,
     Wait,
     WakeUps,
     Witness,
-    WorkloadInfo,
 )
 
 ELSEWHERE = Driver(

@@ -16,7 +16,7 @@ from dbcpu.config.targets import resolve
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.shell_routes import open_route, transport_of
 from dbcpu.hosts.topology import HIDDEN_PROCESSES, read_host
-from dbcpu.record import UNLISTED
+from dbcpu.record.rounds import UNLISTED
 from dbcpu.workflows.doctor import diagnose
 from dbcpu.workflows.measure_run import Choices
 from support.busy import fail_unless_busy

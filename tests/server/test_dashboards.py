@@ -17,7 +17,7 @@ from sqlalchemy import make_url
 
 from dbcpu.analysis.explain import explain
 from dbcpu.api import simulate
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.formats.metrics import exposition
 from dbcpu.store.database import open_store, upgrade_store
 from dbcpu.workflows.kept_figures import keep_run

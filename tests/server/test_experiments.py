@@ -18,8 +18,8 @@ from dbcpu.measure.experiments.base import ExperimentShape, GroupMember
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.experiments.together import TogetherShape
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher

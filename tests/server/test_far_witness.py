@@ -11,7 +11,7 @@ from dbcpu.hosts.ssh import open_host
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure.pace import Paced, open_witness
 from dbcpu.measure.pace.far import FarWitness
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.workflows.measure_run import Choices
 from support.driving import until
 from support.measured_run import measured

@@ -15,10 +15,10 @@ import pytest
 
 from dbcpu.config.targets import resolve
 from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
-from dbcpu.findings import Finding, Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import SessionGate
+from dbcpu.record.findings import Finding, Level
 from dbcpu.targets.base import SessionOutcome, Work, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.address import Address

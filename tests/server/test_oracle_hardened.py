@@ -8,8 +8,9 @@ from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.findings import Finding
-from dbcpu.record import UNSET, RunRecord
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import UNSET
+from dbcpu.record.rounds import RunRecord
 from dbcpu.workflows import measure_run
 from plugins.call import Call
 from support.doubles.oracle.double import OracleDouble

@@ -10,7 +10,7 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.host_usage.host_counters import covers_all
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import HostCounters, RunRecord
+from dbcpu.record.rounds import HostCounters, RunRecord
 from plugins.call import Call
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults

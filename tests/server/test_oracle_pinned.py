@@ -13,8 +13,8 @@ from msgspec import Struct, field
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.targets import resolve
-from dbcpu.record import RunRecord
-from dbcpu.record import Session as Recorded
+from dbcpu.record.rounds import RunRecord
+from dbcpu.record.rounds import Session as Recorded
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from dbcpu.config.origins import NOTES
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import open_store
 from support.driving import Drive, Driver, children, command_line, until
 from support.servers.far_host import FarHost

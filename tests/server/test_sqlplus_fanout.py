@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
-from dbcpu.record import UNSET, Session
+from dbcpu.record.header import UNSET
+from dbcpu.record.rounds import Session
 from dbcpu.store.shell_kit import line_file
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.settings import SETTINGS

@@ -21,7 +21,7 @@ from dbcpu.hosts.ssh import open_host, transport
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure.samplers import procfs, ssh
 from dbcpu.measure.samplers.base import Sampled, Watched
-from dbcpu.record import HostInfo
+from dbcpu.record.header import HostInfo
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows.doctor import diagnose
 from dbcpu.workflows.measure_run import Choices

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import MetaData, create_engine, insert, select, text
 
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import schema
 from dbcpu.store.database import open_store, upgrade_store
 from dbcpu.store.schema import upgrade

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.targets.postgresql.embedded_server import EmbeddedServer
 from dbcpu.variants._restore import leftovers
 from support.driving import Drive, until

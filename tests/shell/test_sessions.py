@@ -14,7 +14,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.measure import workloads
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.shell_kit import line_file
 from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit
 

@@ -16,8 +16,8 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.plan import auto_levels
-from dbcpu.record import RunRecord
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.reports.documents.run_summary import summary as summary_lines
 

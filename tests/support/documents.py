@@ -15,7 +15,7 @@ from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.settings import settings
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import by_cpus as of_cpus
 from dbcpu.reports.documents import comparison, history, published, run, run_list, variants

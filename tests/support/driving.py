@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from dbcpu.hosts.cleanup_guard import start_ticks
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import RunSummary, open_store
 from support.nursery import Forked, nursery
 

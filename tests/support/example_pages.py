@@ -5,7 +5,7 @@ from functools import cache
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import run as of_run

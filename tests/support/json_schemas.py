@@ -10,8 +10,9 @@ import msgspec
 
 from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE, AgainstHistory
 from dbcpu.analysis.results.run import Analysis, Words
-from dbcpu.findings import Level
-from dbcpu.record import SCHEMA, Header, Round
+from dbcpu.record.findings import Level
+from dbcpu.record.header import SCHEMA, Header
+from dbcpu.record.rounds import Round
 from dbcpu.reports.formats import json as json_format
 from dbcpu.store.codec import RUN_ID, STATUSES
 

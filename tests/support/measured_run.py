@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dbcpu.config.targets import resolve
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher

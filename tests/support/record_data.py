@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import codec
 
 

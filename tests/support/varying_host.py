@@ -14,8 +14,8 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import read_interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Database
+from dbcpu.record.header import Database
+from dbcpu.record.plan import RoundSpec
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._selection import select_variants
 from dbcpu.variants.base import VariantContext

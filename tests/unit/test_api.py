@@ -15,7 +15,7 @@ import dbcpu
 from dbcpu import api, errors
 from dbcpu.analysis.explain import explain
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import preset
 from dbcpu.store.database import open_store
 from plugins import runs

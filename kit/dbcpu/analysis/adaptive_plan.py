@@ -32,8 +32,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.plan import RoundSpec, auto_levels
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.plan import RoundSpec, auto_levels
+from dbcpu.record.rounds import Round, RunRecord
 
 NARROW = 0.05
 """Half-width of the 95 % interval of a level's median and worst slowdown, relative, that is good enough."""

@@ -17,7 +17,8 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
-from dbcpu.record import SOAK, SWEEP, Header, Round, RunRecord
+from dbcpu.record.header import SOAK, SWEEP, Header
+from dbcpu.record.rounds import Round, RunRecord
 
 
 def explain(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:

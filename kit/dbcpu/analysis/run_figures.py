@@ -1,4 +1,4 @@
-"""The figures of a run, as ``dbcpu.figures`` names them. Pure."""
+"""The figures of a run, as ``dbcpu.record.figures`` names them. Pure."""
 
 import hashlib
 import json
@@ -15,9 +15,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import AT_LEAST
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures
-from dbcpu.record import Round, RunRecord
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.figures import FINDING, LONGEST_VARIANT, Figure, RunFigures
+from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.rounds import Round, RunRecord
 
 _BySession = Mapping[tuple[int, int], float | None]
 """Seconds by round order and ordinal."""

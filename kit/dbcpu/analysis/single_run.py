@@ -43,7 +43,8 @@ from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
-from dbcpu.record import SWEEP, RunRecord
+from dbcpu.record.header import SWEEP
+from dbcpu.record.rounds import RunRecord
 
 
 def explain_variant(

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from dbcpu import registry
 from dbcpu.errors import did_you_mean
 from dbcpu.formatting import as_whole_number
-from dbcpu.plan import MAX_PACE_HZ
+from dbcpu.record.plan import MAX_PACE_HZ
 
 _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhd])")

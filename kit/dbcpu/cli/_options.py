@@ -18,7 +18,7 @@ from dbcpu.cli._written_path import RecordPath, WrittenPath
 from dbcpu.config.origins import ORIGINS
 from dbcpu.errors import without_password
 from dbcpu.formatting import listed
-from dbcpu.plan import MAX_SESSIONS, QUICK
+from dbcpu.record.plan import MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -19,8 +19,8 @@ def command(target: str, host: str | None, origin: str | None, as_json: bool, fa
               dbcpu doctor postgresql://dba@db1/postgres --host ssh:db1
     """
     from dbcpu.config.targets import resolve
-    from dbcpu.findings import as_json_text, reached
     from dbcpu.formatting import printable_lines
+    from dbcpu.record.findings import as_json_text, reached
     from dbcpu.workflows.doctor import as_text, diagnose
     from dbcpu.workflows.origins.far_target import far_target
     from dbcpu.workflows.terminal import wrapped

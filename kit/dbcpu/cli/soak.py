@@ -7,7 +7,7 @@ import click
 from dbcpu.cli import _options as options
 from dbcpu.cli._option_values import Duration
 from dbcpu.cli._options import refuse_both
-from dbcpu.plan import MAX_SESSIONS
+from dbcpu.record.plan import MAX_SESSIONS
 
 
 @click.command

@@ -7,7 +7,7 @@ import click
 from dbcpu.cli._command_groups import CommandWithVariants
 from dbcpu.cli._option_values import SessionsPerCpu
 from dbcpu.cli._options import confirm, fail_on_option, measuring_options, refuse_both, target_argument
-from dbcpu.plan import NORMAL
+from dbcpu.record.plan import NORMAL
 
 
 @click.command(cls=CommandWithVariants)

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
-from dbcpu.record import Driver
+from dbcpu.record.header import Driver
 
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
 """That of the machine itself, on every boot of every kernel: PROC_PID_INIT_INO, include/linux/proc_ns.h"""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dbcpu.errors import HostError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.reading import bytes_of
-from dbcpu.record import ServerUse
+from dbcpu.record.rounds import ServerUse
 
 _SOCKET = re.compile(r"-> socket:\[(\d+)\]$", re.MULTILINE)
 _LISTING_S = 10.0

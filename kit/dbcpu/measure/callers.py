@@ -16,7 +16,7 @@ from typing import Any, Self
 from dbcpu.errors import MeasureError
 from dbcpu.measure._callers import NUMBER
 from dbcpu.measure.own_program import read, send
-from dbcpu.record import Call, Session
+from dbcpu.record.rounds import Call, Session
 
 ARRIVE_S = 30.0
 """All connections are there, and all calls, within this time."""

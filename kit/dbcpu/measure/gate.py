@@ -22,7 +22,7 @@ from dbcpu.measure.abandonable_pool import AbandonablePool
 from dbcpu.measure.blocking_sessions import IDLE, Again, BlockingSessions, realtime
 from dbcpu.measure.driver_memory import give_back, one_heap
 from dbcpu.measure.verification import AtGate, verify
-from dbcpu.record import TOO_LATE, Server
+from dbcpu.record.rounds import TOO_LATE, Server
 from dbcpu.targets.base import Arms, DatabaseSession, ServerClaim, SessionOutcome, Target, Work
 
 BATCH = 8

@@ -22,7 +22,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.gate import SessionGate
-from dbcpu.service_remedies import NOT_REQUESTED
+from dbcpu.record.service_remedies import NOT_REQUESTED
 from dbcpu.targets.base import Target, Work
 
 DIRECT = ("auto", "local", "sql", "none")

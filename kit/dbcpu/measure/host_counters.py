@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.errors import ServerError
-from dbcpu.record import HostCounters
+from dbcpu.record.rounds import HostCounters
 from dbcpu.targets.base import CountsItsHost, HostReading, SessionOutcome, Target
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from dbcpu.hosts.base import Ahead, Host, RemoteHost
 from dbcpu.hosts.proc import START_TOLERANCE_S, Process, boot_time_s, inner_pids, inner_tid, look, started_later_s
-from dbcpu.record import Server
+from dbcpu.record.rounds import Server
 from dbcpu.targets.base import ServerClaim
 
 MIN_WORK_S = 0.001

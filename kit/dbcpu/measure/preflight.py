@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import percent, plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import HIDDEN_PROCESSES, allowed_cores, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import best_sampler, equal_preferences, reasons_against
-from dbcpu.record import AUTONOMOUS, RDS, HostInfo
-from dbcpu.reported_steal import why_unseen
-from dbcpu.service_remedies import without_host
+from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.header import AUTONOMOUS, RDS, HostInfo
+from dbcpu.record.reported_steal import why_unseen
+from dbcpu.record.service_remedies import without_host
 from dbcpu.targets.base import Target
 from dbcpu.variants import _restore as restore
 

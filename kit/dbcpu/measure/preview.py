@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from dbcpu import plan
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding
 from dbcpu.formatting import percent, plural
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Database, HostInfo
+from dbcpu.record import plan
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import Database, HostInfo
+from dbcpu.record.plan import RoundSpec
 from dbcpu.targets.base import Target, Work
 
 MEMORY_SHARE = 0.75

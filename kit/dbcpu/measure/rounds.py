@@ -23,8 +23,9 @@ from dbcpu.measure.pace import Paced, PaceWitness
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
 from dbcpu.measure.unseen_load import UnseenLoad
 from dbcpu.measure.verification import AtGate
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, Execution, Gate, HostCounters, KitCost, Limits, Round, Server, ServerUse, Session
+from dbcpu.record.header import Limits
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Clock, Execution, Gate, HostCounters, KitCost, Round, Server, ServerUse, Session
 from dbcpu.targets.base import SessionOutcome, Target, Work
 
 if TYPE_CHECKING:

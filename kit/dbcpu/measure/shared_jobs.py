@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from dbcpu.measure.blocking_sessions import IDLE, Order
-from dbcpu.plan import jobs_that_wait
+from dbcpu.record.plan import jobs_that_wait
 from dbcpu.targets.base import Blocks, DatabaseSession
 
 

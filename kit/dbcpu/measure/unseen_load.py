@@ -11,7 +11,8 @@ from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import HIDDEN_PROCESSES
 from dbcpu.measure.samplers.base import Sampled
-from dbcpu.record import UNLISTED, Foreign, HostInfo, KitCost
+from dbcpu.record.header import HostInfo
+from dbcpu.record.rounds import UNLISTED, Foreign, KitCost
 
 MIN_UNSEEN_S = 0.05
 """/proc/stat counts in 10 ms, and is read a moment after the sessions' own counters."""

@@ -7,17 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu import plan
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
-from dbcpu.findings import noted
 from dbcpu.formatting import duration, plural
 from dbcpu.hosts.base import READ_ONLY, Host, RemoteHost
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.interrupts import read_interrupts
 from dbcpu.measure.preview import Preview
-from dbcpu.plan import MAX_SESSIONS, RoundSpec
-from dbcpu.record import HostInfo, Server
+from dbcpu.record import plan
+from dbcpu.record.findings import noted
+from dbcpu.record.header import HostInfo
+from dbcpu.record.plan import MAX_SESSIONS, RoundSpec
+from dbcpu.record.rounds import Server
 from dbcpu.targets.base import Target
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._journal import check_folder

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.proc import Process, boot_time_s
 from dbcpu.measure.identity import MIN_WORK_S, judge, look_at_all, on_host, refuse, was_busy
-from dbcpu.record import Server
+from dbcpu.record.rounds import Server
 from dbcpu.targets.base import DatabaseSession, ServerClaim
 
 IDLE_LOOK_S = 0.02

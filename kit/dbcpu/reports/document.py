@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from dbcpu.analysis.results.answer import Assurance, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.findings import Finding
 from dbcpu.formatting import UNKNOWN, bare, plain
-from dbcpu.record import RunRecord
+from dbcpu.record.findings import Finding
+from dbcpu.record.rounds import RunRecord
 
 Pair = tuple[str, str]
 """A name and its text."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dbcpu.config.written_files import folder_for_files, replace_files
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.formats.base import FormatModule, format_names, load_format
 
 if TYPE_CHECKING:

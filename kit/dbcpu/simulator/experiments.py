@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
-from dbcpu.plan import ANCHOR_EXECUTIONS, MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
-from dbcpu.record import BASELINE, POOL, SOAK, TOGETHER, Call, Party, Plan, Round, RunRecord
+from dbcpu.record.header import BASELINE, POOL, SOAK, TOGETHER, Party, Plan
+from dbcpu.record.plan import ANCHOR_EXECUTIONS, MAX_SESSIONS, RoundSpec, jobs_that_wait, rounds
+from dbcpu.record.rounds import Call, Round, RunRecord
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.jobs import CallsInTurn
 from dbcpu.simulator.rounds import EPOCH, MAX_ANSWER_S, SimulatedWork, as_round, simulate_round, traced

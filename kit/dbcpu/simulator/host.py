@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural, ranges
-from dbcpu.record import Cache, Cpu, HostInfo, Limits, Topology
+from dbcpu.record.header import Cache, Cpu, HostInfo, Limits, Topology
 from dbcpu.simulator.pace import FORMS
 
 SCHEDULERS = {

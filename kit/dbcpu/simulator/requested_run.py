@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import as_whole_number, parse_cpu_list
 from dbcpu.hosts.topology import allowed_cores, usable_vcpus
-from dbcpu.plan import parse_levels
-from dbcpu.record import BASELINE, RunRecord
+from dbcpu.record.header import BASELINE
+from dbcpu.record.plan import parse_levels
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_soak, simulate_together
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.presets import host_with

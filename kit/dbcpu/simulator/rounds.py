@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dbcpu.plan import RoundSpec
-from dbcpu.record import (
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import (
     CgroupUse,
     Clock,
     CpuSeries,

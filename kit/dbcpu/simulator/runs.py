@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import usable_vcpus
-from dbcpu.plan import (
+from dbcpu.record.header import AA, BASELINE, SIMULATED, Database, Driver, Header, Plan, WorkloadInfo
+from dbcpu.record.plan import (
     MAX_SESSIONS,
     NextRound,
     Planner,
@@ -19,7 +20,7 @@ from dbcpu.plan import (
     executions_for,
     rounds,
 )
-from dbcpu.record import AA, BASELINE, SIMULATED, Database, Driver, Header, Plan, Round, RunRecord, WorkloadInfo
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.rounds import EPOCH, SimulatedWork, simulate_round
 from dbcpu.simulator.variants import host_under_variant

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import as_whole_number, parse_cpu_list
-from dbcpu.plan import CPUS, MEMORY, NCPUS, NODE, ONE_PER_CORE, SMT_OFF
-from dbcpu.record import AA, BASELINE
+from dbcpu.record.header import AA, BASELINE
+from dbcpu.record.plan import CPUS, MEMORY, NCPUS, NODE, ONE_PER_CORE, SMT_OFF
 from dbcpu.simulator.host import SimulatedHost
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dbcpu.plan import MAX_PACE_HZ, PACE_LEAD_S, PACE_PIECES
-from dbcpu.record import CpuPace, Witness
+from dbcpu.record.plan import MAX_PACE_HZ, PACE_LEAD_S, PACE_PIECES
+from dbcpu.record.rounds import CpuPace, Witness
 from dbcpu.simulator.host import SimulatedHost
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.trace import ClockTrace, Floats

@@ -14,20 +14,13 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from dbcpu import registry
-from dbcpu.record import (
-    ANONYMOUS,
+from dbcpu.record.header import ANONYMOUS, Database, Driver, Header, HostInfo, Limits, Party, Plan, WorkloadInfo
+from dbcpu.record.rounds import (
     CgroupUse,
     Clock,
     CpuPressure,
-    Database,
-    Driver,
     Foreign,
-    Header,
     HostCounters,
-    HostInfo,
-    Limits,
-    Party,
-    Plan,
     RanInstead,
     Round,
     RunRecord,
@@ -35,7 +28,6 @@ from dbcpu.record import (
     Session,
     Trace,
     Wait,
-    WorkloadInfo,
 )
 
 LEFT_OUT = "(text left out)"

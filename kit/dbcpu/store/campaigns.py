@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from sqlalchemy import ColumnElement, Connection, Engine, Row, exc, func, insert, literal, or_, select, update
 
 from dbcpu.errors import StoreError, UnknownName, UsageError
-from dbcpu.record import Driver
+from dbcpu.record.header import Driver
 from dbcpu.store.engine import Location, translated_errors
 from dbcpu.store.schema.rows import driver_at
 from dbcpu.store.schema.tables import campaign, campaign_item, run

@@ -19,7 +19,8 @@ from msgspec.structs import fields
 
 from dbcpu.errors import DamagedRecord, RecordFormatError
 from dbcpu.formatting import builtin
-from dbcpu.record import SCHEMA, Header, Round, RunRecord
+from dbcpu.record.header import SCHEMA, Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store.record_checks import header_inconsistency, inconsistency
 
 T = TypeVar("T")

@@ -19,7 +19,8 @@ from dbcpu.config.written_files import check_way
 from dbcpu.errors import DamagedRecord, RecordFormatError, StoreError, UsageError
 from dbcpu.formatting import plural
 from dbcpu.hosts import driver_process
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store import codec, record_file, schema
 from dbcpu.store.engine import Location, locate, open_engine, read_only_location, translated_errors
 from dbcpu.store.figures import FigureTable

@@ -14,7 +14,7 @@ from msgspec.structs import astuple
 from sqlalchemy import Engine, Select, delete, func, insert, select
 
 from dbcpu.errors import StoreError
-from dbcpu.figures import ROUNDS_BYTES, Figure, RunFigures
+from dbcpu.record.figures import ROUNDS_BYTES, Figure, RunFigures
 from dbcpu.store.engine import Location, translated_errors
 from dbcpu.store.schema import rows
 from dbcpu.store.schema.tables import figure, round_, run

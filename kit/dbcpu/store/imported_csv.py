@@ -23,23 +23,9 @@ from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError, UsageError, did_you_mean
 from dbcpu.formatting import MAX_CPUS, as_whole_number, listed, moment, plain
-from dbcpu.plan import MAX_SESSIONS
-from dbcpu.record import (
-    BASELINE,
-    IMPORTED,
-    UNNAMED_WORK,
-    Database,
-    Driver,
-    Execution,
-    Gate,
-    Header,
-    Plan,
-    Round,
-    RunRecord,
-    Server,
-    Session,
-    WorkloadInfo,
-)
+from dbcpu.record.header import BASELINE, IMPORTED, UNNAMED_WORK, Database, Driver, Header, Plan, WorkloadInfo
+from dbcpu.record.plan import MAX_SESSIONS
+from dbcpu.record.rounds import Execution, Gate, Round, RunRecord, Server, Session
 
 FORMS = "n,repeat,session,seconds or n,repeat,rate"
 COLUMNS = frozenset({"n", "repeat", "session", "seconds", "rate"})

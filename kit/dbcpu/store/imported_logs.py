@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from dbcpu.errors import RecordFormatError, UsageError
 from dbcpu.formatting import as_whole_number
-from dbcpu.plan import MAX_SESSIONS, parse_levels
+from dbcpu.record.plan import MAX_SESSIONS, parse_levels
 
 _TOOLKIT = re.compile(r"^\s*TM\s*,\s*EXEC\s*,\s*LIOS\s*,\s*CPUSECS\s*,\s*ELAPSECS\b", re.MULTILINE)
 _STEP = re.compile(r"^\s*\d\d/\d\d/\d\d [\d:]{8}\s*,\s*(\d+)\s*,\s*\d+\s*,\s*[\d.]+\s*,\s*([\d.]+)\s*,", re.MULTILINE)

@@ -8,24 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from dbcpu.formatting import MAX_CPUS, moment
-from dbcpu.plan import MAX_SESSIONS
-from dbcpu.record import (
-    IMPORTED,
-    SWEEP,
-    CpuSeries,
-    Header,
-    HostCounters,
-    HostInfo,
-    KitCost,
-    Party,
-    Plan,
-    Residency,
-    Round,
-    RunRecord,
-    Session,
-    Witness,
-    WorkloadInfo,
-)
+from dbcpu.record.header import IMPORTED, SWEEP, Header, HostInfo, Party, Plan, WorkloadInfo
+from dbcpu.record.plan import MAX_SESSIONS
+from dbcpu.record.rounds import CpuSeries, HostCounters, KitCost, Residency, Round, RunRecord, Session, Witness
 
 MAX_WHOLE = 2**63 - 1
 MAX_SECONDS = 1e12

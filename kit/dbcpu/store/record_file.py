@@ -12,7 +12,8 @@ from typing import IO
 from dbcpu.config.given_file import read_given
 from dbcpu.config.written_files import draft_of, is_descriptor, open_device
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store import codec
 
 SUFFIXES = (".json", ".json.gz")

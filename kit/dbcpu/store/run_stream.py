@@ -10,7 +10,8 @@ from typing import Any, TextIO
 from msgspec import Struct
 
 from dbcpu.errors import RecordFormatError, StoreError
-from dbcpu.record import Header, Round
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round
 from dbcpu.store import codec
 from dbcpu.store.record_checks import round_inconsistency
 

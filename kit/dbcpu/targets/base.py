@@ -12,10 +12,11 @@ from msgspec import Struct, field
 
 from dbcpu import registry
 from dbcpu.config.request import Request
-from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.record import Clock, Database, Execution, Wait
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import Clock, Execution, Wait
 
 ANSWER_WITHIN_S = 60.0
 """A session that is a process of this machine has to answer within this time what is no measured work."""

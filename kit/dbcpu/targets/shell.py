@@ -18,12 +18,13 @@ from types import TracebackType
 
 from dbcpu.config.request import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
-from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import UPTIME_GRAIN_S
-from dbcpu.record import Clock, Database, Execution
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import Clock, Execution
 from dbcpu.targets.base import ANSWER_WITHIN_S, ServerClaim, SessionOutcome, Target, Work
 
 _CLOSE_S = 2.0

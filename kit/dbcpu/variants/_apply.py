@@ -13,8 +13,8 @@ from dbcpu.hosts.interrupts import affinity_file, read_interrupts
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.topology.reading import text_of
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Server
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Server
 from dbcpu.targets.base import Target
 from dbcpu.variants._journal import JournalEntry, UndoJournal
 from dbcpu.variants._selection import SelectedVariant

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dbcpu.errors import DbcpuError
 from dbcpu.hosts.driver_process import is_gone
-from dbcpu.record import Driver
+from dbcpu.record.header import Driver
 from dbcpu.variants._journal import SCHEMA, JournalEntry
 
 

@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from dbcpu.config.given_file import is_hidden
 from dbcpu.config.trusted_file import UntrustedFile, open_trusted
 from dbcpu.errors import DbcpuError
-from dbcpu.findings import Finding, noted
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
+from dbcpu.record.findings import Finding, noted
 from dbcpu.variants import _journal_lock
 from dbcpu.variants._journal import (
     ROOT_JOURNALS,

@@ -8,13 +8,14 @@ from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding
 from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.driver_process import has_capability
 from dbcpu.hosts.interrupts import interrupt_of
-from dbcpu.plan import MAX_SESSIONS, NOT_VARIED
-from dbcpu.record import BASELINE, Server
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import BASELINE
+from dbcpu.record.plan import MAX_SESSIONS, NOT_VARIED
+from dbcpu.record.rounds import Server
 from dbcpu.variants._settings import named
 from dbcpu.variants.base import (
     ROOM,

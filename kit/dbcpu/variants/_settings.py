@@ -25,7 +25,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.interrupts import interrupt_of
 from dbcpu.hosts.proc import NORMAL_POLICIES, ProcessStat
-from dbcpu.service_remedies import by_oracle_window
+from dbcpu.record.service_remedies import by_oracle_window
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")

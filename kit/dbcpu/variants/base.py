@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from dbcpu import registry
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding
 from dbcpu.formatting import as_whole_number, parse_cpu_list, ranges
 from dbcpu.hosts.interrupts import Interrupts
-from dbcpu.record import RDS, Cpu, Database, HostInfo
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import RDS, Cpu, Database, HostInfo
 
 ROOM = "variants"
 ONLINE_FILE = "/sys/devices/system/cpu/cpu{}/online"

@@ -1,6 +1,6 @@
 """Nothing is changed: what the other variants are compared with."""
 
-from dbcpu.record import BASELINE
+from dbcpu.record.header import BASELINE
 from dbcpu.variants.base import Change, VariantContext, no_argument
 
 SCOPE = "plan"

@@ -10,10 +10,10 @@ Information User Manual, "Permitted Features, Options, and Management Packs" (En
 
 from collections.abc import Mapping
 
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import version_numbers
-from dbcpu.record import RDS
-from dbcpu.service_remedies import by_oracle_window
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import RDS
+from dbcpu.record.service_remedies import by_oracle_window
 from dbcpu.variants.base import Change, VariantContext, count
 
 SCOPE = "server"

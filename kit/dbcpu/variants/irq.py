@@ -7,7 +7,7 @@ themselves, such as the timer's, cannot be moved. Source: core-api/irq/irq-affin
 
 from dbcpu.formatting import parse_cpu_list, ranges
 from dbcpu.hosts.interrupts import affinity_file
-from dbcpu.record import HostInfo
+from dbcpu.record.header import HostInfo
 from dbcpu.variants.base import (
     Change,
     VariantContext,

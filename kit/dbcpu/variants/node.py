@@ -5,8 +5,8 @@ a session allocates from then on comes from the node on which it runs. Source: n
 """
 
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import parse_cpu_list, ranges
+from dbcpu.record.findings import Finding, noted
 from dbcpu.variants.base import Change, VariantContext, affinities, by_node, kernel_nodes, unreachable
 
 SCOPE = "server"

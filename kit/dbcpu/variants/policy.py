@@ -5,8 +5,8 @@ is one of its own, so that between them nothing changes. Source: sched(7), "The 
 """
 
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding, noted
 from dbcpu.hosts.proc import NORMAL_POLICIES
+from dbcpu.record.findings import Finding, noted
 from dbcpu.variants.base import Change, VariantContext, unreachable
 
 SCOPE = "process"

@@ -26,9 +26,9 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.check_limits import CheckLimits, limit
 from dbcpu.config.settings import settings
 from dbcpu.errors import BusyHost, StoreError, UsageError
-from dbcpu.figures import VERSION, RunFigures
 from dbcpu.formatting import moment, plain
-from dbcpu.record import POOL, SOAK, TOGETHER, Header
+from dbcpu.record.figures import VERSION, RunFigures
+from dbcpu.record.header import POOL, SOAK, TOGETHER, Header
 from dbcpu.store import codec
 from dbcpu.store.database import RunSummary, Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name

@@ -26,8 +26,8 @@ from dbcpu.config.rules import SizingRules
 from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.formatting import listed
-from dbcpu.plan import not_varied
-from dbcpu.record import RunRecord
+from dbcpu.record.plan import not_varied
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import by_cpus as of_by_cpus
 from dbcpu.reports.documents import comparison as of_runs

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 
 from dbcpu.config.request import Request
-from dbcpu.findings import Finding
 from dbcpu.formatting import joined
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.quiesce import settle
@@ -13,6 +12,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.host_access import choose_access
 from dbcpu.measure.preflight import examine
 from dbcpu.measure.rounds import limits_of_a_session
+from dbcpu.record.findings import Finding
 from dbcpu.targets.base import load_target
 from dbcpu.workflows.measure_run import CLOCK_TICKS, Choices, host_info_of, limited, requested_access, ticks_of
 

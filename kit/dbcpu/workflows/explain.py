@@ -9,7 +9,8 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.rulebook import choose
 from dbcpu.config.settings import settings
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.check import against_earlier_runs

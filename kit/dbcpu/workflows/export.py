@@ -12,7 +12,8 @@ from dbcpu import __version__
 from dbcpu.config.written_files import is_descriptor
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.formatting import plural
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store import anonymise, record_file
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.readable_runs import refuse_unknown, say_left_out

@@ -3,7 +3,6 @@
 import click
 from msgspec import Struct
 
-from dbcpu import plan
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.formatting import duration, percent, plural, short_ranges
@@ -14,8 +13,9 @@ from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, l
 from dbcpu.measure.host_access import access_request
 from dbcpu.measure.preflight import check_counts, seen_cores
 from dbcpu.measure.preview import MEMORY_SHARE, Preview
-from dbcpu.plan import RoundSpec
-from dbcpu.record import AA, Database, HostInfo
+from dbcpu.record import plan
+from dbcpu.record.header import AA, Database, HostInfo
+from dbcpu.record.plan import RoundSpec
 from dbcpu.targets.base import Work
 from dbcpu.workflows.measure_run import DEFAULT_SECONDS, Choices
 

@@ -8,7 +8,7 @@ from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import as_whole_number
 from dbcpu.measure.preflight import cores_of
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 NamedSide = tuple[str, tuple[Candidate, ...]]
 

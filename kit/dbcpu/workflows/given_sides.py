@@ -15,7 +15,7 @@ from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.config.given_file import is_file, is_there
 from dbcpu.errors import RecordFormatError, UnknownName, UsageError
 from dbcpu.formatting import plain
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import load_run, open_store
 from dbcpu.store.record_file import SUFFIXES, refuse_url
 from dbcpu.workflows.import_runs import read_run

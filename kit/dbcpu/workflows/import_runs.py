@@ -7,7 +7,7 @@ from dbcpu.analysis.comparison.published import NEEDED
 from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.formatting import plain
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import imported_csv, imported_logs, record_file
 from dbcpu.store.imported_csv import RunFacts
 from dbcpu.store.record_checks import inconsistency

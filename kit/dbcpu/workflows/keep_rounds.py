@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from dbcpu.errors import DbcpuError, Interrupted, MeasureError, RecordFormatError, StoreError
 from dbcpu.formatting import plural
-from dbcpu.record import TOO_LATE, Header, Round
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import TOO_LATE, Round
 from dbcpu.store.record_checks import round_inconsistency
 
 SLOWER_NOW = "; the host is much slower than before the round: measure at a quieter time, or with fewer `--executions`"

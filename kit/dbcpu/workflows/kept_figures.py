@@ -5,8 +5,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dbcpu.errors import StoreError
-from dbcpu.figures import VERSION, RunFigures
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.figures import VERSION, RunFigures
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store.database import Store
 from dbcpu.workflows.readable_runs import ReadableRuns
 

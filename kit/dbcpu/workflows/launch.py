@@ -13,8 +13,9 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number, parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
 from dbcpu.measure.workloads import check_size
-from dbcpu.plan import MAX_SESSIONS, NextRound, Planner
-from dbcpu.record import Header, Round
+from dbcpu.record.header import Header
+from dbcpu.record.plan import MAX_SESSIONS, NextRound, Planner
+from dbcpu.record.rounds import Round
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.measure_run import Choices, run
 from dbcpu.workflows.progress import ProgressWatcher

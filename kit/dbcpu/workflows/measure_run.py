@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu import __version__, plan
+from dbcpu import __version__
 from dbcpu.config.request import Request
 from dbcpu.config.settings import settings
 from dbcpu.errors import MeasureError, UsageError
@@ -35,8 +35,10 @@ from dbcpu.measure.rounds import RoundConditions, RoundSetup, Unchanged, calibra
 from dbcpu.measure.samplers.base import Sampler, best_sampler, load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
-from dbcpu.plan import Planner, RoundSpec
-from dbcpu.record import AA, BASELINE, Header, HostInfo, Limits, Plan, Round
+from dbcpu.record import plan
+from dbcpu.record.header import AA, BASELINE, Header, HostInfo, Limits, Plan
+from dbcpu.record.plan import Planner, RoundSpec
+from dbcpu.record.rounds import Round
 from dbcpu.targets.base import TakesTurns, Target, Work
 from dbcpu.variants._restore import restore, restore_database
 from dbcpu.variants._settings import parameters_of

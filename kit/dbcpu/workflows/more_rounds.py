@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from dbcpu import plan
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.conclusions.remedy_commands import measuring_command
 from dbcpu.analysis.explain import explain
@@ -21,8 +20,10 @@ from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
 from dbcpu.measure.experiments.sweep import SweepShape
-from dbcpu.plan import NextRound, Planner, RoundSpec
-from dbcpu.record import SWEEP, Header, RunRecord
+from dbcpu.record import plan
+from dbcpu.record.header import SWEEP, Header
+from dbcpu.record.plan import NextRound, Planner, RoundSpec
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices, run

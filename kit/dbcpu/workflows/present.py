@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbcpu.errors import StoreError
-from dbcpu.findings import reached
-from dbcpu.record import Round
+from dbcpu.record.findings import reached
+from dbcpu.record.rounds import Round
 from dbcpu.store import record_file
 from dbcpu.store.database import Store
 from dbcpu.workflows.show import print_document, write_report

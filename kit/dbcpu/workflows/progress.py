@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from dbcpu.config.written_files import open_to_append
 from dbcpu.errors import BusyHost, UsageError
-from dbcpu.findings import Level
 from dbcpu.formatting import duration, joined, plain, plural, seconds, short_ranges, times
 from dbcpu.measure.preview import Preview
-from dbcpu.plan import RoundSpec
-from dbcpu.record import BASELINE, Round
+from dbcpu.record.findings import Level
+from dbcpu.record.header import BASELINE
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Round
 from dbcpu.workflows.measure_run import Watcher
 
 if TYPE_CHECKING:

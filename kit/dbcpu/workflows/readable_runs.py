@@ -8,9 +8,10 @@ from functools import cache
 from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.history.limits import KEY_FACTS, HistoryKey, history_key
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError, did_you_mean
-from dbcpu.figures import VERSION
 from dbcpu.formatting import plain, shortened
-from dbcpu.record import Header, RunRecord
+from dbcpu.record.figures import VERSION
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import RunSummary, Store
 
 MAX_NAMED = 20

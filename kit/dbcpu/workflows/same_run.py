@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from dbcpu import __version__
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plain, ranges
-from dbcpu.record import Database, Header, HostInfo, Plan, RunRecord, WorkloadInfo
+from dbcpu.record.header import Database, Header, HostInfo, Plan, WorkloadInfo
+from dbcpu.record.rounds import RunRecord
 
 
 class EarlierRun(Struct, frozen=True):

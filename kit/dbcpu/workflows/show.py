@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import encodable
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.formats.base import load_format
 from dbcpu.workflows.terminal import asked_width, coloured
 

@@ -13,7 +13,8 @@ from dbcpu.analysis.levels.round_figures import RoundFigures, figures_by_round
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.config.given_file import is_there
 from dbcpu.errors import StoreError
-from dbcpu.record import Header, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate
 from dbcpu.workflows.check import earlier_runs, started_before

@@ -19,8 +19,8 @@ from typing import Self
 import click
 
 from dbcpu.errors import DbcpuError, Interrupted, RecordFormatError, UsageError
-from dbcpu.figures import VERSION, RunFigures
 from dbcpu.formatting import plural
+from dbcpu.record.figures import VERSION, RunFigures
 from dbcpu.reports.extra_packages import not_installed
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.figures import ALWAYS

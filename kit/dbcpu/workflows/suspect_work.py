@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from dbcpu.analysis.sessions.plausible_work import other_plan, too_fast
-from dbcpu.findings import Finding, noted
-from dbcpu.record import Header
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import Header
 from dbcpu.targets.base import Work
 
 

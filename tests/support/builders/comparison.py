@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.results.comparison import Comparison, Floor
-from dbcpu.record import AA, RunRecord
+from dbcpu.record.header import AA
+from dbcpu.record.rounds import RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session
 
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from dbcpu.record import CgroupUse, Foreign, Round, RunRecord
+from dbcpu.record.rounds import CgroupUse, Foreign, Round, RunRecord
 from dbcpu.simulator import preset, simulate
 from support.builders.comparison import with_variants
 from support.builders.record import host, record, round_of, session, solos, workload

@@ -5,19 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.record import (
-    CpuSeries,
-    Database,
-    Execution,
-    Gate,
-    KitCost,
-    Party,
-    Round,
-    RunRecord,
-    Server,
-    ServerUse,
-    Session,
-)
+from dbcpu.record.header import Database, Party
+from dbcpu.record.rounds import CpuSeries, Execution, Gate, KitCost, Round, RunRecord, Server, ServerUse, Session
 from support.builders import record as build
 
 SEGMENT_S = 60.0

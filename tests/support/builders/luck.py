@@ -3,7 +3,7 @@
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 
 

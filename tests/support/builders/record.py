@@ -4,29 +4,21 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.record import (
+from dbcpu.record.header import Cpu, Database, Driver, Header, HostInfo, Limits, Plan, Topology, WorkloadInfo
+from dbcpu.record.rounds import (
     CgroupUse,
     Clock,
-    Cpu,
     CpuSeries,
-    Database,
-    Driver,
     Execution,
     Foreign,
     Gate,
-    Header,
-    HostInfo,
     KitCost,
-    Limits,
-    Plan,
     Residency,
     Round,
     RunRecord,
     Server,
     Session,
-    Topology,
     Wait,
-    WorkloadInfo,
 )
 
 HZ = 20.0

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Self
 
 from dbcpu.errors import ServerError
-from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
-from dbcpu.record import Clock, Database, Execution
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import Clock, Execution
 from dbcpu.targets.base import ServerClaim, SessionOutcome, Work
 from support.doubles.proc_folder import FakeProc
 

@@ -10,8 +10,9 @@ from dbcpu.analysis.adaptive_plan import MAX_ANCHORS, MAX_REFINED, MAX_ROUNDS, M
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.hosts.topology import allowed_cores, usable_vcpus
-from dbcpu.plan import RoundSpec, auto_levels, rounds
-from dbcpu.record import BASELINE, Header, Round, RunRecord
+from dbcpu.record.header import BASELINE, Header
+from dbcpu.record.plan import RoundSpec, auto_levels, rounds
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session
 

@@ -8,7 +8,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.run_figures import run_figures
-from dbcpu.figures import FINDING, METRICS, VERSION, Figure
+from dbcpu.record.figures import FINDING, METRICS, VERSION, Figure
 from dbcpu.store import record_file
 from support.paths import ROOT, TESTS
 
@@ -37,7 +37,7 @@ def test_other_figures_have_another_number(request: pytest.FixtureRequest) -> No
         KEPT.write_text(json.dumps({**kept, str(VERSION): found}, indent=1) + "\n", "utf-8")
         return
     assert kept.get(str(VERSION)) == found, (
-        "the figures of the examples changed: count up VERSION in kit/dbcpu/figures.py, then run "
+        "the figures of the examples changed: count up VERSION in kit/dbcpu/record/figures.py, then run "
         "this test with --update-golden"
     )
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from dbcpu import registry
 from dbcpu.cli import group, main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.formats.base import load_format
 from dbcpu.store import codec, record_file, schema

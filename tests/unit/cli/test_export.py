@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from dbcpu.cli import group, main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import codec, record_file
 from dbcpu.store.database import open_store
 from plugins import runs

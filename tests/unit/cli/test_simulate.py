@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dbcpu.analysis.explain import explain
 from dbcpu.cli import group, main
 from dbcpu.errors import DbcpuError
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store import codec
 
 

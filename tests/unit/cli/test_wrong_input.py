@@ -11,7 +11,7 @@ from sqlalchemy import update
 from dbcpu.cli import main
 from dbcpu.errors import UsageError
 from dbcpu.formatting import parse_cpu_list
-from dbcpu.plan import parse_levels
+from dbcpu.record.plan import parse_levels
 from dbcpu.store import schema
 from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate, open_engine

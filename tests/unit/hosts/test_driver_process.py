@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.hosts import driver_process
 from dbcpu.hosts.local import LocalHost
-from dbcpu.record import Driver
+from dbcpu.record.header import Driver
 
 
 def test_this_process_is_here_and_not_gone() -> None:

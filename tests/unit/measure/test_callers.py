@@ -12,7 +12,7 @@ import pytest
 
 from dbcpu.errors import MeasureError
 from dbcpu.measure.callers import Callers
-from dbcpu.record import Execution, Server, Session
+from dbcpu.record.rounds import Execution, Server, Session
 
 
 def session(ordinal: int, starts: list[float], blocked: tuple[float, ...] = ()) -> Session:

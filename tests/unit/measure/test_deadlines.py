@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from dbcpu.measure import rounds
 from dbcpu.measure.rounds import RoundSetup, fair_execution_s, measure, timeout_of
 from dbcpu.measure.shared_jobs import Jobs
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Round
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Round
 from support.builders.record import round_of, session
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.measure.samplers.base import Sampled, Seen
 from dbcpu.measure.unseen_load import UnseenLoad
-from dbcpu.record import UNLISTED, CpuSeries, Foreign, KitCost
+from dbcpu.record.rounds import UNLISTED, CpuSeries, Foreign, KitCost
 
 COST = KitCost(window_s=1.0, driver_cpu_s=0.1, sampler_cpu_s=0.02, witness_cpu_s=0.03)
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from dbcpu.record import CpuPressure, RunRecord
+from dbcpu.record.rounds import CpuPressure, RunRecord
 from dbcpu.reports.documents.run_page import pressure_lines
 from plugins import runs
 

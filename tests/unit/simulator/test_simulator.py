@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import (
     SCHEDULERS,
     ClockTrace,

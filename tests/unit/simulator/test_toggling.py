@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.record import RunRecord, Witness
+from dbcpu.record.rounds import RunRecord, Witness
 from dbcpu.simulator import Clockwork, SimulatedHost, simulate
 from dbcpu.simulator.host import WORKLOAD_EXPONENT
 from dbcpu.simulator.witness import PIECE_NS

@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from dbcpu.errors import RecordFormatError
-from dbcpu.record import SCHEMA, Execution, Header, Residency, Round, RunRecord
+from dbcpu.record.header import SCHEMA, Header
+from dbcpu.record.rounds import Execution, Residency, Round, RunRecord
 from dbcpu.store import codec, record_file
 from plugins import runs
 from support.paths import TESTS

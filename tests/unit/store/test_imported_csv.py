@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents import run as of_run
 from dbcpu.reports.formats import json as as_json
 from dbcpu.reports.formats import markdown, table

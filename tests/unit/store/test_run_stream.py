@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from dbcpu.errors import RecordFormatError
-from dbcpu.record import Header, Round
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round
 from dbcpu.store.run_stream import Begun, Ended, RunStream, read_stream
 from support.builders.comparison import noisy_run
 

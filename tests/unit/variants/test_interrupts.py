@@ -14,8 +14,8 @@ from dbcpu.hosts.interrupts import Interrupts, affinity_file, interrupt_of, read
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Database, HostInfo
+from dbcpu.record.header import Database, HostInfo
+from dbcpu.record.plan import RoundSpec
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._journal import STEPS
 from dbcpu.variants._restore import leftovers, restore

@@ -18,8 +18,8 @@ from dbcpu.hosts.cleanup_guard import start_ticks
 from dbcpu.hosts.driver_process import boot_id
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Database
+from dbcpu.record.header import Database
+from dbcpu.record.plan import RoundSpec
 from dbcpu.variants import _journal_lock
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._journal import STEPS, UndoJournal, why_not

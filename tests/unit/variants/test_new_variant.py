@@ -14,8 +14,9 @@ from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure.variants import VariantPlan
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Database, Server
+from dbcpu.record.header import Database
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Server
 from dbcpu.variants._apply import VariantConditions
 from dbcpu.variants._selection import describe_changes, findings, select_variants
 from dbcpu.variants.base import VariantContext, load_variant
@@ -24,7 +25,7 @@ from support.paths import HOSTS
 
 SOURCE = '''"""One CPU is taken offline (``without:3``), and half of the others are used."""
 
-from dbcpu.findings import Finding, noted
+from dbcpu.record.findings import Finding, noted
 from dbcpu.variants.base import Change, VariantContext, affinities, count, usable
 
 SCOPE = "host"

@@ -13,8 +13,9 @@ from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_host
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.variants import VariantPlan
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Database, HostInfo, Server
+from dbcpu.record.header import Database, HostInfo
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Server
 from dbcpu.targets.base import Work
 from dbcpu.variants import _selection as selection
 from dbcpu.variants._selection import (

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.history.limits import Violation
 from dbcpu.analysis.history.strangers import may_all_be_strangers, strangers
 from dbcpu.cli import main
-from dbcpu.figures import Figure, RunFigures
-from dbcpu.record import Foreign, KitCost, Round, RunRecord
+from dbcpu.record.figures import Figure, RunFigures
+from dbcpu.record.rounds import Foreign, KitCost, Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from support.builders.comparison import noisy_run

@@ -1,6 +1,6 @@
 """How ``dbcpu doctor`` writes what it finds."""
 
-from dbcpu.findings import noted
+from dbcpu.record.findings import noted
 from dbcpu.workflows.doctor import as_text
 
 

@@ -4,10 +4,10 @@ import socket
 
 import pytest
 
-from dbcpu import plan
 from dbcpu.cli import main
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
+from dbcpu.record import plan
 from dbcpu.workflows.foresee import foresee
 from dbcpu.workflows.measure_run import Choices
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.errors import UsageError
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.workflows.given_shapes import NamedSide, with_shapes
 from support.builders.comparison import noisy_run
 

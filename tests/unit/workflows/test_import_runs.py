@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dbcpu.cli import group, main
 from dbcpu.errors import DbcpuError
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import record_file
 from dbcpu.store.database import open_store
 from dbcpu.workflows.import_runs import read_run, read_runs

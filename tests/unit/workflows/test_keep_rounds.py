@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.errors import Interrupted, MeasureError, RecordFormatError, ServerError, StoreError
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.keep_rounds import keep_rounds
 from plugins import runs

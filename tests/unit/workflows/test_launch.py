@@ -18,7 +18,7 @@ from dbcpu.measure.experiments.base import ExperimentShape
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.measure.experiments.soak import SoakShape
 from dbcpu.measure.rounds import RoundSetup
-from dbcpu.plan import Planner
+from dbcpu.record.plan import Planner
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.launch import Delivery, launch_pool, split_options

@@ -25,8 +25,9 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.quiesce import Quiet
 from dbcpu.measure.preflight import vcpus_of
 from dbcpu.measure.preview import MEMORY_SHARE, Preview, check_room, make_room_for_files, preview_of
-from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import Header, HostInfo, Limits, Round, RunRecord, Topology
+from dbcpu.record.header import Header, HostInfo, Limits, Topology
+from dbcpu.record.plan import NextRound, RoundSpec
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.measure_run import Choices, Watcher

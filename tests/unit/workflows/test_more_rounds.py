@@ -5,8 +5,9 @@ from msgspec.structs import replace
 
 from dbcpu.errors import UsageError
 from dbcpu.hosts.driver_process import this_process
-from dbcpu.plan import rounds as planned_rounds
-from dbcpu.record import Database, RunRecord
+from dbcpu.record.header import Database
+from dbcpu.record.plan import rounds as planned_rounds
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.workflows.more_rounds import Asked, addition, check_more_possible, choices_of
 from dbcpu.workflows.same_run import EarlierRun

@@ -11,7 +11,7 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.cli import main
 from dbcpu.config.request import Request
 from dbcpu.errors import StoreError
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.record_file import read, write_record

@@ -10,8 +10,8 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import duration
 from dbcpu.measure import workloads
 from dbcpu.measure.preview import Preview
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Execution, Round
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Execution, Round
 from dbcpu.workflows.progress import LiveFigures, ProgressWatcher
 from plugins import runs
 

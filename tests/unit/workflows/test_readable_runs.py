@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sqlalchemy import Engine, delete, event, select, update
 
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.engine import locate, open_engine
 from dbcpu.store.record_file import write_record

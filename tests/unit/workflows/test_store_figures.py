@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu import figures as analysed
 from dbcpu.analysis import explain as explaining
 from dbcpu.cli import main
-from dbcpu.figures import VERSION, RunFigures
 from dbcpu.formatting import plural
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record import figures as analysed
+from dbcpu.record.figures import VERSION, RunFigures
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store.database import open_store
 from dbcpu.store.record_file import write_record
 from dbcpu.workflows import store_figures

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from dbcpu import plan
 from dbcpu.analysis.statistics.inference import can_decide
 from dbcpu.cli import load_command
 from dbcpu.config.targets import resolve
 from dbcpu.errors import DbcpuError, HostError, UsageError
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology import read_host
-from dbcpu.record import HostInfo
+from dbcpu.record import plan
+from dbcpu.record.header import HostInfo
 from dbcpu.variants._selection import select_variants
 from dbcpu.workflows import measure_run
 from dbcpu.workflows.vary import preview_changes

@@ -36,7 +36,7 @@ from dbcpu.analysis.results.run import SessionView, Words
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero, order_by
 from dbcpu.formatting import percent, plain, seconds, times
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 WORTH_WORDS = 0.15
 MIN_LOSS = 0.03

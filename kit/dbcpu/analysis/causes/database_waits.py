@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import plain, seconds
-from dbcpu.record import Wait
+from dbcpu.record.rounds import Wait
 
 RESOURCE_MANAGER = "resmgr:"
 """Oracle's wait events of the resource manager begin so; ``resmgr:cpu quantum`` is waiting for one's share of CPU."""

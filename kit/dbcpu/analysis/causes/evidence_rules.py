@@ -19,7 +19,7 @@ from dbcpu.analysis.placement.left_node import away_s
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.formatting import listed, percent, plain, plural, ranges, seconds
-from dbcpu.record import UNLISTED, Foreign
+from dbcpu.record.rounds import UNLISTED, Foreign
 
 ACCOUNTS = 0.6
 """Evidence that is counted must cover this share of the part that it explains."""

@@ -12,7 +12,7 @@ from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.causes.session_columns import Sessions
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import listed, plain, ranges, seconds
-from dbcpu.record import UNLISTED, RanInstead, Session
+from dbcpu.record.rounds import UNLISTED, RanInstead, Session
 
 WORTH_NAMING = 0.05
 """A process is named if it ran for this share of the wait."""

@@ -24,8 +24,8 @@ from dbcpu.analysis.sessions.valid_sessions import Key, Timed, kernel_node_of
 from dbcpu.analysis.statistics.columns import column, columns, floats
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.record import Round, RunRecord
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.rounds import Round, RunRecord
 
 Partners = Sequence[tuple[int, int, float]]
 """(ordinal, CPU of the asking session, seconds together), longest first."""

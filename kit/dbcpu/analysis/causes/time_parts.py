@@ -17,7 +17,7 @@ from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 
 PART_WORDS = {
     "reference_s": "single-session time",

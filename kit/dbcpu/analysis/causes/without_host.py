@@ -31,10 +31,10 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
-from dbcpu.record import Round, Session
-from dbcpu.reported_steal import may_hide_steal
+from dbcpu.record.findings import FOREIGN_SHARE
+from dbcpu.record.reported_steal import may_hide_steal
+from dbcpu.record.rounds import Round, Session
 
 PAIRED = (1.15, 2.2)
 """As ``two_groups.SIBLING_SLOWDOWN``, from a yield of 0.74 to worse than none: how many are slow has to fit, too."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Raw, Struct, field
 
-from dbcpu.record import BASELINE, SWEEP, Finite, Topology
+from dbcpu.record.header import BASELINE, SWEEP, Finite, Topology
 
 TOPOLOGIES = 1000
 """That are kept as they were read: the nights of a host have one and the same text."""

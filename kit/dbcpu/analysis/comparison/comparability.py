@@ -13,7 +13,7 @@ from dbcpu.analysis.comparison.brief_header import BriefHeader
 from dbcpu.analysis.results.comparison import Difference
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural
-from dbcpu.record import Header
+from dbcpu.record.header import Header
 
 
 def _size(header: Header) -> str:

@@ -34,9 +34,10 @@ from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding, Level
-from dbcpu.formatting import listed, plural, work_words
-from dbcpu.record import RunRecord
+from dbcpu.formatting import listed, plural
+from dbcpu.record.findings import Finding, Level
+from dbcpu.record.header import work_words
+from dbcpu.record.rounds import RunRecord
 
 
 class Candidate(Struct, frozen=True):

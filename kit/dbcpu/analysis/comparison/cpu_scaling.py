@@ -15,8 +15,8 @@ from dbcpu.analysis.comparison.measured_run import Measured
 from dbcpu.analysis.comparison.variants import measured_variants
 from dbcpu.analysis.levels.unfinished_run import is_unfinished
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.formatting import work_words
-from dbcpu.record import RunRecord
+from dbcpu.record.header import work_words
+from dbcpu.record.rounds import RunRecord
 
 LINEAR = 0.9
 FLAT = 0.5

@@ -46,8 +46,9 @@ from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
-from dbcpu.plan import NORMAL
-from dbcpu.record import AA, POOL, SIMULATED, RunRecord
+from dbcpu.record.header import AA, POOL, SIMULATED
+from dbcpu.record.plan import NORMAL
+from dbcpu.record.rounds import RunRecord
 
 MIN_FLOOR = 0.01
 MIN_HISTORY = 5

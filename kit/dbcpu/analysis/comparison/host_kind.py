@@ -16,7 +16,7 @@ from dbcpu.analysis.scaling.licences import LicenceFacts, chosen_rule, facts_of
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import plural, short_ranges
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 FAIR = EQUAL
 """Largest max/min at which a level counts for sizing, if the user gives no other."""

@@ -19,7 +19,7 @@ from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.results.comparison import HOST_STATE, NOT_KNOWN, SITTING, SPREAD, Decision
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.formatting import listed, percent
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 MIN_TAKEN = {SPREAD: 0.05}
 MIN_THROUGHPUT_TAKEN = 0.01

@@ -4,7 +4,7 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LESS, MORE, NOT_SHOWN, SPREAD, THROUGHPUT, VariantResult, Variants
 from dbcpu.formatting import listed, percent
-from dbcpu.plan import CPUS, MEMORY, NODE, ONE_PER_CORE, SMT_OFF
+from dbcpu.record.plan import CPUS, MEMORY, NODE, ONE_PER_CORE, SMT_OFF
 
 DONE_BY = {
     NODE: "--cpunodebind",

@@ -19,7 +19,8 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
 from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
-from dbcpu.record import POOL, SOAK, RunRecord
+from dbcpu.record.header import POOL, SOAK
+from dbcpu.record.rounds import RunRecord
 
 
 class Measured(Struct, frozen=True):

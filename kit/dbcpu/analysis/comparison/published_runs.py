@@ -7,8 +7,8 @@ from dbcpu.analysis.comparison.measured_run import MeasuredSide, full_level, sha
 from dbcpu.analysis.comparison.published import Measurement, Published
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding, Level
 from dbcpu.formatting import listed
+from dbcpu.record.findings import Finding, Level
 
 MEASURED = "measured"
 """The label of all runs: the first of them is the baseline of the others, as the first row of a published label is."""

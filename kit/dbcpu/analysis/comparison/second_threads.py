@@ -21,7 +21,7 @@ from dbcpu.analysis.results.comparison import (
     Variants,
 )
 from dbcpu.formatting import percent, ranges, times
-from dbcpu.plan import SMT_OFF
+from dbcpu.record.plan import SMT_OFF
 
 ARTICLE = "AWS EC2 CPU (in)consistency, part 4, of January 2017"
 GAIN = 1.05

@@ -23,7 +23,8 @@ from dbcpu.analysis.scaling.licences import LicenceFacts, licence_count, price_o
 from dbcpu.config.rules import DISCLAIMER, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural, short_ranges
-from dbcpu.record import ROWS_UNIT, RunRecord
+from dbcpu.record.header import ROWS_UNIT
+from dbcpu.record.rounds import RunRecord
 
 ROUNDED = 0.01
 """Measured rates are not exact to this part: 12.02 cores are 12."""

@@ -24,9 +24,9 @@ from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
-from dbcpu.formatting import work_words
-from dbcpu.plan import ACTIVE, PACK, SPREAD
-from dbcpu.record import RunRecord
+from dbcpu.record.header import work_words
+from dbcpu.record.plan import ACTIVE, PACK, SPREAD
+from dbcpu.record.rounds import RunRecord
 
 
 def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Variants:

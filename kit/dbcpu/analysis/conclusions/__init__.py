@@ -13,8 +13,8 @@ from dbcpu.analysis.conclusions import (
     session_findings,
 )
 from dbcpu.analysis.conclusions.finding_input import FindingInput
-from dbcpu.findings import Finding
-from dbcpu.service_remedies import where
+from dbcpu.record.findings import Finding
+from dbcpu.record.service_remedies import where
 
 
 def all_findings(given: FindingInput) -> tuple[Finding, ...]:

@@ -14,8 +14,9 @@ from dbcpu.analysis.results.answer import Assurance
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import clock_basis
 from dbcpu.formatting import percent, plain, plural, seconds
-from dbcpu.plan import NORMAL
-from dbcpu.record import IMPORTED, RunRecord, Session
+from dbcpu.record.header import IMPORTED
+from dbcpu.record.plan import NORMAL
+from dbcpu.record.rounds import RunRecord, Session
 
 INVISIBLE = "no data"
 """Instead of what was examined, where a run has nothing to examine."""

@@ -8,10 +8,10 @@ from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.sessions.plausible_work import party_of
 from dbcpu.analysis.sessions.valid_sessions import Timed
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain, plural, ranges, seconds
-from dbcpu.record import UNSET
-from dbcpu.service_remedies import UNKNOWN_VALUE, instance_name, value_to_restore
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import UNSET
+from dbcpu.record.service_remedies import UNKNOWN_VALUE, instance_name, value_to_restore
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""

@@ -10,7 +10,7 @@ from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds, NoiseFloor, Reference, SessionView
 from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.formatting import short_ranges
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 
 
 class FindingInput(Struct, frozen=True, dict=True):

@@ -18,10 +18,10 @@ from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.joined_rounds import irq_s
-from dbcpu.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
-from dbcpu.record import UNLISTED, Round
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
+from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.rounds import UNLISTED, Round
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""

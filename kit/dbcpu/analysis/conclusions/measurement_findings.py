@@ -20,11 +20,12 @@ from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
-from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
-from dbcpu.plan import NORMAL
-from dbcpu.record import BASELINE, IMPORTED, SOAK, Header, Round, RunRecord
-from dbcpu.service_remedies import not_visible, without_host
+from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.header import BASELINE, IMPORTED, SOAK, Header
+from dbcpu.record.plan import NORMAL
+from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.service_remedies import not_visible, without_host
 
 SKEW_SHARE = 0.01
 FEW_POLLS = 10

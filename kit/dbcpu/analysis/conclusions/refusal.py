@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.experiments import Conclusion
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.findings import Finding
+from dbcpu.record.findings import Finding
 
 _WORDS = {
     "work-not-done": "No answer: the work was not done",

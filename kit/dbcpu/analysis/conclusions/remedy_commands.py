@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from dbcpu.errors import without_password
-from dbcpu.findings import (
+from dbcpu.formatting import short_ranges
+from dbcpu.record.findings import (
     ENOUGH_REPEATS,
     LONGER_EXECUTIONS,
     LONGER_ROUNDS,
@@ -18,8 +19,7 @@ from dbcpu.findings import (
     SHORTER_ROUNDS,
     WITH_A_SINGLE_SESSION,
 )
-from dbcpu.formatting import short_ranges
-from dbcpu.record import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
+from dbcpu.record.header import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
 
 _NAME = re.compile(r"[\w:,.-]+")
 """Of a variant, as it can stand in a shell."""

@@ -24,10 +24,10 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted
 from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
-from dbcpu.record import IMPORTED, POOL, TOGETHER, Party
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted
+from dbcpu.record.header import IMPORTED, POOL, TOGETHER, Party
+from dbcpu.record.reported_steal import steal_unseen
 
 TAIL_S = 0.1
 BALANCING_KERNEL = (6, 6)

@@ -40,10 +40,10 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
-from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
-from dbcpu.record import RunRecord
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.findings import FOREIGN_SHARE
+from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.rounds import RunRecord
 
 ONLY_TOTALS = "only total rates are known, nothing of single sessions"
 STOLEN = 0.05

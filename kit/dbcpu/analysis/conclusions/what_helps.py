@@ -17,9 +17,9 @@ from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TU
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
-from dbcpu.record import TOGETHER
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import TOGETHER
 
 VCPUS_AS_THREADS = ". It is as normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
 PLAN_WITH_FALL = (

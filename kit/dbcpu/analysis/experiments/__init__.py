@@ -20,7 +20,8 @@ from dbcpu.analysis.experiments.together_sentences import together_conclusion, t
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.record import POOL, TOGETHER, Header, Round, RunRecord
+from dbcpu.record.header import POOL, TOGETHER, Header
+from dbcpu.record.rounds import Round, RunRecord
 
 MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.levels.variant_rounds import host_of_variant
-from dbcpu.record import SWEEP, TOGETHER, Party, Round, RunRecord
+from dbcpu.record.header import SWEEP, TOGETHER, Party
+from dbcpu.record.rounds import Round, RunRecord
 
 BESIDE = f"+{TOGETHER}"
 """Ends the variant's name of a target beside the others."""

@@ -26,7 +26,8 @@ from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import median, median_of_known
-from dbcpu.record import Call, Plan, Round, RunRecord
+from dbcpu.record.header import Plan
+from dbcpu.record.rounds import Call, Round, RunRecord
 
 MIN_PIECES = 20
 """Of fewer pieces, those of all rounds together, 5 % are less than one."""

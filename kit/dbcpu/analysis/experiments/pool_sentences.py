@@ -13,9 +13,9 @@ from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, Pool, PoolSize
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.findings import Finding
 from dbcpu.formatting import listed, plural, ranges, seconds, times
-from dbcpu.record import RunRecord
+from dbcpu.record.findings import Finding
+from dbcpu.record.rounds import RunRecord
 
 
 def pool_conclusion(found: Pool | None, fewer: int | None) -> Conclusion:

@@ -16,8 +16,9 @@ from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
-from dbcpu.record import Execution, Header, Round, WorkloadInfo
-from dbcpu.reported_steal import why_unseen
+from dbcpu.record.header import Header, WorkloadInfo
+from dbcpu.record.reported_steal import why_unseen
+from dbcpu.record.rounds import Execution, Round
 
 Floats = npt.NDArray[np.floating]
 

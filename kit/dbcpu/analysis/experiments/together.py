@@ -14,7 +14,8 @@ from dbcpu.analysis.results.experiments import PartyView, Together
 from dbcpu.analysis.results.run import SPREADS
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics.robust import median, median_of_known, robust_deviation
-from dbcpu.record import TOGETHER, Party, RunRecord
+from dbcpu.record.header import TOGETHER, Party
+from dbcpu.record.rounds import RunRecord
 
 MIN_ROUNDS_APART = 3
 

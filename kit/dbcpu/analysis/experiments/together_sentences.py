@@ -8,7 +8,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, ranges, times
-from dbcpu.record import TOGETHER
+from dbcpu.record.header import TOGETHER
 
 
 def together_conclusion(both: Together) -> Conclusion:

@@ -16,9 +16,10 @@ from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.interval import NORMAL_95
 from dbcpu.analysis.statistics.robust import median_factor
-from dbcpu.figures import FINDING, RunFigures
 from dbcpu.formatting import plural
-from dbcpu.record import Header, RunRecord
+from dbcpu.record.figures import FINDING, RunFigures
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import RunRecord
 
 ALONE, LOADED = "alone", "loaded"
 """What is compared: the speed of a single session, and the throughput at the largest level up to the vCPUs."""

@@ -19,9 +19,10 @@ from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules
 from dbcpu.errors import UsageError
-from dbcpu.figures import RunFigures
 from dbcpu.formatting import as_whole_number, plural
-from dbcpu.record import Header, RunRecord
+from dbcpu.record.figures import RunFigures
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import RunRecord
 
 Measured = tuple[str, Header, RunFigures]
 """Name, header and figures of a run."""

@@ -23,9 +23,9 @@ from dbcpu.analysis.history.limits import (
 )
 from dbcpu.analysis.history.strangers import may_all_be_strangers, stranger_words, strangers
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.figures import RunFigures
 from dbcpu.formatting import listed, percent, plural
-from dbcpu.record import Header
+from dbcpu.record.figures import RunFigures
+from dbcpu.record.header import Header
 
 WORSE, BETTER, NOT_SHOWN = "worse", "better", "not shown"
 MAX_NAMED = 3

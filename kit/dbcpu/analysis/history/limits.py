@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from dbcpu.analysis.comparison.comparability import MUST_AGREE
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.figures import RunFigures
-from dbcpu.findings import UNANSWERED
 from dbcpu.formatting import number, percent, plural, seconds, times
-from dbcpu.record import POOL, Header, Plan
+from dbcpu.record.figures import RunFigures
+from dbcpu.record.findings import UNANSWERED
+from dbcpu.record.header import POOL, Header, Plan
 
 MIN_RUNS = 5
 """Earlier runs that a band needs."""

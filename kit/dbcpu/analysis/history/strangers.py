@@ -6,9 +6,9 @@ A figure that is worse on such a host is not shown to be the host's: what others
 from collections.abc import Iterable
 
 from dbcpu.analysis.history.limits import Violation
-from dbcpu.figures import RunFigures
-from dbcpu.findings import FOREIGN_SHARE
 from dbcpu.formatting import percent
+from dbcpu.record.figures import RunFigures
+from dbcpu.record.findings import FOREIGN_SHARE
 
 STOLEN_SHARE = 0.05
 """Of the CPU time, or the limit of ``dbcpu check`` where that is lower."""

@@ -19,9 +19,9 @@ from dbcpu.analysis.comparison.comparability import facts_that_differ, named_fac
 from dbcpu.analysis.history.limits import Band, LastingChange, band, lasting_changes
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.figures import RunFigures
 from dbcpu.formatting import DAY_S, moment, plural, seconds
-from dbcpu.record import POOL, SWEEP, Header, Plan
+from dbcpu.record.figures import RunFigures
+from dbcpu.record.header import POOL, SWEEP, Header, Plan
 
 GAP = 3.5
 MAX_FACTS = 3

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.sessions.valid_sessions import database_cpu_s
 from dbcpu.formatting import percent
-from dbcpu.record import HostCounters, Round
+from dbcpu.record.rounds import HostCounters, Round
 
 COVERED = (0.9, 1.1)
 """Of the CPU time that there was between the two readings."""

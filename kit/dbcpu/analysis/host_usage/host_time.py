@@ -21,8 +21,8 @@ from dbcpu.analysis.placement.residency import ResidencyStretches, Span, stretch
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.analysis.statistics.robust import distinct
-from dbcpu.record import Round, RunRecord
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.rounds import Round, RunRecord
 
 TICK_S = 0.01
 MIN_LEFT_S = 0.05

@@ -9,7 +9,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from dbcpu.record import CpuPressure, Round
+from dbcpu.record.rounds import CpuPressure, Round
 
 
 class PressureShares(Struct, frozen=True):

@@ -10,7 +10,8 @@ import re
 
 from msgspec.structs import replace
 
-from dbcpu.record import Header, Round, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord
 
 _SCALED = "db_cpu_s"
 _NO_AIX = re.compile(r"linux|win|solaris|sunos|hp-?ux|hp |mac os|darwin|bsd", re.IGNORECASE)

@@ -25,7 +25,7 @@ from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import MEDIAN, median
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 WHEN = ("at the start", "in the middle", "at the end")
 FALSE_ALARM = 0.001

@@ -11,7 +11,7 @@ from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median, quantile
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 MIN_EXECUTIONS = {50: 1, 95: 20, 99: 100}
 """Of fewer executions the percentile would be the slowest of them."""

@@ -54,7 +54,7 @@ from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import median, median_of_known
-from dbcpu.record import AA, IMPORTED
+from dbcpu.record.header import AA, IMPORTED
 
 COUNTED_LIMIT = 100.0
 """A counted slowdown above this is not written out."""

@@ -19,7 +19,7 @@ from dbcpu.analysis.levels.throughput import while_all_ran
 from dbcpu.analysis.results.run import NoiseFloor
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
-from dbcpu.record import AA
+from dbcpu.record.header import AA
 
 ERROR = 0.05
 

@@ -16,7 +16,7 @@ from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.robust import median_of_known, middle_of
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 Works = dict[int, RoundWork]
 """By the order of the round."""

@@ -20,8 +20,9 @@ from dbcpu.analysis.statistics.apart_bound import decidable_noise, freedom
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.config.origins import NOTES, THERE
-from dbcpu.plan import auto_levels
-from dbcpu.record import SIMULATED, SWEEP, Header, Round
+from dbcpu.record.header import SIMULATED, SWEEP, Header
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import Round
 
 PLANNED_POWER = 0.90
 """More than of what is called detectable: whoever measures again wants an answer."""

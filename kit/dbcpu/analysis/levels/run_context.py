@@ -18,7 +18,7 @@ from dbcpu.analysis.results.pace import Pace
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, kernel_node_of, timed
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 
 SAME_PACE = 1.10
 """A level is looked at with all sessions at one pace if its CPUs are shown to be slower by less than this."""

@@ -16,7 +16,7 @@ from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, database_cpu_s, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median, robust_deviation
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 MIN_TOLERANCE = 0.10
 MIN_COUNTED = 0.075

@@ -1,7 +1,7 @@
 """How far a run came that did not end as planned, in words."""
 
 from dbcpu.formatting import plural
-from dbcpu.record import Header
+from dbcpu.record.header import Header
 
 BEGAN = {"interrupted": "Interrupted", "failed": "Failed"}
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from dbcpu.errors import UnknownName
-from dbcpu.record import AA, BASELINE, Cpu, Header, Round, RunRecord
+from dbcpu.record.header import AA, BASELINE, Cpu, Header
+from dbcpu.record.rounds import Round, RunRecord
 
 
 def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:

@@ -16,7 +16,8 @@ from dbcpu.analysis.placement.residency import ResidencyStretches
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.statistics import few_values
 from dbcpu.analysis.statistics.cumulative import Floats, Keys
-from dbcpu.record import HostInfo, Round
+from dbcpu.record.header import HostInfo
+from dbcpu.record.rounds import Round
 
 
 class PaceStretch(Struct, frozen=True):

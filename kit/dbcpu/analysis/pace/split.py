@@ -25,8 +25,9 @@ from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.plan import MIN_PACE_PIECES
-from dbcpu.record import SWEEP, RunRecord
+from dbcpu.record.header import SWEEP
+from dbcpu.record.plan import MIN_PACE_PIECES
+from dbcpu.record.rounds import RunRecord
 
 
 class Scale(Struct, frozen=True):

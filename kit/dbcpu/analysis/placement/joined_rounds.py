@@ -23,7 +23,7 @@ from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.sessions.valid_sessions import Timed, session_spans
 from dbcpu.analysis.statistics.columns import floats
 from dbcpu.analysis.statistics.cumulative import CumulativeCurves, Curve, Floats, spread_by
-from dbcpu.record import CpuSeries, Round
+from dbcpu.record.rounds import CpuSeries, Round
 
 GAP_S = 1.0
 MAX_CELLS = 1 << 20

@@ -6,7 +6,7 @@ own memory is probably where it began. Source: kernel ``Documentation/admin-guid
 
 from collections.abc import Mapping, Sequence
 
-from dbcpu.record import Session
+from dbcpu.record.rounds import Session
 
 MUCH = 0.2
 """Of the time that they were seen runnable."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from dbcpu.analysis.placement.residency import RUNNABLE, ResidencyStretches, Span
 from dbcpu.analysis.statistics.robust import distinct
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 
 class Neighbours:

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")

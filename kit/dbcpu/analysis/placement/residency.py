@@ -12,7 +12,7 @@ from dbcpu.analysis.placement.once_per_round import kept_together
 from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 DEFAULT_HZ = 20.0
 """Where a record does not have it."""

@@ -16,7 +16,8 @@ from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretc
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.sessions.valid_sessions import session_spans, timed_round
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.record import Cpu, Round, RunRecord
+from dbcpu.record.header import Cpu
+from dbcpu.record.rounds import Round, RunRecord
 
 MOMENTS = 480
 

@@ -1,7 +1,7 @@
 """vCPUs and cores that the sessions may use: by the plan, the topology, and the CPU quota."""
 
 from dbcpu.formatting import plural
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 
 def vcpu_count(record: RunRecord) -> int | None:

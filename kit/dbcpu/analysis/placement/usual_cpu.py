@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from dbcpu.analysis.placement.once_per_round import kept
 from dbcpu.analysis.sessions.valid_sessions import Timed
-from dbcpu.record import Round, Session
+from dbcpu.record.rounds import Round, Session
 
 MOSTLY = 0.5
 """Of the time that it was seen runnable."""

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.findings import Finding
+from dbcpu.record.findings import Finding
 
 
 class Answer(StrEnum):

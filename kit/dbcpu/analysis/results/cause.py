@@ -5,7 +5,7 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 
 from enum import StrEnum
 
-from dbcpu.findings import ALL_LEVELS
+from dbcpu.record.findings import ALL_LEVELS
 
 PLAN_WITH_TURBO = (
     "plan with the times of as many sessions as you run: a turbo frequency that falls with the number of busy cores is "

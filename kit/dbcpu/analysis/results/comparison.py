@@ -5,8 +5,8 @@ from msgspec import Struct
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.quote import AT_LEAST, Quote, QuoteNotes
-from dbcpu.findings import Finding
-from dbcpu.record import ROWS_UNIT
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import ROWS_UNIT
 
 THROUGHPUT = "throughput"
 SPREAD = "spread"

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from dbcpu.analysis.results.host import Capacity
-from dbcpu.figures import RunFigures
+from dbcpu.record.figures import RunFigures
 
 EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "inconclusive"}
 AT_LEAST = "at least"

@@ -13,8 +13,8 @@ from dbcpu.analysis.results.host import Capacity, Scaling, SharedCore, TopologyC
 from dbcpu.analysis.results.pace import Pace, TwoSpeeds
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.range_bound import NoiseRange
-from dbcpu.findings import Finding
-from dbcpu.record import ROWS_UNIT
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import ROWS_UNIT
 
 SPREADS = 3.0
 """So many standard deviations of noise are tolerated."""

@@ -12,7 +12,8 @@ from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu
 from dbcpu.analysis.results.host import LicenceNeed
 from dbcpu.config.rules import OCPU_ACCOUNTS, OCPU_SIZES, Licence, OcpuSize, Price, Rule
 from dbcpu.formatting import number, percent, plural
-from dbcpu.record import Header, RunRecord
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import RunRecord
 
 _CLOUDS = ("Amazon EC2", "Google Compute Engine")
 """Hypervisors by name that only a public cloud has."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.statistics.columns import columns
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.record import Round, Session
+from dbcpu.record.rounds import Round, Session
 
 
 class ExecutionTimes(Struct, frozen=True, dict=True):

@@ -20,7 +20,8 @@ from itertools import accumulate, chain
 from statistics import median
 
 from dbcpu.formatting import number, plural, seconds
-from dbcpu.record import IMPORTED, ROWS_UNIT, SWEEP, Header, Party, Plan, Round, RunRecord, Session, WorkloadInfo
+from dbcpu.record.header import IMPORTED, ROWS_UNIT, SWEEP, Header, Party, Plan, WorkloadInfo
+from dbcpu.record.rounds import Round, RunRecord, Session
 
 MAX_ROWS_PER_S = 1e9
 """Of one session."""

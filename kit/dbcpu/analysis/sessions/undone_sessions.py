@@ -20,7 +20,8 @@ from dbcpu.analysis.sessions.plausible_work import (
     work_of,
 )
 from dbcpu.analysis.statistics.columns import column, floats
-from dbcpu.record import ROWS_UNIT, Header, Round, RunRecord
+from dbcpu.record.header import ROWS_UNIT, Header
+from dbcpu.record.rounds import Round, RunRecord
 
 
 def undone_in_rounds(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes) -> dict[tuple[int, int], str]:

@@ -20,7 +20,8 @@ from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.columns import column, columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
-from dbcpu.record import SOAK, HostInfo, Round, RunRecord, Session
+from dbcpu.record.header import SOAK, HostInfo
+from dbcpu.record.rounds import Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
 MIN_LEFT = 0.05

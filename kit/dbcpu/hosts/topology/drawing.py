@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dbcpu.formatting import gibibytes, plural, short_ranges, threads_words
 from dbcpu.hosts.topology.host_info import usable_vcpus
-from dbcpu.record import Cpu, HostInfo, Topology
+from dbcpu.record.header import Cpu, HostInfo, Topology
 
 WIDTH = 96
 MAX_LINES = 24

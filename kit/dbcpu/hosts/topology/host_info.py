@@ -9,7 +9,7 @@ from dbcpu.hosts.base import Ahead, Host, RemoteHost
 from dbcpu.hosts.topology.limits import affinity_of, cpuset_of, limits_of
 from dbcpu.hosts.topology.processors import CPU_ROOT, NODE_ROOT, kernel_nodes, read_nodes, read_topology
 from dbcpu.hosts.topology.reading import bytes_of, fields_of, text_of
-from dbcpu.record import HostInfo, Topology
+from dbcpu.record.header import HostInfo, Topology
 
 BOOT_OPTIONS = re.compile(
     r"^(isolcpus|nohz_full|nosmt|maxcpus|nr_cpus|mitigations|no-steal-acc|psi|idle|intel_idle\.max_cstate"

@@ -12,7 +12,7 @@ from dbcpu.formatting import as_cpu_list
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.processors import online_cpus
 from dbcpu.hosts.topology.reading import bytes_of, cpus_of, fields_of, number_of, text_of
-from dbcpu.record import Limits
+from dbcpu.record.header import Limits
 
 _UNLIMITED_BYTES = 1 << 60
 """cgroup v1 writes "no limit" as the largest page-aligned 64-bit number."""

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable, Mapping
 
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.reading import bytes_of, cpus_of, fields_of, listed, number_of, text_of
-from dbcpu.record import Cache, Cpu, Topology
+from dbcpu.record.header import Cache, Cpu, Topology
 
 CPU_ROOT = "/sys/devices/system/cpu"
 NODE_ROOT = "/sys/devices/system/node"

@@ -18,8 +18,8 @@ from dbcpu.measure import host_counters
 from dbcpu.measure.blocking_sessions import Order
 from dbcpu.measure.gate import Released, SessionGate
 from dbcpu.measure.rounds import Observed, RoundSetup, assemble, settled, timeout_of, watched_of
-from dbcpu.plan import RoundSpec
-from dbcpu.record import Clock, HostCounters, Round
+from dbcpu.record.plan import RoundSpec
+from dbcpu.record.rounds import Clock, HostCounters, Round
 from dbcpu.targets.base import DatabaseSession, HostReading, SessionOutcome
 
 

@@ -10,14 +10,16 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
-from dbcpu import plan, registry
+from dbcpu import registry
 from dbcpu.config.request import Request
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import RoundSetup
 from dbcpu.measure.workloads import Workload
-from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import Plan, Round, WorkloadInfo
+from dbcpu.record import plan
+from dbcpu.record.header import Plan, WorkloadInfo
+from dbcpu.record.plan import NextRound, RoundSpec
+from dbcpu.record.rounds import Round
 from dbcpu.targets.base import Target, Work, load_target
 
 

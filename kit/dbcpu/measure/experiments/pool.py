@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from dbcpu import plan
 from dbcpu.errors import UsageError
 from dbcpu.formatting import over_connections, plain, plural, seconds
 from dbcpu.measure.callers import Callers
@@ -21,8 +20,10 @@ from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.shared_jobs import Jobs
 from dbcpu.measure.workloads import Workload
-from dbcpu.plan import ANCHOR_EXECUTIONS, ROUND_OVERHEAD_S, NextRound, RoundSpec
-from dbcpu.record import POOL, Plan, Round
+from dbcpu.record import plan
+from dbcpu.record.header import POOL, Plan
+from dbcpu.record.plan import ANCHOR_EXECUTIONS, ROUND_OVERHEAD_S, NextRound, RoundSpec
+from dbcpu.record.rounds import Round
 from dbcpu.targets.base import HasBlockingJobs, Target
 
 

@@ -19,8 +19,9 @@ from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, w
 from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.workloads import Workload
-from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import SOAK, Plan, Round
+from dbcpu.record.header import SOAK, Plan
+from dbcpu.record.plan import NextRound, RoundSpec
+from dbcpu.record.rounds import Round
 from dbcpu.targets.base import Target, Work
 
 SEGMENT_S = 60.0

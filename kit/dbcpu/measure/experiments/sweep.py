@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 
-from dbcpu import plan
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape
 from dbcpu.measure.rounds import RoundSetup, measure
-from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import Round
+from dbcpu.record import plan
+from dbcpu.record.plan import NextRound, RoundSpec
+from dbcpu.record.rounds import Round
 
 
 class SweepShape(ExperimentShape):

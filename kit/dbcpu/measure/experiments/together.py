@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
-from dbcpu.findings import Finding
 from dbcpu.formatting import ranges
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
@@ -24,8 +23,10 @@ from dbcpu.measure.preview import Preview
 from dbcpu.measure.rounds import RoundSetup, run_round
 from dbcpu.measure.verification import AtGate
 from dbcpu.measure.workloads import Workload, load
-from dbcpu.plan import NextRound, RoundSpec
-from dbcpu.record import TOGETHER, Clock, Database, Party, Plan, Round
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import TOGETHER, Database, Party, Plan
+from dbcpu.record.plan import NextRound, RoundSpec
+from dbcpu.record.rounds import Clock, Round
 from dbcpu.targets.base import (
     CountsItsHost,
     DatabaseSession,

@@ -8,8 +8,8 @@ from functools import partial
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.measure.pace.witness import PaceWitness
-from dbcpu.plan import MIN_PACE_PIECES
-from dbcpu.record import HostInfo
+from dbcpu.record.header import HostInfo
+from dbcpu.record.plan import MIN_PACE_PIECES
 
 
 def unavailable(host: Host | None) -> str | None:

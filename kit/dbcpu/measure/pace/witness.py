@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from dbcpu.errors import MeasureError
 from dbcpu.measure.own_program import read, send
-from dbcpu.plan import MAX_PACE_HZ, MIN_PACE_PIECES, PACE_LEAD_S, PACE_PIECES
-from dbcpu.record import CpuPace, Witness
+from dbcpu.record.plan import MAX_PACE_HZ, MIN_PACE_PIECES, PACE_LEAD_S, PACE_PIECES
+from dbcpu.record.rounds import CpuPace, Witness
 
 MIN_HZ = 1.0
 MIN_SESSION_S = 0.001

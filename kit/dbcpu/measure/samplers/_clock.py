@@ -6,7 +6,7 @@ theirs less ours, lies in [h - r, h + g - s]; every further answer narrows that.
 than the round trip become known to about the round trip, if answers come at many moments of a tick.
 """
 
-from dbcpu.record import Clock
+from dbcpu.record.rounds import Clock
 
 DRIFT = 1e-4
 """Seconds per second by which two quartz clocks may part: what is known of the offset ages so fast."""

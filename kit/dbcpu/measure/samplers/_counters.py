@@ -14,7 +14,7 @@ from dbcpu.hosts.proc import ProcessStat, SchedStat
 from dbcpu.hosts.topology import CpuGroup, cgroup_chain
 from dbcpu.hosts.topology.limits import quota_of
 from dbcpu.measure.samplers.base import Seen, Watched
-from dbcpu.record import CgroupUse, CpuSeries, Foreign, NodeMemory, Residency
+from dbcpu.record.rounds import CgroupUse, CpuSeries, Foreign, NodeMemory, Residency
 
 MIN_FOREIGN_S = 0.02
 _NODE = re.compile(r"N\d+")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.topology.limits import pressure_groups
 from dbcpu.measure.samplers.base import Watched
-from dbcpu.record import CpuPressure
+from dbcpu.record.rounds import CpuPressure
 
 HOST_FILE = "/proc/pressure/cpu"
 _US = 1e-6

@@ -21,7 +21,7 @@ from dbcpu.hosts.transport import BOOTSTRAP, Transport
 from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._tally import Tally, switches_on, wakes_of
 from dbcpu.measure.samplers.base import Watched
-from dbcpu.record import Clock
+from dbcpu.record.rounds import Clock
 
 HERE = Transport("this machine", "local", ("sh", "-c", BOOTSTRAP), (), "it has a shell", takes_input=False)
 MARKS = 6

@@ -13,7 +13,7 @@ from dbcpu import registry
 from dbcpu.errors import PlugInError
 from dbcpu.formatting import listed
 from dbcpu.hosts.base import Host
-from dbcpu.record import (
+from dbcpu.record.rounds import (
     CgroupUse,
     Clock,
     CpuPressure,

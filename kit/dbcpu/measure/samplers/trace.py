@@ -15,7 +15,7 @@ from dbcpu.hosts.base import Host, RemoteHost, is_over
 from dbcpu.hosts.driver_process import has_capability
 from dbcpu.measure.samplers import _local
 from dbcpu.measure.samplers.base import Sampled, Sampler, Seen, Watched
-from dbcpu.record import RanInstead, Residency, Trace, WakeUps
+from dbcpu.record.rounds import RanInstead, Residency, Trace, WakeUps
 
 if TYPE_CHECKING:
     from dbcpu.measure.samplers._tracer import Tracer

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from dbcpu import registry
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.canvas import FORMS as FORMS
 from dbcpu.reports.charts.canvas import drawing, saved
 from dbcpu.reports.charts.style import drawn_narrow

@@ -6,7 +6,7 @@ from dbcpu.analysis.comparison.cpu_scaling import FLAT, LINEAR, ByCpus, CpuPoint
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.formatting import bare, decimal_s, listed, percent, plural, rate, times
-from dbcpu.plan import NORMAL
+from dbcpu.record.plan import NORMAL
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU

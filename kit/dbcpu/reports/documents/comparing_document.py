@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.published import DOUBT, Measurement
-from dbcpu.findings import Finding, Level
 from dbcpu.formatting import bare, number
+from dbcpu.record.findings import Finding, Level
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
 from dbcpu.reports.plain_data import plain_data
 

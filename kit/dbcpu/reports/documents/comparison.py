@@ -27,9 +27,9 @@ from dbcpu.analysis.results.comparison import (
     SideRun,
 )
 from dbcpu.analysis.results.experiments import Pool, PoolSize
-from dbcpu.findings import Finding, Level
 from dbcpu.formatting import decimal_s, listed, number, percent, plural, rate, times
-from dbcpu.record import UNNAMED_WORK
+from dbcpu.record.findings import Finding, Level
+from dbcpu.record.header import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, titled_table

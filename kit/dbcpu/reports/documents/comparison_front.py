@@ -30,9 +30,9 @@ from dbcpu.analysis.results.comparison import (
     Decision,
     Side,
 )
-from dbcpu.findings import Finding
 from dbcpu.formatting import listed, number, percent, plural, rate, times
-from dbcpu.record import ROWS_UNIT
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import ROWS_UNIT
 from dbcpu.reports.document import Chart, Front, Section
 from dbcpu.reports.documents.comparing_document import pictured
 from dbcpu.reports.documents.sizing import SAME_KIND, cost_words, smt_off_words

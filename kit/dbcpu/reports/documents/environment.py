@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from dbcpu.config.origins import NOTES
 from dbcpu.formatting import UNKNOWN, gibibytes, plain, plural, short_ranges
-from dbcpu.record import IMPORTED, Plan, RunRecord, Session, WorkloadInfo
-from dbcpu.reported_steal import steal_unseen
+from dbcpu.record.header import IMPORTED, Plan, WorkloadInfo
+from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.rounds import RunRecord, Session
 from dbcpu.reports.document import FactList
 
 

@@ -10,7 +10,7 @@ from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend, set_apart
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.formatting import MAX_LABEL, UNKNOWN, moment, number, plain, plural, short_ranges, shortened
-from dbcpu.record import SWEEP
+from dbcpu.record.header import SWEEP
 from dbcpu.reports.document import MIN_SPAN, Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.quoted import quoted_sentence

@@ -6,7 +6,7 @@ from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote, QuoteNotes, quote
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, number, plural, short_ranges
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 
 _NO_NOTES = QuoteNotes()
 

@@ -13,7 +13,8 @@ from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHi
 from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain
-from dbcpu.record import SIMULATED, Header, RunRecord
+from dbcpu.record.header import SIMULATED, Header
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section

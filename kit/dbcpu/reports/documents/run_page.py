@@ -10,7 +10,7 @@ from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.timeline import Timeline, timeline
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, plural, seconds
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Chart, FactList, RunPicture, Section, Table
 from dbcpu.reports.documents import run_tables
 from dbcpu.reports.documents.environment import environment

@@ -8,8 +8,9 @@ from dbcpu.analysis.results.run import REGIME_SHARE, Analysis
 from dbcpu.analysis.scaling.curve import NEAR
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
 from dbcpu.formatting import listed, number, percent, plural, times
-from dbcpu.plan import auto_levels
-from dbcpu.record import SWEEP, RunRecord
+from dbcpu.record.header import SWEEP
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import RunRecord
 
 TWO_KINDS = "the host has cores of two kinds: a session on a slower core adds less"
 LEVELS_OF_A_CURVE = 4

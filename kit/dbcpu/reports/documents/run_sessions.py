@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.record import Header, Round, RunRecord, Session
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round, RunRecord, Session
 from dbcpu.reports.document import Column, Table
 
 DECIMALS = ".6f"

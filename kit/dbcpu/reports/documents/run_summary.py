@@ -23,10 +23,10 @@ from dbcpu.formatting import (
     short_time,
     threads_words,
     times,
-    work_words,
 )
-from dbcpu.plan import MIN_PACE_PIECES, not_varied
-from dbcpu.record import IMPORTED, Header, HostInfo, RunRecord
+from dbcpu.record.header import IMPORTED, Header, HostInfo, work_words
+from dbcpu.record.plan import MIN_PACE_PIECES, not_varied
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.quoted import quoted_of_run

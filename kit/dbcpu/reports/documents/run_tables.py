@@ -29,7 +29,8 @@ from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.scaling.published_ranges import KNEE, Beside, beside_published
 from dbcpu.formatting import count, decimal_s, number, percent, ranges, rate, seconds, times
-from dbcpu.record import ROWS_UNIT, RunRecord
+from dbcpu.record.header import ROWS_UNIT
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Column, Table
 from dbcpu.reports.documents.run_summary import cause_counts, lane_id, sessions_of_round, slowed_sessions
 

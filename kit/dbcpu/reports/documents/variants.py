@@ -20,7 +20,7 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, count, decimal_s, listed, number, percent, plural, rate
-from dbcpu.record import ROWS_UNIT
+from dbcpu.record.header import ROWS_UNIT
 from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front, Panel, Panels, Section
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen_words

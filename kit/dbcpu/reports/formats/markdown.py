@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from dbcpu.findings import Finding
 from dbcpu.formatting import joined, plain
+from dbcpu.record.findings import Finding
 from dbcpu.reports.document import Document, Pair, Section, Table
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 

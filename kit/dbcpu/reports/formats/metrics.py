@@ -19,9 +19,9 @@ from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.run_figures import ANSWERED, run_figures
 from dbcpu.errors import UsageError
-from dbcpu.findings import Level
 from dbcpu.formatting import moment
-from dbcpu.record import RunRecord
+from dbcpu.record.findings import Level
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, Gauge
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 

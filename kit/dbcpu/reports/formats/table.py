@@ -11,8 +11,8 @@ from rich.console import Console, Group, JustifyMethod
 from rich.table import Table as Grid
 from rich.text import Text
 
-from dbcpu.findings import Finding, Level
 from dbcpu.formatting import joined, plain
+from dbcpu.record.findings import Finding, Level
 from dbcpu.reports.document import Column, Document, Pair, Section, Table
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 

@@ -6,7 +6,8 @@ from typing import Any
 from msgspec import Struct
 
 from dbcpu.analysis.results.run import SessionView
-from dbcpu.record import Call, Cpu, Header, Round, Session
+from dbcpu.record.header import Cpu, Header
+from dbcpu.record.rounds import Call, Round, Session
 from dbcpu.reports.tables.table import ExplainedRun, ExportedColumn, ExportedTable, Type, column
 
 TEXT, WHOLE, NUMBER, BOOLEAN = Type.TEXT, Type.WHOLE, Type.NUMBER, Type.BOOLEAN

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, SessionView
-from dbcpu.record import Cpu, Header, Round
+from dbcpu.record.header import Cpu, Header
+from dbcpu.record.rounds import Round
 
 
 class Type(StrEnum):

@@ -15,7 +15,7 @@ from typing import IO, Any
 from dbcpu.config.written_files import draft_of, folder_for_files
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.formatting import plain
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 from dbcpu.reports.extra_packages import not_installed
 from dbcpu.reports.formats.csv import FORMULA_STARTS
 from dbcpu.reports.tables.of_run import LEVELS, RUNS

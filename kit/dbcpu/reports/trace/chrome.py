@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dbcpu.formatting import plain
-from dbcpu.record import Header
+from dbcpu.record.header import Header
 from dbcpu.reports.trace.events import UNITS, Mark, Slice, TracedRound
 
 SESSIONS, CPUS = 1, 2

@@ -12,7 +12,8 @@ from msgspec import Struct, field
 
 from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number, plain, plural, ranges, seconds
-from dbcpu.record import Header, Round
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round
 from dbcpu.reports.trace.placement import At, Occupied, Stay, stays_and_lanes
 
 PAUSE_S = 0.1

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from dbcpu.analysis.placement.residency import RUNNABLE, STOPPED
-from dbcpu.record import Header
+from dbcpu.record.header import Header
 from dbcpu.reports.extra_packages import not_installed
 from dbcpu.reports.trace.events import UNITS, Mark, Slice, TracedRound
 from dbcpu.reports.trace.placement import Occupied, Stay

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.placement.residency import ASLEEP, RUNNABLE, STOPPED, stretches
 from dbcpu.formatting import listed
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 
 CROWD = 16
 """More sessions on a core in one round are counted and not named; no slice is cut where one of them comes or goes."""

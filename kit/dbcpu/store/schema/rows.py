@@ -8,10 +8,11 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Row
 
-from dbcpu.figures import Figure
 from dbcpu.formatting import as_whole_number, moment, ranges
 from dbcpu.hosts import driver_process
-from dbcpu.record import Driver, Header, Round
+from dbcpu.record.figures import Figure
+from dbcpu.record.header import Driver, Header
+from dbcpu.record.rounds import Round
 from dbcpu.store import codec
 from dbcpu.store.record_checks import round_inconsistency
 from dbcpu.store.schema.tables import run

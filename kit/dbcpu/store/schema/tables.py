@@ -1,7 +1,7 @@
 """The store's tables. ``run`` has the columns that people query; the rest is in the JSON texts.
 
-``figure`` is made from these two, and can be made again: see ``dbcpu.figures``. ``campaign`` and ``campaign_item`` say
-which run is whose in a fleet: see ``dbcpu.store.campaigns``.
+``figure`` is made from these two, and can be made again: see ``dbcpu.record.figures``. ``campaign`` and
+``campaign_item`` say which run is whose in a fleet: see ``dbcpu.store.campaigns``.
 """
 
 from sqlalchemy import Column, Float, ForeignKey, Integer, LargeBinary, MetaData, String, Table, Text

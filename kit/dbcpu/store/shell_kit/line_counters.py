@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from dbcpu.record import UNLISTED, CpuSeries, Foreign, Residency, Round, Session
+from dbcpu.record.rounds import UNLISTED, CpuSeries, Foreign, Residency, Round, Session
 from dbcpu.store.shell_kit.line_reader import Ticks
 from dbcpu.store.shell_kit.line_residency import is_whole
 

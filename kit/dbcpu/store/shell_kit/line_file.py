@@ -12,25 +12,20 @@ from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.formatting import parse_cpu_list
-from dbcpu.record import (
+from dbcpu.record.header import (
     BASELINE,
     UNSET,
     Cpu,
     Database,
     Driver,
-    Execution,
-    Gate,
     Header,
     HostInfo,
     Limits,
     Plan,
-    Round,
-    RunRecord,
-    Server,
-    Session,
     Topology,
     WorkloadInfo,
 )
+from dbcpu.record.rounds import Execution, Gate, Round, RunRecord, Server, Session
 from dbcpu.store.shell_kit import line_counters, line_residency, line_samples
 from dbcpu.store.shell_kit.line_reader import (
     DEFAULT_TICKS_PER_S,

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from dbcpu.record import Residency, Session
+from dbcpu.record.rounds import Residency, Session
 from dbcpu.store.shell_kit.line_reader import NEAR_S, Look, SessionLines
 
 _CLOSE_S = 0.05

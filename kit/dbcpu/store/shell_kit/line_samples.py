@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from dbcpu.errors import RecordFormatError
 from dbcpu.formatting import plural, seconds
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 from dbcpu.store.shell_kit.line_reader import NEAR_S, Lines, Look, SessionLines, Ticks
 from dbcpu.store.shell_kit.line_residency import is_whole
 

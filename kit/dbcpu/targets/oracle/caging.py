@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 from dbcpu.errors import ServerError
-from dbcpu.service_remedies import by_oracle_window
+from dbcpu.record.service_remedies import by_oracle_window
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Row, Views, query
 from dbcpu.targets.oracle.facts import active_plan, managed_cpus

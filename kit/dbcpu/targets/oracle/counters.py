@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from dbcpu.record import Wait
+from dbcpu.record.rounds import Wait
 from dbcpu.targets.base import HostReading
 
 CENTISECOND, MICROSECOND = 1e-2, 1e-6

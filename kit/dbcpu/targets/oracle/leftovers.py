@@ -16,10 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.errors import DbcpuError
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.hosts.driver_process import is_gone, this_process
-from dbcpu.record import Driver
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import Driver
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.driver import Connection, Views, query
 from dbcpu.targets.oracle.error_messages import codes

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import plural
-from dbcpu.record import AUTONOMOUS, RDS
-from dbcpu.service_remedies import instance_name, value_to_restore, where
+from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.header import AUTONOMOUS, RDS
+from dbcpu.record.service_remedies import instance_name, value_to_restore, where
 from dbcpu.targets.oracle import privileges, standby
 from dbcpu.targets.oracle.driver import NOT_OURS
 from dbcpu.targets.oracle.facts import Facts

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from dbcpu.findings import Finding, Level, noted
 from dbcpu.formatting import version_numbers
+from dbcpu.record.findings import Finding, Level, noted
 from dbcpu.targets.oracle import statements
 
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")

@@ -14,7 +14,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from dbcpu.errors import ServerError
-from dbcpu.record import Execution, Wait
+from dbcpu.record.rounds import Execution, Wait
 from dbcpu.targets.base import ServerClaim, SessionOutcome, Work
 from dbcpu.targets.oracle import driver, settings
 from dbcpu.targets.oracle.counters import Snapshot, difference, snapshot

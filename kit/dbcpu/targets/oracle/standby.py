@@ -7,7 +7,7 @@ DATABASE (state), SHOW PLUGGABLE DATABASE; Licensing Information User Manual; Re
 True Cache User's Guide, Verifying the True Cache Configuration
 """
 
-from dbcpu.findings import Finding, noted
+from dbcpu.record.findings import Finding, noted
 from dbcpu.targets.oracle.facts import PHYSICAL_STANDBY, TRUE_CACHE, Facts
 
 LOGICAL_STANDBY = "LOGICAL STANDBY"

@@ -11,10 +11,11 @@ from typing import Self
 from msgspec.structs import replace
 
 from dbcpu.errors import ConnectError, DbcpuError, ServerError
-from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.local import LocalHost
-from dbcpu.record import RDS, UNSET, Clock, Database
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import RDS, UNSET, Database
+from dbcpu.record.rounds import Clock
 from dbcpu.targets.base import CLOCK_PROBES, HostReading, Work
 from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, settings, statements, vcpus
 from dbcpu.targets.oracle import driver as oracle_driver

@@ -13,7 +13,7 @@ import time
 import psycopg
 from psycopg import pq
 
-from dbcpu.record import Execution
+from dbcpu.record.rounds import Execution
 from dbcpu.targets.base import ServerClaim, SessionOutcome, Work
 from dbcpu.targets.postgresql.connection import cancel, hang_up, may_set, one_line, prepare, query, text
 

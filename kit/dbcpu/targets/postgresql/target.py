@@ -13,13 +13,14 @@ from typing import Self
 from psycopg import pq
 
 from dbcpu.errors import ConnectError
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plural
 from dbcpu.hosts.base import Host, RemoteHost
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.hosts.local import LocalHost
-from dbcpu.record import Clock, Database
-from dbcpu.service_remedies import not_visible
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import Clock
+from dbcpu.record.service_remedies import not_visible
 from dbcpu.targets.base import CLOCK_PROBES, Work
 from dbcpu.targets.postgresql.connection import GRANTED_SINCE, dial, may_set, pairs, query, single, single_number
 from dbcpu.targets.postgresql.host_over_sql import look_for

@@ -16,11 +16,12 @@ from urllib.parse import quote
 from dbcpu.config.given_file import is_hidden
 from dbcpu.config.request import Request
 from dbcpu.errors import ConnectError, ServerError, UsageError
-from dbcpu.findings import Finding
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
-from dbcpu.record import Clock, Database, Execution
+from dbcpu.record.findings import Finding
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import Clock, Execution
 from dbcpu.targets.base import ANSWER_WITHIN_S, ServerClaim, SessionOutcome, Target, Work
 from dbcpu.targets.sqlite.turns import FileTurn
 

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from dbcpu.config.inventory import read_inventory, refuse_production, selected
-from dbcpu.findings import Level, fails
 from dbcpu.formatting import plain, plural
+from dbcpu.record.findings import Level, fails
 from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign

@@ -2,7 +2,7 @@
 
 from dbcpu.errors import MeasureError
 from dbcpu.hosts import driver_process
-from dbcpu.record import Driver
+from dbcpu.record.header import Driver
 from dbcpu.store.campaigns import CampaignTable
 from dbcpu.store.schema.rows import driver_at, driver_place
 

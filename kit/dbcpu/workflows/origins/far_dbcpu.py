@@ -14,7 +14,8 @@ from dbcpu.config.origins import NOTES, THERE
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.measure.workloads import sql_hash
-from dbcpu.record import Header, Round
+from dbcpu.record.header import Header
+from dbcpu.record.rounds import Round
 from dbcpu.store.run_stream import Begun, Ended, read_stream
 from dbcpu.workflows.keep_rounds import Keeper, keep_rounds
 from dbcpu.workflows.measure_run import Watcher

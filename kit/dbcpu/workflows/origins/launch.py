@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.config.origins import THERE
 from dbcpu.errors import UsageError
-from dbcpu.findings import as_json_text
+from dbcpu.record.findings import as_json_text
 from dbcpu.store.database import open_store
 from dbcpu.workflows.launch import TO_STDOUT, Confirm, Delivery
 from dbcpu.workflows.measure_run import Choices

@@ -17,7 +17,8 @@ from dbcpu.hosts.shell_host import ShellHost
 from dbcpu.hosts.topology import allowed_cores, read_host, usable_vcpus
 from dbcpu.measure.experiments.base import ExperimentOptions, load_experiment
 from dbcpu.measure.preflight import check_counts
-from dbcpu.record import Header, HostInfo, Round, RunRecord
+from dbcpu.record.header import Header, HostInfo
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.store.record_checks import inconsistency
 from dbcpu.store.shell_kit import line_file
 from dbcpu.workflows.keep_rounds import Keeper, keep_rounds

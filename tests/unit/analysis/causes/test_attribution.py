@@ -9,7 +9,8 @@ from dbcpu.analysis.causes.evidence_rules import of_elapsed
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import SessionView
-from dbcpu.record import UNLISTED, CgroupUse, Foreign, HostInfo, Residency, Round, Session, Wait
+from dbcpu.record.header import HostInfo
+from dbcpu.record.rounds import UNLISTED, CgroupUse, Foreign, Residency, Round, Session, Wait
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled
 

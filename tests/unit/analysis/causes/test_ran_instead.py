@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import UNLISTED, Foreign, RanInstead, Session, Trace, WakeUps
+from dbcpu.record.rounds import UNLISTED, Foreign, RanInstead, Session, Trace, WakeUps
 from dbcpu.reports.documents.run_summary import summary
 from support.builders.record import record, round_of, session, solos
 

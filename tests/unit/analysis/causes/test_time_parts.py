@@ -5,7 +5,7 @@ import pytest
 from dbcpu.analysis.causes.time_parts import PART_WORDS, TimeParts, pieces, time_parts
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.record import Round, RunRecord, Wait
+from dbcpu.record.rounds import Round, RunRecord, Wait
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import record, round_of, session, solos

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.plan import auto_levels
-from dbcpu.record import HostCounters, Round, RunRecord, Session, Wait
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import HostCounters, Round, RunRecord, Session, Wait
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, record, round_of, session, solos, unsampled
 from support.builders.record import host as shown_host

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from dbcpu import record
 from dbcpu.analysis.comparison import brief_header as brief
+from dbcpu.record import header as record
 
 
 @pytest.mark.parametrize(

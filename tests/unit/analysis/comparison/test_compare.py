@@ -25,7 +25,7 @@ from dbcpu.analysis.results.comparison import (
     Floor,
 )
 from dbcpu.errors import UnknownName, UsageError
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Panels
 from dbcpu.reports.documents.comparison import document
 from dbcpu.reports.formats import table

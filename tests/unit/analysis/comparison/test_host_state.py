@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.results.comparison import BELOW_FLOOR, HOST_STATE, LESS, MORE, NOT_SHOWN, Comparison
-from dbcpu.record import CpuSeries, Execution, Foreign, Round, RunRecord
+from dbcpu.record.rounds import CpuSeries, Execution, Foreign, Round, RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.reports.formats import html, table
 from support.builders.comparison import compare, noisy_run, with_variants

@@ -6,7 +6,7 @@ from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured
 from dbcpu.analysis.comparison.sentences import metric_words
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.comparison import NOT_SHOWN, Comparison
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import compare

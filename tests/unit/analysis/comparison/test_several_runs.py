@@ -23,8 +23,8 @@ from dbcpu.analysis.results.comparison import (
     Decision,
 )
 from dbcpu.errors import UsageError
-from dbcpu.findings import Level
-from dbcpu.record import RunRecord
+from dbcpu.record.findings import Level
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import compare, noisy_run, with_variants
 from support.builders.luck import lucky_runs, slower

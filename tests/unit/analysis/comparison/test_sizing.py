@@ -17,7 +17,7 @@ from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
 from dbcpu.formatting import ranges
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.sizing import cost_words, sizing_sections
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.comparison import noisy_run

@@ -16,8 +16,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
-from dbcpu.plan import RoundSpec, blocks
-from dbcpu.record import AA, Foreign, Round, RunRecord
+from dbcpu.record.header import AA
+from dbcpu.record.plan import RoundSpec, blocks
+from dbcpu.record.rounds import Foreign, Round, RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.formats.base import load_format

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions import database_findings, host_findings, measurement_findings
 from dbcpu.analysis.conclusions.assurances import _ASSURANCES, _UNCHECKED, assurances
 from dbcpu.analysis.explain import explain
-from dbcpu.record import Database, Party, RunRecord
+from dbcpu.record.header import Database, Party
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight
 from support.builders.record import record, round_of, session, solos

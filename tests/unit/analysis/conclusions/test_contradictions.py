@@ -13,7 +13,7 @@ from dbcpu.analysis.levels.level_losses import lost_to
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import cause_counts, summary
 from dbcpu.reports.formats import table

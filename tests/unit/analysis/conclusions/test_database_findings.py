@@ -9,8 +9,9 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import SessionView
-from dbcpu.findings import Finding, Level
-from dbcpu.record import UNSET, Round, Session, Wait
+from dbcpu.record.findings import Finding, Level
+from dbcpu.record.header import UNSET
+from dbcpu.record.rounds import Round, Session, Wait
 from support.builders import experiments as build
 from support.builders.record import record, round_of, session
 

@@ -7,7 +7,7 @@ from dbcpu.analysis.conclusions.headline import Headline, headline, one_word, wh
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.record import Foreign, Round, RunRecord
+from dbcpu.record.rounds import Foreign, Round, RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos

@@ -24,7 +24,7 @@ from dbcpu.analysis.results.comparison import SPREAD
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.documents.run_tables import slowed_table
 from dbcpu.simulator import SimulatedHost, preset, simulate

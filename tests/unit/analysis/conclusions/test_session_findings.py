@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.findings import Finding
+from dbcpu.record.findings import Finding
 from support.builders.record import SOLO_S, host, record, round_of, session
 
 

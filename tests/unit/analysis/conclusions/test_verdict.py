@@ -9,7 +9,8 @@ from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.rounds_apart import apart_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, RoundsApart
-from dbcpu.record import ANONYMOUS, HostInfo, Round, RunRecord
+from dbcpu.record.header import ANONYMOUS, HostInfo
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled

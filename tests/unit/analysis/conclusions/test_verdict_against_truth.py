@@ -9,7 +9,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import MAX_WORDS, is_short, joined, sentences
-from dbcpu.plan import auto_levels
+from dbcpu.record.plan import auto_levels
 from dbcpu.reports.documents.quoted import quotable
 from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.simulator import SimulatedHost, presets, simulate

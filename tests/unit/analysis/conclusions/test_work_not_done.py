@@ -13,7 +13,8 @@ from dbcpu.analysis.sessions.execution_times import ExecutionTimes
 from dbcpu.analysis.sessions.plausible_work import PLANS, other_plan, too_fast
 from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.measure import workloads
-from dbcpu.record import IMPORTED, Execution, Round, RunRecord, Session
+from dbcpu.record.header import IMPORTED
+from dbcpu.record.rounds import Execution, Round, RunRecord, Session
 from dbcpu.simulator.presets import presets
 from dbcpu.simulator.runs import simulate
 from dbcpu.store.record_file import read

@@ -3,7 +3,7 @@
 import pytest
 
 from dbcpu.analysis.experiments.pool import PARTS, call_times
-from dbcpu.record import Call
+from dbcpu.record.rounds import Call
 
 
 def call(at: int, began_s: float | None, ended_s: float | None, answered_s: float | None) -> Call:

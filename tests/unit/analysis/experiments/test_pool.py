@@ -13,8 +13,9 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
-from dbcpu.plan import rounds
-from dbcpu.record import BASELINE, Execution, RunRecord, Session
+from dbcpu.record.header import BASELINE
+from dbcpu.record.plan import rounds
+from dbcpu.record.rounds import Execution, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats.base import load_format

@@ -13,7 +13,7 @@ from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import times
-from dbcpu.record import CgroupUse, Execution, KitCost, RunRecord
+from dbcpu.record.rounds import CgroupUse, Execution, KitCost, RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_lines, experiment_tables
 from dbcpu.reports.documents.run import document

@@ -14,11 +14,12 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
-from dbcpu.findings import Level
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
 from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
-from dbcpu.record import TOGETHER, HostCounters
+from dbcpu.record.findings import Level
+from dbcpu.record.header import TOGETHER
+from dbcpu.record.rounds import HostCounters
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html, table

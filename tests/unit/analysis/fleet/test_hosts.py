@@ -4,7 +4,7 @@ import pytest
 
 from dbcpu.analysis.fleet.hosts import ALONE, LOADED, host_run
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.figures import Figure, RunFigures
+from dbcpu.record.figures import Figure, RunFigures
 from plugins.runs import full_record
 
 

@@ -5,7 +5,7 @@ import pytest
 from dbcpu.analysis.fleet.hosts import FleetMember
 from dbcpu.analysis.fleet.sizing import fleet_sizing
 from dbcpu.config.rules import SizingRules
-from dbcpu.figures import RunFigures
+from dbcpu.record.figures import RunFigures
 from plugins import runs
 
 

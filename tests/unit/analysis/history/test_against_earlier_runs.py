@@ -11,7 +11,7 @@ from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE
 from dbcpu.analysis.history.limits import HistoryPoint, check, point
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.record import Foreign, KitCost, RunRecord
+from dbcpu.record.rounds import Foreign, KitCost, RunRecord
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html, json, markdown

@@ -20,8 +20,8 @@ from dbcpu.analysis.history.limits import (
 )
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
-from dbcpu.figures import RunFigures
-from dbcpu.record import RunRecord
+from dbcpu.record.figures import RunFigures
+from dbcpu.record.rounds import RunRecord
 from support.builders.comparison import noisy_run
 from support.builders.record import record, round_of, session
 

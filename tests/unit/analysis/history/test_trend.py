@@ -13,7 +13,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SPREAD, PastRun, Trend, past_run, trend
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.documents import history
 from dbcpu.reports.formats.base import load_format

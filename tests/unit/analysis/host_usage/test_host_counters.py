@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.host_usage.host_counters import covers_all, host_use
-from dbcpu.record import HostCounters, Round
+from dbcpu.record.rounds import HostCounters, Round
 from support.builders.record import round_of, session
 
 

@@ -6,7 +6,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.calm_rounds import are_enough, short_of_rounds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import AA
+from dbcpu.record.header import AA
 from dbcpu.simulator import SimulatedHost, simulate
 
 

@@ -7,7 +7,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from support.builders.record import SOLO_S, record, round_of, session, solos
 
 

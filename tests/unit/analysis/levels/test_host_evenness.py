@@ -6,7 +6,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Capacity, Evenness
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.quoted import quotable
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.comparison import noisy_run

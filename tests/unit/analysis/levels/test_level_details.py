@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.level_details import utilisation
 from dbcpu.analysis.results.run import LevelDetails
-from dbcpu.record import CpuSeries, Execution, Round
+from dbcpu.record.rounds import CpuSeries, Execution, Round
 from support.builders.record import record, round_of, session, solos
 
 

@@ -9,7 +9,7 @@ from dbcpu.analysis.levels.solo_reference import reference as reference_of
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.record import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 from support.builders.record import SOLO_S, host, record, round_of, session
 
 

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import NoiseFloor
-from dbcpu.plan import rounds
-from dbcpu.record import AA, Round, RunRecord
+from dbcpu.record.header import AA
+from dbcpu.record.plan import rounds
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, record, round_of, session
 

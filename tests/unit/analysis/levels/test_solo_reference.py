@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.record import Clock, Execution
+from dbcpu.record.rounds import Clock, Execution
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import ROWS, record, round_of, session, solos, unsampled
 

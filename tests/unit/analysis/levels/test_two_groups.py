@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.two_groups import widest_gap
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.record import Execution, Round
+from dbcpu.record.rounds import Execution, Round
 from support.builders.record import ROWS, SOLO_S, record, round_of, session, solos
 
 SMT_NOISE = 0.002

@@ -23,8 +23,8 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.scaling.topology_check import widened
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.plan import MIN_PACE_PIECES
-from dbcpu.record import RunRecord
+from dbcpu.record.plan import MIN_PACE_PIECES
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import compare
 from support.contradictions import contradictions

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.placement.once_per_round import answers_kept, kept
 from dbcpu.analysis.placement.residency import stretches
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 from support.builders.comparison import noisy_run
 
 

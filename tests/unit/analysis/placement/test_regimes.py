@@ -15,7 +15,8 @@ from dbcpu.analysis.placement.residency import ResidencyStretches
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.record import CpuSeries, HostInfo, Round, Session
+from dbcpu.record.header import HostInfo
+from dbcpu.record.rounds import CpuSeries, Round, Session
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import host, record, round_of, session, solos
 

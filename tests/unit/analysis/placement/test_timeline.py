@@ -24,7 +24,7 @@ from dbcpu.analysis.placement.timeline import (
     Timeline,
     timeline,
 )
-from dbcpu.record import Residency, Round, RunRecord
+from dbcpu.record.rounds import Residency, Round, RunRecord
 from support.builders.example import nine_on_eight, three_on_two
 from support.builders.record import host, record, round_of, session, solos, unsampled
 

@@ -11,7 +11,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.findings import ENTRIES, noted
+from dbcpu.record.findings import ENTRIES, noted
 from support.builders.example import three_on_two
 
 PUBLIC = """

@@ -11,7 +11,7 @@ from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of, licences_nee
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence
 from dbcpu.formatting import plural
-from dbcpu.record import Round
+from dbcpu.record.rounds import Round
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 

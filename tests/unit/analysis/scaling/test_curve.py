@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.hosts.topology import allowed_cores, usable_vcpus
-from dbcpu.plan import auto_levels
+from dbcpu.record.plan import auto_levels
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dbcpu.hosts.topology import allowed_cores
-from dbcpu.plan import few_levels, parse_levels
+from dbcpu.record.plan import few_levels, parse_levels
 from support.builders.record import host
 
 

@@ -17,9 +17,10 @@ from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check, widened
 from dbcpu.analysis.sessions.valid_sessions import Span
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.findings import INFO, WARNING
-from dbcpu.plan import auto_levels
-from dbcpu.record import HostInfo, RunRecord
+from dbcpu.record.findings import INFO, WARNING
+from dbcpu.record.header import HostInfo
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled

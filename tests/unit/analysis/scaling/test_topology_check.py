@@ -12,8 +12,8 @@ from dbcpu.analysis.results.run import Analysis, Reference
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check
 from dbcpu.analysis.sessions.valid_sessions import Span
-from dbcpu.plan import auto_levels
-from dbcpu.record import RunRecord
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run_scaling import scaling_words
 from dbcpu.simulator import SimulatedHost, preset, simulate
 from support.builders.record import host, record, solos

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes.session_columns import watched_run
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.sessions.valid_sessions import Span, timed, timed_round
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders import experiments as build
 

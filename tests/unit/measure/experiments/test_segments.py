@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from dbcpu.measure.experiments._segments import _Deliveries
 from dbcpu.measure.gate import SessionGate
-from dbcpu.record import Execution
+from dbcpu.record.rounds import Execution
 from dbcpu.targets.base import DatabaseSession, SessionOutcome
 
 SEGMENT_S, END_S = 10.0, 100.0

@@ -15,7 +15,7 @@ from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.pace import _witness, open_witness
 from dbcpu.measure.pace.witness import Paced, PaceWitness, expected_hz
-from dbcpu.plan import MIN_PACE_PIECES
+from dbcpu.record.plan import MIN_PACE_PIECES
 from support.doubles.remote_host import FakeRemote
 
 CPUS = sorted(os.sched_getaffinity(0))

@@ -7,7 +7,7 @@ import pytest
 from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers._pressure import HOST_FILE, pressure_between, pressure_files
 from dbcpu.measure.samplers.base import Watched
-from dbcpu.record import CpuPressure
+from dbcpu.record.rounds import CpuPressure
 
 OWN = "/sys/fs/cgroup/db/cpu.pressure"
 FILES = {HOST_FILE: ("", []), OWN: ("/db", [0, 1])}

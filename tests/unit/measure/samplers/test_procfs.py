@@ -14,7 +14,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.measure.samplers import _counters as counters
 from dbcpu.measure.samplers import _local, procfs
 from dbcpu.measure.samplers.base import Watched
-from dbcpu.record import NodeMemory
+from dbcpu.record.rounds import NodeMemory
 
 STAT = "42 (post (gres)) S " + " ".join(str(number) for number in range(4, 53))
 

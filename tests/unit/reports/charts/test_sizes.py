@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run import connect, cpu_map, lanes, slowdown
 from dbcpu.reports.charts.style import NARROW, STYLE, drawn_narrow
 from support.builders.record import host, record, round_of, session, solos

@@ -17,8 +17,8 @@ from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.cli import main
 from dbcpu.errors import StoreError, UnknownName, UsageError
-from dbcpu.findings import Finding, Level
-from dbcpu.record import RunRecord
+from dbcpu.record.findings import Finding, Level
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import comparison as of_runs

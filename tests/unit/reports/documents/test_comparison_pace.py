@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import compare

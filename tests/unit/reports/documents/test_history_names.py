@@ -9,7 +9,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents import history
 from dbcpu.store.database import open_store
 from support.builders.comparison import noisy_run

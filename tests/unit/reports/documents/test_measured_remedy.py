@@ -9,7 +9,7 @@ from dbcpu.analysis.comparison.measured_remedy import DONE_BY
 from dbcpu.analysis.conclusions.session_findings import FULL_SPEED_CORES
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.findings import ENTRIES
+from dbcpu.record.findings import ENTRIES
 from dbcpu.reports.documents.run import document
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.presets import preset

@@ -14,7 +14,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.quoted import cores_words, evenness_words, quotable, quoted_sentence
 from dbcpu.reports.documents.run import document

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
-from dbcpu.record import Database, RunRecord
+from dbcpu.record.header import Database
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from dbcpu.record import NodeMemory, RunRecord, Session
+from dbcpu.record.rounds import NodeMemory, RunRecord, Session
 from dbcpu.reports.documents.environment import environment
 from support.builders.record import record, round_of, session, solos
 

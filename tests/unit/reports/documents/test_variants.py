@@ -20,7 +20,7 @@ from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT, LESS
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import UsageError
 from dbcpu.formatting import count, number, percent
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import STYLE, drawn_narrow
 from dbcpu.reports.document import Document, Panel, Panels

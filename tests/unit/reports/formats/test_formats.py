@@ -14,7 +14,7 @@ from rich.console import Console
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import number, percent, times
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.run.sessions import LABELLED_SESSIONS
 from dbcpu.reports.document import Document, Section

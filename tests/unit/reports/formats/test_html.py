@@ -14,7 +14,7 @@ from dbcpu.analysis.causes.time_parts import time_parts
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.formatting import joined, seconds, times
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
 from dbcpu.reports.documents.run import document

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.findings import Level
 from dbcpu.formatting import number
-from dbcpu.record import RunRecord
+from dbcpu.record.findings import Level
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import metrics

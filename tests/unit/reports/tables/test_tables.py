@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import StoreError, UsageError
-from dbcpu.record import Round, RunRecord, Session
+from dbcpu.record.rounds import Round, RunRecord, Session
 from dbcpu.reports.tables.table import ExplainedRun, Type
 from dbcpu.reports.tables.write import TABLES, written_tables
 from plugins import runs

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dbcpu.record import Residency, Session
+from dbcpu.record.rounds import Residency, Session
 from dbcpu.reports.trace.placement import CROWD, Occupied, Stay, stays_and_lanes
 from support.builders.record import round_of, session
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 from dbcpu.errors import UsageError
-from dbcpu.record import CpuPace, CpuSeries, RunRecord, Witness
+from dbcpu.record.rounds import CpuPace, CpuSeries, RunRecord, Witness
 from dbcpu.reports.trace import chrome, perfetto
 from dbcpu.reports.trace.events import PAUSE_S, chosen_rounds, traced_rounds
 from dbcpu.reports.trace.perfetto import FIRST_TID, FIRST_TURNS_TID

@@ -4,7 +4,7 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
-from dbcpu.record import UNLISTED, RunRecord
+from dbcpu.record.rounds import UNLISTED, RunRecord
 from dbcpu.store.shell_kit import line_file
 
 HEAD = """dbcpu-lines 2

@@ -8,7 +8,8 @@ import pytest
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.measure import workloads
-from dbcpu.record import UNSET, RunRecord
+from dbcpu.record.header import UNSET
+from dbcpu.record.rounds import RunRecord
 from dbcpu.store import codec
 from dbcpu.store.shell_kit import line_file, line_reader
 from support.record_data import data_of

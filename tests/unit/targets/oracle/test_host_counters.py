@@ -4,7 +4,7 @@ import pytest
 
 from dbcpu.errors import ServerError
 from dbcpu.measure.host_counters import between, reading, unsettled_s
-from dbcpu.record import Execution, HostCounters
+from dbcpu.record.rounds import Execution, HostCounters
 from dbcpu.targets.base import HostReading, SessionOutcome
 from dbcpu.targets.oracle.counters import host_reading, numbers
 

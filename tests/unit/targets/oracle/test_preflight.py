@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.findings import Finding, Level
-from dbcpu.record import Driver
+from dbcpu.record.findings import Finding, Level
+from dbcpu.record.header import Driver
 from dbcpu.targets.oracle import leftovers, privileges, statements
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.preflight import findings, report

@@ -24,7 +24,7 @@ from dbcpu.analysis.placement.timeline import (
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import fill_cells, legend, palette
 from dbcpu.reports.documents.run_readings import MAX_CORE_ROWS, MAX_CPU_ROWS

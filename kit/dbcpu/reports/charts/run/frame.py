@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import plain, plural
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.style import FAINT, fitted_width, is_narrow
 from dbcpu.reports.charts.text_width import cut_to, wrapped_to
 

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import gibibytes, plain
-from dbcpu.record import Cpu, HostInfo, RunRecord
+from dbcpu.record.header import Cpu, HostInfo
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import FAINT, INK, fitted_width, legend
 from dbcpu.reports.charts.text_width import inches_of, wrapped_to

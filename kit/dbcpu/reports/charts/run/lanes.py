@@ -25,7 +25,7 @@ from dbcpu.analysis.placement.timeline import (
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
-from dbcpu.record import CpuPace, RunRecord
+from dbcpu.record.rounds import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import CARD_EDGE, fill_cells, fitted_width, legend, palette
 from dbcpu.reports.documents.run_readings import DRAWN_LANES

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import BLUE, FAINT, ORANGE, fitted_width
 

@@ -14,7 +14,7 @@ from dbcpu.analysis.levels.representative_round import RepresentativeRound, repr
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.formatting import plural, seconds, times
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import LETTER_INCHES, PART_COLOURS, fitted_width, legend

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural, seconds, times
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import BLUE, FAINT
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import plural, short_ranges, times
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.style import GUIDE, core_and_vcpu_limits, fitted_width, legend, top_label

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dbcpu.analysis.results.cause import CAUSES
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import plural
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
 from dbcpu.reports.charts.style import core_and_vcpu_limits, fitted_width, legend, top_label
 

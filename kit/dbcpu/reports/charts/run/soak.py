@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from dbcpu.analysis.results.experiments import Heat, Histogram, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import seconds
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import BLUE, CARD_EDGE, FAINT, INK, ORANGE, PART_COLOURS, fitted_width
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, plural
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.style import BLUE, ORANGE, core_and_vcpu_limits, legend, top_label
 from dbcpu.reports.charts.text_width import POINTS_PER_INCH, inches_of

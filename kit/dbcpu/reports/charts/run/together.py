@@ -5,7 +5,7 @@ from matplotlib.patches import Patch
 
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain, ranges, times
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed
 from dbcpu.reports.charts.style import PART_COLOURS, legend
 

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from dbcpu.analysis.comparison.variant_sentences import variant_ratios
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record import RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.comparison import ratio_bars
 from dbcpu.reports.charts.run.frame import measured_words
 from dbcpu.reports.document import Bars

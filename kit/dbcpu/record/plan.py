@@ -12,7 +12,8 @@ from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number
 
 if TYPE_CHECKING:
-    from dbcpu.record import Header, Round  # `dbcpu --help` needs no record
+    from dbcpu.record.header import Header
+    from dbcpu.record.rounds import Round  # `dbcpu --help` needs no record
 
 MAX_SESSIONS = 10_000
 MAX_PACE_HZ = 25.0

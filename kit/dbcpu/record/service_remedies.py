@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.findings import Finding, noted
 from dbcpu.formatting import plain
-from dbcpu.record import AUTONOMOUS, RDS
+from dbcpu.record.findings import Finding, noted
+from dbcpu.record.header import AUTONOMOUS, RDS
 
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""

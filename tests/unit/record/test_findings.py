@@ -10,12 +10,12 @@ import click
 import pytest
 
 from dbcpu import registry
-from dbcpu.findings import ENTRIES, TOPICS, Level, noted
+from dbcpu.record.findings import ENTRIES, TOPICS, Level, noted
 from support.findings_page import page
 from support.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "findings.md"
-CATALOGUE = ROOT / "kit/dbcpu/findings.py"
+CATALOGUE = ROOT / "kit/dbcpu/record/findings.py"
 MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each != CATALOGUE]
 
 
@@ -45,7 +45,7 @@ def test_the_page_is_made_from_the_catalogue(request: pytest.FixtureRequest) -> 
 def test_code_and_catalogue_have_the_same_findings() -> None:
     found = {code_of(call) for call in every_call()["noted"]}
     assert set(ENTRIES) - found == set(), "nothing finds these: noted(code, seen) in a check, or no entry"
-    assert found - set(ENTRIES) == set(), "kit/dbcpu/findings.py has no entry of these codes"
+    assert found - set(ENTRIES) == set(), "kit/dbcpu/record/findings.py has no entry of these codes"
     assert "Finding" not in every_call(), "use findings.noted, so that the finding is documented"
     assert len(ENTRIES) == sum(len(topic.entries) for topic in TOPICS), "a code stands under two topics"
 

@@ -9,7 +9,8 @@ registered; arch/x86/kernel/cpu/mshyperv.c registers none; lxcfs, proc_stat
 
 from collections.abc import Iterable
 
-from dbcpu.record import IMPORTED, RDS, Header, HostInfo, Round, RunRecord
+from dbcpu.record.header import IMPORTED, RDS, Header, HostInfo
+from dbcpu.record.rounds import Round, RunRecord
 
 _REPORTED = ("kvm", "xen", "powervm")
 """How the names of hypervisors that report it begin."""

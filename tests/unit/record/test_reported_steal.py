@@ -9,9 +9,10 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.run_figures import run_figures
 from dbcpu.measure import preflight
-from dbcpu.plan import auto_levels
-from dbcpu.record import IMPORTED, HostInfo, RunRecord
-from dbcpu.reported_steal import may_hide_steal, steal_unseen, why_unseen
+from dbcpu.record.header import IMPORTED, HostInfo
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.reported_steal import may_hide_steal, steal_unseen, why_unseen
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.environment import environment
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos

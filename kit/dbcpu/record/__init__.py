@@ -1,0 +1,1 @@
+"""What is written of a run: its plan, header, rounds, findings and figures."""
