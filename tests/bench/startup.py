@@ -14,7 +14,7 @@ from sqlalchemy import insert
 from bench.pairs import Bar, Result, Setup, Table, interleaved, ratio, shown
 from bench.processes import DBCPU, finish
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.run_figures import run_figures
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.record.figures import VERSION
 from dbcpu.record.header import Header
 from dbcpu.record.rounds import RunRecord

@@ -8,7 +8,7 @@ MAX_MODULES = 120
 """Of dbcpu's own, until the last round has ended: docs/decisions/0010-what-a-run-loads.md."""
 NOT_NEEDED = (
     "analysis.adaptive_plan", "analysis.causes", "analysis.conclusions", "analysis.comparison", "analysis.experiments",
-    "analysis.explain", "analysis.run_figures", "analysis.levels", "analysis.scaling", "analysis.statistics", "api",
+    "analysis.explain", "analysis.history", "analysis.levels", "analysis.scaling", "analysis.statistics", "api",
     "hosts.shell_host", "hosts.ssh", "measure.experiments.soak", "measure.variants", "reports.charts",
     "reports.documents", "simulator", "store.campaigns", "targets.embedded", "targets.oracle", "targets.postgresql",
     "targets.shell", "variants._apply", "workflows.fleet", "workflows.present",

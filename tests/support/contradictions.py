@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.history.limits import check
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.levels.level_losses import counted_alone
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.record.plan import auto_levels
 from dbcpu.record.rounds import RunRecord

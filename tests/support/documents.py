@@ -11,9 +11,9 @@ from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.history.trend import Trend, past_run, trend
 from dbcpu.analysis.results.quote import Quote
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.settings import settings
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document

@@ -37,7 +37,7 @@ LOADED = (
     "alembic.command",
     "alembic.config",
     "dbcpu.analysis.explain",
-    "dbcpu.analysis.run_figures",
+    "dbcpu.analysis.history.run_figures",
     "dbcpu.cli.doctor",
     "dbcpu.cli.fleet",
     "dbcpu.cli.list",

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
 from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
 from dbcpu.record.header import SOAK, SWEEP, Header

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from dbcpu.analysis.explain import explain_rounds
 from dbcpu.analysis.history.against_earlier_runs import AgainstHistory
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.rulebook import choose
 from dbcpu.config.settings import settings
 from dbcpu.record.header import Header

@@ -69,7 +69,7 @@ class Counted:
 def figures_of(header: Header, rounds: Iterable[Round]) -> RunFigures:
     """Those of a run whose rounds are read one by one."""
     from dbcpu.analysis.explain import explain_rounds  # large; who reads kept figures needs none of it
-    from dbcpu.analysis.run_figures import run_figures
+    from dbcpu.analysis.history.run_figures import run_figures
 
     counted = Counted(rounds)
     record, analysis = explain_rounds(header, counted)
@@ -89,7 +89,7 @@ def keep_run(
 
     ``explain``: of a caller that shows the run as well, and need not explain it twice. Raises as ``Store.save``.
     """
-    from dbcpu.analysis.run_figures import run_figures
+    from dbcpu.analysis.history.run_figures import run_figures
 
     if not store.save(record):
         return False

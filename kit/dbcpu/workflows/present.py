@@ -35,7 +35,7 @@ def present(
         StoreError: a file cannot be written.
     """
     # Not before: a run that is refused or interrupted needs none of the analysis.
-    from dbcpu.analysis.run_figures import run_figures
+    from dbcpu.analysis.history.run_figures import run_figures
     from dbcpu.reports.documents import run as of_run
     from dbcpu.workflows.check import against_earlier_runs
     from dbcpu.workflows.explain import explained

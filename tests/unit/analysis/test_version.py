@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.run_figures import run_figures
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.record.figures import FINDING, METRICS, VERSION, Figure
 from dbcpu.store import record_file
 from support.paths import ROOT, TESTS

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.measure import preflight
 from dbcpu.record.header import IMPORTED, HostInfo
 from dbcpu.record.plan import auto_levels

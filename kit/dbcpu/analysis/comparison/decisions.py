@@ -20,6 +20,7 @@ from dbcpu.analysis.comparison.measured_run import (
     same_sitting,
 )
 from dbcpu.analysis.comparison.shared_levels import SpreadLevels, compared_levels, units_of
+from dbcpu.analysis.conclusions.single_run import explain_variant
 from dbcpu.analysis.experiments.party_runs import BESIDE
 from dbcpu.analysis.levels.round_figures import RoundFigures
 from dbcpu.analysis.results.comparison import (
@@ -40,7 +41,6 @@ from dbcpu.analysis.results.comparison import (
     Decision,
     Floor,
 )
-from dbcpu.analysis.single_run import explain_variant
 from dbcpu.analysis.statistics import inference, run_effect
 from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import log_deviation

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
+from dbcpu.analysis.conclusions.single_run import explain_variant
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
@@ -17,7 +18,6 @@ from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
-from dbcpu.analysis.single_run import explain_variant
 from dbcpu.errors import UsageError
 from dbcpu.record.header import POOL, SOAK
 from dbcpu.record.rounds import RunRecord

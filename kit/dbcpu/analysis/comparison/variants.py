@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
 from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
 from dbcpu.analysis.conclusions.quote_notes import quote_notes
+from dbcpu.analysis.conclusions.single_run import explain_variants
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, lasting_by_round
 from dbcpu.analysis.levels.level_losses import is_counted_only, lost_to
 from dbcpu.analysis.levels.representative_round import level_to_show
@@ -22,7 +23,6 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
-from dbcpu.analysis.single_run import explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.record.header import work_words
 from dbcpu.record.plan import ACTIVE, PACK, SPREAD

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dbcpu.analysis.conclusions.headline import one_word
+from dbcpu.analysis.history.run_figures import ANSWERED, run_figures
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.run_figures import ANSWERED, run_figures
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment
 from dbcpu.record.findings import Level

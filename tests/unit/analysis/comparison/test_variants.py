@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis import single_run
 from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
+from dbcpu.analysis.conclusions import single_run
+from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.single_run import explain_variant, explain_variants
 from dbcpu.errors import UsageError
 from dbcpu.record.header import AA
 from dbcpu.record.plan import RoundSpec, blocks

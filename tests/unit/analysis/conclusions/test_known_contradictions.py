@@ -19,10 +19,10 @@ from dbcpu.analysis.conclusions.assurances import assurances
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.limits import check
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import SPREAD
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.run_summary import summary

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE, AgainstHistory, against_history
 from dbcpu.analysis.history.limits import HistoryPoint, check, point
-from dbcpu.analysis.run_figures import run_figures
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.record.rounds import Foreign, KitCost, RunRecord
 from dbcpu.reports.document import Document

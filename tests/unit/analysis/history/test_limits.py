@@ -18,7 +18,7 @@ from dbcpu.analysis.history.limits import (
     lasting_changes,
     point,
 )
-from dbcpu.analysis.run_figures import run_figures
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.record.figures import RunFigures
 from dbcpu.record.rounds import RunRecord

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.history.trend import Trend, past_run, trend
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents import history

@@ -9,10 +9,10 @@ import pytest
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import Quote, kept_quote, quote
-from dbcpu.analysis.run_figures import run_figures
 from dbcpu.cli import main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.limits import history_key, in_maintenance, same_history
-from dbcpu.analysis.run_figures import run_figures
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.record.figures import LONGEST_VARIANT
 from support.builders.comparison import noisy_run, with_variants
 
