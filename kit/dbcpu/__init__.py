@@ -6,6 +6,8 @@ used, because the command line imports this package, too (PEP 562).
 
 from typing import TYPE_CHECKING, Any
 
+from dbcpu.record import TOOL_VERSION
+
 if TYPE_CHECKING:
     from dbcpu.api import (
         Analysis,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
         write_record,
     )
 
-__version__ = "0.1.0"
+__version__ = TOOL_VERSION
 __all__ = [
     "Analysis",
     "Comparison",

@@ -7,9 +7,9 @@ from datetime import datetime
 import numpy as np
 from msgspec.structs import replace
 
-from dbcpu import __version__
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.hosts.topology import usable_vcpus
+from dbcpu.record import TOOL_VERSION
 from dbcpu.record.header import AA, BASELINE, SIMULATED, Database, Driver, Header, Plan, WorkloadInfo
 from dbcpu.record.plan import (
     MAX_SESSIONS,
@@ -136,7 +136,7 @@ def header_of(host: SimulatedHost, plan: Plan, run_id: str | None, label: str, s
         # Several runs are simulated in one second: a history needs their order.
         started_at=started_at.isoformat(timespec="milliseconds" if started_at.microsecond else "seconds"),
         status="complete",
-        tool_version=__version__,
+        tool_version=TOOL_VERSION,
         plan=plan,
         host=host.info(),
         database=simulated_database(),
@@ -146,7 +146,7 @@ def header_of(host: SimulatedHost, plan: Plan, run_id: str | None, label: str, s
 
 
 def simulated_database() -> Database:
-    return Database(SIMULATED, __version__, driver="simulator", driver_on_host=False)
+    return Database(SIMULATED, TOOL_VERSION, driver="simulator", driver_on_host=False)
 
 
 def _asked(next_round: NextRound, done: list[Round]) -> Iterator[RoundSpec]:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from dbcpu.analysis import explain, single_run
+from dbcpu.analysis import explain
 from dbcpu.analysis.comparison import decisions, measured_run
+from dbcpu.analysis.conclusions import single_run
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.cli import main
 from dbcpu.config.request import Request
