@@ -48,7 +48,7 @@ def _started(made: RunRecord, moment: str) -> RunRecord:
 
 @pytest.mark.parametrize(
     "command",
-    [("list", "--history"), ("list", "--verdict"), ("show", DAYS[3], "--history"),
+    [("list", "--history"), ("show", DAYS[3], "--history"),
      ("check", DAYS[3], "--throughput-drop", "0.9"),
      ("compare", DAYS[2], DAYS[3]), ("compare", "label:nightly", DAYS[3])],
     ids=lambda command: " ".join(command[:2]),
@@ -59,6 +59,14 @@ def test_the_damaged_run_is_left_out_and_named(
     assert main([*command, "--store", store]) in (0, 1)
     said = capsys.readouterr().err
     assert said.count(f"run {DAMAGED} is left out: ") == 1
+
+
+def test_a_list_of_runs_has_the_damaged_one_without_its_answer(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--verdict", "--store", store]) == 0
+    told = capsys.readouterr()
+    assert [line.split()[0] for line in told.out.splitlines() if line.startswith("2026")] == DAYS[::-1]
+    assert told.err.count(f"run {DAMAGED} has no answer: ") == 1
+    assert "left out" not in told.err
 
 
 def test_a_damaged_run_that_is_asked_for_is_refused_with_what_to_do(
