@@ -24,7 +24,7 @@ class ReadableRuns:
     """A store's runs; each that is damaged, or newer than this program, is named once on standard error."""
 
     def __init__(self, store: Store, *, are_listed: bool = False) -> None:
-        """``are_listed``: those too are listed, and only lack what their rounds would show."""
+        """``are_listed``: those too are listed, and lack only what their rounds would show."""
         self._store, self._are_listed = store, are_listed
         self._left_out: set[str] = set()
         self._keys: dict[str, str] = {}
@@ -101,7 +101,7 @@ def _parsed(text: str) -> HistoryKey | None:
 
 
 def say_left_out(run_id: str, error: DbcpuError, *, is_listed: bool = False) -> None:
-    """A sentence on standard error. ``is_listed``: the run has its row all the same, without an answer."""
+    """A sentence on standard error. ``is_listed``: the run has its row, without an answer."""
     what = "has no answer" if is_listed else "is left out"
     sys.stderr.write(f"dbcpu: {plain(f'run {run_id} {what}: {error}')}\n")
 
