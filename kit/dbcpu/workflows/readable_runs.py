@@ -127,4 +127,4 @@ def refuse_unknown(store: Store, what: str, target: str | None, host: str | None
             raise UsageError(
                 f"no run of {kind} {given!r} is kept{did_you_mean(given, names)}; {kind}s with runs: {listed}{more}"
             )
-    raise UsageError(none_kept(what, target, host))
+    raise UsageError(none_kept(what, target, host) if there else none_kept("run", None, None))

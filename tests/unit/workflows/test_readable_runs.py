@@ -130,6 +130,17 @@ def test_a_header_that_is_read_in_part_is_as_carefully_read(
     assert ": 1 run of " in told.out
 
 
+def test_an_empty_store_leads_to_the_first_run_and_not_to_its_empty_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "runs.db")
+    with open_store(place):
+        pass
+    for command in (["list", "--host", "db1"], ["list", "--history", "--target", "db1"]):
+        assert main([*command, "--store", place]) == 2
+        assert capsys.readouterr().err == "dbcpu: no run is kept yet; dbcpu run measures one\n"
+
+
 def test_a_label_of_half_a_letter_is_no_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """JSON may hold one, and decoders differ in whether they take it."""
     place = str(tmp_path / "runs.db")
