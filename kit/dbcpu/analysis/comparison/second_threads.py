@@ -52,7 +52,7 @@ def of_variants(found: Variants) -> Iterator[str]:
             if one.summary == THROUGHPUT and one.outcome == LESS and one.ratio and at_full:
                 gains = tuple(_gains(each, first))
                 waited = all(_waits_for_slow_sessions(first.row(level)) for level, _ in gains)
-                rows = [row for under in (first, each) for row in under.rows if row.level <= first.vcpus]
+                rows = [row for under in (first, each) for row in under.rows if row.level <= (first.vcpus or 0)]
                 lost_to = {cause for row in rows for cause in _of_each_round(row.level, dict(row.causes))}
                 said = _sentence(each.name, first.name, one.ratio, one.levels, lost_to)
                 yield f"{said}{_gained(each.name, gains, waited=waited)}."
