@@ -230,6 +230,7 @@ def test_a_variant_that_was_left_out_is_named_wherever_the_run_is_shown() -> Non
 def test_the_page_says_the_sentences_of_variants_in_its_box_alone() -> None:
     run = two_settings()
     found = explain(run)
+    assert found.variants is not None
     made, sentences = document(run, found), variant_sentences(found.variants)
     assert made.front is not None and set(sentences) <= set(made.front.sentences)
     for sections, times_said in ((made.page, 0), (made.sections, 1)):
