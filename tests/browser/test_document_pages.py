@@ -59,6 +59,28 @@ def test_rows_of_text_are_cards_on_a_phone_and_nothing_of_them_is_off_screen(bro
     assert all(right <= PHONE for row in edges for right in row)
 
 
+def test_a_phone_shows_all_columns_of_the_figures_beside_a_picture_of_ratios(browser: Browser, page: str) -> None:
+    browser.show(page, PHONE)
+    beyond = browser.evaluate("[...document.querySelectorAll('#bars .scroll')].map(s => s.scrollWidth - s.clientWidth)")
+    assert beyond or "comparison" not in page
+    assert all(each <= 0 for each in beyond)
+
+
+def test_paper_has_the_name_of_a_run_in_one_line(browser: Browser, page: str) -> None:
+    """It is copied by hand from there. A4 without its margins has 688 CSS pixels."""
+    browser.show(page, 688)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        lines = browser.evaluate(
+            "[...document.querySelectorAll('tbody .run-id')].map(e => { const text = document.createRange();"
+            " text.selectNodeContents(e); return text.getClientRects().length; })"
+        )
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+    assert lines or not page.endswith(("/runs.html", "/comparison.html"))
+    assert set(lines) <= {1}
+
+
 def test_paper_repeats_the_head_of_a_table_and_leaves_no_row_alone(browser: Browser, page: str) -> None:
     browser.show(page, DESKTOP)
     browser.call("Emulation.setEmulatedMedia", media="print")

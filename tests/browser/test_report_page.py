@@ -124,6 +124,14 @@ def test_a_table_opens_without_a_script(browser: Browser, report: str) -> None:
     assert browser.evaluate(shown) is True
 
 
+def test_an_address_may_lead_to_the_numbers_of_a_picture(browser: Browser, report: str) -> None:
+    shown = "document.querySelector('#throughput details table').checkVisibility()"
+    browser.show(report, DESKTOP)
+    assert browser.evaluate(shown) is False
+    browser.show(f"{report}#throughput-numbers", DESKTOP)
+    assert browser.evaluate(shown) is True
+
+
 COLUMN = "[...document.querySelectorAll('#levels tbody tr')].map(r => r.cells[{at}].textContent)"
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sqlalchemy import make_url
 
 from dbcpu.errors import StoreError
+from dbcpu.record.figures import Figure
 from dbcpu.store import schema
 from dbcpu.store.database import open_store, upgrade_store
 from plugins import runs
@@ -69,6 +70,11 @@ def test_a_writer_keeps_changes_and_deletes_runs(shared: str) -> None:
             store.append(run.header.run_id, each)
         store.finish(run.header.run_id, "complete")
         assert store.load("20250102-writer").rounds == run.rounds
+        assert store.figures.keep("20250102-writer", 1, [Figure("verdict", text="equal")], len(run.rounds))
+        assert store.figures.of_other_rounds(["20250102-writer"], 1) == frozenset()
+        inside = as_user(shared, "dbcpu_host_a")
+        execute(inside, "update round set level = level + 1 where \"order\" = 0 and run_id = '20250102-writer'")
+        assert store.figures.of_other_rounds(["20250102-writer"], 1) == {"20250102-writer"}
         store.delete("20250102-writer")
         assert store.list() == ()
 

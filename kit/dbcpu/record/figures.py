@@ -13,7 +13,8 @@ VERSION = 22
 record change (a test sees it).
 """
 ROUNDS_BYTES = "rounds_bytes"
-"""The metric that a store adds: of rounds that have other bytes now, figures are not believed."""
+ROUNDS_COLUMNS = "rounds_columns"
+"""The metrics that a store adds: of rounds that have other bytes or columns now, figures are not believed."""
 RUN, LEVEL = "run", "level"
 LONGEST_VARIANT = 128
 FINDING = "finding:"
@@ -54,6 +55,7 @@ METRICS = (
     Metric("history_key", RUN, "text: runs with the same one are in one history"),
     Metric("rounds", RUN, "rounds of the run"),
     Metric(ROUNDS_BYTES, RUN, "of these as the store keeps them; counted there"),
+    Metric(ROUNDS_COLUMNS, RUN, "a checksum of their order, level, repeat and length of variant; made there"),
     Metric("vcpus", RUN, "vCPUs that the sessions may use; of a CPU quota of 5.5 that are 6"),
     Metric("cpu_quota", RUN, "the CPU quota that bounds the sessions, in CPUs; none where the vCPUs do"),
     Metric("cores", RUN, "cores that they may use, as the kernel shows them"),

@@ -284,13 +284,13 @@ class Store(AbstractContextManager["Store"]):
             raise _as_stored(codec.damaged(self._source(run_id), lost), run_id)
         for at in range(0, len(wanted), AT_ONCE):
             key = (round_.c.run_id == run_id) & round_.c.order.in_(wanted[at : at + AT_ONCE])
-            bodies = select(round_.c.order, round_.c.body).where(key).order_by(round_.c.order)
+            bodies = select(round_).where(key).order_by(round_.c.order)
             with translated_errors(self._location), self._reading.connect() as connection:
                 found = connection.execute(bodies).all()
-            for order, body in found:
+            for row in found:
                 assert header is not None
                 try:
-                    yield rows.round_from(body, header, order, f"round {order} of {self._source(run_id)}")
+                    yield rows.round_from(row, header, f"round {row.order} of {self._source(run_id)}")
                 except DamagedRecord as error:
                     raise _as_stored(error, run_id) from None
 

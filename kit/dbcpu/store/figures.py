@@ -11,10 +11,10 @@ from types import NoneType
 from typing import Any
 
 from msgspec.structs import astuple
-from sqlalchemy import Engine, Select, delete, func, insert, select
+from sqlalchemy import Engine, Float, Select, cast, delete, func, insert, or_, select
 
 from dbcpu.errors import StoreError
-from dbcpu.record.figures import ROUNDS_BYTES, Figure, RunFigures
+from dbcpu.record.figures import ROUNDS_BYTES, ROUNDS_COLUMNS, Figure, RunFigures
 from dbcpu.store.engine import Location, translated_errors
 from dbcpu.store.schema import rows
 from dbcpu.store.schema.tables import figure, round_, run
@@ -23,7 +23,15 @@ ALWAYS = "verdict"
 """The metric that every analysed run has."""
 _AT_ONCE = 500
 """Runs per query: databases limit the parameters of a statement."""
-_BYTES = func.sum(func.length(round_.c.body))
+_COUNTED = {
+    ROUNDS_BYTES: func.sum(func.length(round_.c.body)),
+    # By order, so that two rounds that change places are seen; as floats, which no value makes overflow.
+    ROUNDS_COLUMNS: func.sum(
+        cast(round_.c.order + 1, Float(53)) * (cast(round_.c.level, Float(53)) + cast(round_.c.repeat, Float(53)))
+        + func.length(round_.c.variant)
+    ),
+}
+"""What the store itself says of the rounds of a run."""
 _VALUES = (
     figure.c.metric,
     figure.c.level,
@@ -51,7 +59,7 @@ class FigureTable:
     def of(self, run_ids: Sequence[str], analysis: int, metrics: Sequence[str] = ()) -> dict[str, RunFigures]:
         """Those of each run that was analysed by this ``analysis``; only of these ``metrics`` if any are given.
 
-        Without the count of bytes, which is the store's own.
+        Without the counts that are the store's own.
         """
         found: dict[str, list[Figure]] = {}
         if self._lacks or not run_ids:
@@ -60,7 +68,7 @@ class FigureTable:
         with translated_errors(self._location), self._reading.connect() as connection:
             for begin in range(0, len(run_ids), _AT_ONCE):
                 wanted = figure.c.run_id.in_(run_ids[begin : begin + _AT_ONCE]) & (figure.c.analysis == analysis)
-                wanted &= figure.c.metric.in_({ALWAYS, *metrics}) if metrics else figure.c.metric != ROUNDS_BYTES
+                wanted &= figure.c.metric.in_({ALWAYS, *metrics}) if metrics else figure.c.metric.not_in(_COUNTED)
                 if rows_found := connection.execute(select(figure.c.run_id, *_VALUES).where(wanted)).all():
                     of_run, *columns = zip(*rows_found, strict=True)
                     are_sound = are_sound and _are_sound(columns)
@@ -94,13 +102,13 @@ class FigureTable:
                 return False
             older = (figure.c.run_id == run_id) & (figure.c.analysis <= analysis)
             connection.execute(delete(figure).where(older))
-            stored = connection.scalar(select(_BYTES).where(round_.c.run_id == run_id))
-            own = Figure(ROUNDS_BYTES, value=float(stored or 0))
-            connection.execute(insert(figure), [*values, rows.figure_values(run_id, analysis, own)])
+            stored = connection.execute(select(*_COUNTED.values()).where(round_.c.run_id == run_id)).one()
+            own = [Figure(metric, value=float(value or 0)) for metric, value in zip(_COUNTED, stored, strict=True)]
+            connection.execute(insert(figure), [*values, *(rows.figure_values(run_id, analysis, each) for each in own)])
             return True
 
     def of_other_rounds(self, run_ids: Sequence[str], analysis: int) -> frozenset[str]:
-        """Those of these runs whose rounds have other bytes than when this ``analysis`` was kept: one is lost, or cut.
+        """Those of these runs whose rounds have other bytes or columns than when this ``analysis`` was kept.
 
         The length of a body is known without reading it: sqlite.org/c3ref/blob_bytes.html, PostgreSQL octet_length.
         """
@@ -110,13 +118,16 @@ class FigureTable:
         with translated_errors(self._location), self._reading.connect() as connection:
             for begin in range(0, len(run_ids), _AT_ONCE):
                 some = run_ids[begin : begin + _AT_ONCE]
-                now = select(round_.c.run_id, _BYTES.label("bytes")).where(round_.c.run_id.in_(some))
+                counted = [count.label(metric) for metric, count in _COUNTED.items()]
+                now = select(round_.c.run_id, *counted).where(round_.c.run_id.in_(some))
                 stored = now.group_by(round_.c.run_id).subquery()
                 of_run = (figure.c.run_id.in_(some)) & (figure.c.analysis == analysis)
                 then = select(figure.c.run_id).join(stored, stored.c.run_id == figure.c.run_id, isouter=True)
-                wanted = of_run & (figure.c.metric == ROUNDS_BYTES)
-                wanted &= figure.c.value != func.coalesce(stored.c.bytes, 0)
-                found.update(connection.scalars(then.where(wanted)).all())
+                others = (
+                    (figure.c.metric == metric) & (figure.c.value != func.coalesce(stored.c[metric], 0))
+                    for metric in _COUNTED
+                )
+                found.update(connection.scalars(then.where(of_run & or_(*others))).all())
         return frozenset(found)
 
     def lacking(self, analysis: int) -> tuple[str, ...]:

@@ -119,15 +119,17 @@ def _close(store: Keeper, run_id: str, status: str, notes: tuple[str, ...] = ())
 
 
 def _stopped(kind: type[DbcpuError], why: str, header: Header, kept: int) -> DbcpuError:
-    run_id, planned = header.run_id, header.plan.rounds
-    if kept == 0:
-        from dbcpu.analysis.levels.rounds_needed import why_no_more  # a run that ends well needs none of the analysis
+    from dbcpu.analysis.levels.rounds_needed import why_no_more  # a run that ends well needs none of the analysis
 
-        goes_on = "" if why_no_more(replace(header, status="interrupted")) else f"dbcpu more {run_id} goes on with it, "
-        ends = f"{goes_on}dbcpu delete {run_id} removes it"
+    run_id, planned = header.run_id, header.plan.rounds
+    is_whole = planned is not None and kept >= planned
+    can_go_on = not is_whole and not why_no_more(replace(header, status="interrupted"))
+    goes_on = f"dbcpu more {run_id} goes on with it"
+    if kept == 0:
+        ends = f"{f'{goes_on}, ' if can_go_on else ''}dbcpu delete {run_id} removes it"
         nothing = f"{why}; no round was stored" if issubclass(kind, StoreError) else f"{why}; no round was finished"
         error = kind(f"{nothing}, and the run is kept without one: {ends}")
         error.in_campaign = nothing
         return error
     rounds = plural(kept, "finished round") if planned is None else f"{kept} of {plural(planned, 'round')}"
-    return kind(f"{why}; {rounds} stored, see: dbcpu show {run_id}")
+    return kind(f"{why}; {rounds} stored, see: dbcpu show {run_id}{f'; {goes_on}' if can_go_on else ''}")

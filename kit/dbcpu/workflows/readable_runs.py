@@ -23,8 +23,9 @@ FIRST = 200
 class ReadableRuns:
     """A store's runs; each that is damaged, or newer than this program, is named once on standard error."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, *, are_listed: bool = False) -> None:
+        """``are_listed``: those too are listed, and lack only what their rounds would show."""
+        self._store, self._are_listed = store, are_listed
         self._left_out: set[str] = set()
         self._keys: dict[str, str] = {}
 
@@ -85,7 +86,7 @@ class ReadableRuns:
 
     def _leave_out(self, run_id: str, error: RecordFormatError) -> None:
         self._left_out.add(run_id)
-        say_left_out(run_id, error)
+        say_left_out(run_id, error, is_listed=self._are_listed)
 
 
 @cache
@@ -99,9 +100,10 @@ def _parsed(text: str) -> HistoryKey | None:
     return tuple(found) if fits else None
 
 
-def say_left_out(run_id: str, error: DbcpuError) -> None:
-    """A sentence on standard error."""
-    sys.stderr.write(f"dbcpu: {plain(f'run {run_id} is left out: {error}')}\n")
+def say_left_out(run_id: str, error: DbcpuError, *, is_listed: bool = False) -> None:
+    """A sentence on standard error. ``is_listed``: the run has its row, without an answer."""
+    what = "has no answer" if is_listed else "is left out"
+    sys.stderr.write(f"dbcpu: {plain(f'run {run_id} {what}: {error}')}\n")
 
 
 def none_kept(what: str, target: str | None, host: str | None) -> str:
@@ -125,4 +127,4 @@ def refuse_unknown(store: Store, what: str, target: str | None, host: str | None
             raise UsageError(
                 f"no run of {kind} {given!r} is kept{did_you_mean(given, names)}; {kind}s with runs: {listed}{more}"
             )
-    raise UsageError(none_kept(what, target, host))
+    raise UsageError(none_kept(what, target, host) if there else none_kept("run", None, None))

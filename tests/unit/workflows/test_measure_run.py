@@ -226,9 +226,10 @@ def test_refused_confirmation_measures_and_keeps_nothing(measure: Callable[..., 
 def test_ctrl_c_keeps_what_was_finished(
     measure: Callable[..., RunRecord], store: Store, moment: str, kept: int | None
 ) -> None:
-    with pytest.raises(Interrupted, match=r"^interrupted; \d of 5 rounds stored, see: dbcpu show \d{8}-"):
+    with pytest.raises(Interrupted, match=r"^interrupted; \d of 5 rounds stored, see: dbcpu show \d{8}-") as stopped:
         measure(FakeTarget(), watcher=Ear(press_ctrl_c(moment)))
     record = store.load("last")
+    assert str(stopped.value).endswith(f"; dbcpu more {record.header.run_id} goes on with it")
     assert record.header.status == "interrupted"
     assert len(record.rounds) >= 1
     assert kept is None or len(record.rounds) == kept

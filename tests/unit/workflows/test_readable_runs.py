@@ -48,7 +48,7 @@ def _started(made: RunRecord, moment: str) -> RunRecord:
 
 @pytest.mark.parametrize(
     "command",
-    [("list", "--history"), ("list", "--verdict"), ("show", DAYS[3], "--history"),
+    [("list", "--history"), ("show", DAYS[3], "--history"),
      ("check", DAYS[3], "--throughput-drop", "0.9"),
      ("compare", DAYS[2], DAYS[3]), ("compare", "label:nightly", DAYS[3])],
     ids=lambda command: " ".join(command[:2]),
@@ -59,6 +59,14 @@ def test_the_damaged_run_is_left_out_and_named(
     assert main([*command, "--store", store]) in (0, 1)
     said = capsys.readouterr().err
     assert said.count(f"run {DAMAGED} is left out: ") == 1
+
+
+def test_a_list_of_runs_has_the_damaged_one_without_its_answer(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--verdict", "--store", store]) == 0
+    told = capsys.readouterr()
+    assert [line.split()[0] for line in told.out.splitlines() if line.startswith("2026")] == DAYS[::-1]
+    assert told.err.count(f"run {DAMAGED} has no answer: ") == 1
+    assert "left out" not in told.err
 
 
 def test_a_damaged_run_that_is_asked_for_is_refused_with_what_to_do(
@@ -120,6 +128,17 @@ def test_a_header_that_is_read_in_part_is_as_carefully_read(
     told = capsys.readouterr()
     assert "run run-0 is left out: " in told.err and reason in told.err
     assert ": 1 run of " in told.out
+
+
+def test_an_empty_store_leads_to_the_first_run_and_not_to_its_empty_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "runs.db")
+    with open_store(place):
+        pass
+    for command in (["list", "--host", "db1"], ["list", "--history", "--target", "db1"]):
+        assert main([*command, "--store", place]) == 2
+        assert capsys.readouterr().err == "dbcpu: no run is kept yet; dbcpu run measures one\n"
 
 
 def test_a_label_of_half_a_letter_is_no_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

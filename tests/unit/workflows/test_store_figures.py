@@ -160,8 +160,12 @@ def test_a_damaged_run_is_named_and_the_others_get_theirs(store: str, capsys: py
         "update round set body = x'' where run_id = 'night-03' and \"order\" = 2",
         "update round set body = substr(body, 1, 40) where run_id = 'night-03' and \"order\" = 2",
         "update round set body = null where run_id = 'night-03'",
+        "update round set level = level + 1 where run_id = 'night-03' and \"order\" = 2",
+        "update round set level = 'x' where run_id = 'night-03' and \"order\" = 2",
+        "update round set repeat = 1e999 where run_id = 'night-03' and \"order\" = 2",
+        "update round set variant = 'cpus:0' where run_id = 'night-03' and \"order\" = 2",
     ],
-    ids=["lost", "emptied", "cut off", "null"],
+    ids=["lost", "emptied", "cut off", "null", "level", "no level", "repeat", "variant"],
 )
 def test_a_round_that_was_damaged_since_is_seen_beside_kept_figures(
     harm: str, filled_store: str, unexplained: None, capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,7 @@ nothing but SMT differs, each side has a session on every vCPU, and these were s
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.results.cause import Cause
@@ -20,7 +20,7 @@ from dbcpu.analysis.results.comparison import (
     VariantRow,
     Variants,
 )
-from dbcpu.formatting import percent, ranges, times
+from dbcpu.formatting import listed, percent, ranges, times
 from dbcpu.record.plan import SMT_OFF
 
 ARTICLE = "AWS EC2 CPU (in)consistency, part 4, of January 2017"
@@ -33,6 +33,8 @@ SMT_FACTS = frozenset(
     | {"host: boot_options", "host: simulated", "parameter cpu_count"}
 )
 """What differs on one host with SMT on and off. A simulated host is described in words, which name the setting."""
+TAKEN = (Cause.STEAL, Cause.THROTTLED, Cause.COMPETITOR, Cause.IRQ)
+"""What takes CPU time from sessions, from a whole core more than from one of its two threads."""
 MEASURING_FACTS = frozenset({"amount", "sampler", "tool version", "driver", "driver on the host", "variant"})
 
 
@@ -50,7 +52,10 @@ def of_variants(found: Variants) -> Iterator[str]:
             if one.summary == THROUGHPUT and one.outcome == LESS and one.ratio and at_full:
                 gains = tuple(_gains(each, first))
                 waited = all(_waits_for_slow_sessions(first.row(level)) for level, _ in gains)
-                yield _sentence(each.name, first.name, one.ratio, one.levels, gains, waited=waited)
+                rows = [row for under in (first, each) for row in under.rows if row.level <= (first.vcpus or 0)]
+                lost_to = {cause for row in rows for cause in _of_each_round(row.level, dict(row.causes))}
+                said = _sentence(each.name, first.name, one.ratio, one.levels, lost_to)
+                yield f"{said}{_gained(each.name, gains, waited=waited)}."
 
 
 def _gains(off: VariantResult, on: VariantResult) -> Iterator[tuple[int, float]]:
@@ -77,7 +82,8 @@ def of_sides(comparison: Comparison) -> Iterator[str]:
                 at_full = one.levels == f"N={base.vcpus} and N={side.vcpus}"
                 if one.summary == THROUGHPUT and one.outcome == outcome and one.ratio and at_full:
                     ratio = one.ratio if off is side else 1 / one.ratio
-                    yield _sentence(off.name, on.name, ratio, f"N={off.vcpus} and N={on.vcpus}")
+                    lost_to = {*_lost_to(on), *_lost_to(off)}
+                    yield f"{_sentence(off.name, on.name, ratio, f'N={off.vcpus} and N={on.vcpus}', lost_to)}."
 
 
 def _is_off(off: Side, on: Side) -> bool:
@@ -108,18 +114,32 @@ def _main_cause(side: Side) -> Cause | None:
     return max(causes, key=lambda each: causes[each], default=None)
 
 
-def _sentence(
-    off: str, on: str, ratio: float, where: str, gains: Sequence[tuple[int, float]] = (), *, waited: bool = False
-) -> str:
+def _lost_to(side: Side) -> Iterator[Cause]:
+    for level in {each.level for each in side.points if each.level <= (side.vcpus or 0)}:
+        yield from _of_each_round(level, Counter(each.cause for each in side.points if each.level == level))
+
+
+def _of_each_round(level: int, sessions: Mapping[Cause, int]) -> Iterator[Cause]:
+    """The causes that as many sessions have as there are rounds, or more."""
+    yield from (cause for cause, many in sessions.items() if many * level >= sum(sessions.values()))
+
+
+def _sentence(off: str, on: str, ratio: float, where: str, lost_to: Set[Cause]) -> str:
+    """Without its full stop."""
     said = (
         f"The article that switched second threads off ({ARTICLE}) found its throughput maintained; here {off} has "
         f"{percent(1 - ratio)} less than {on} at {where}, since second threads do {percent(1 / ratio - 1)} more on "
         f"full cores (two sessions on one core take {times(2 * ratio)} as long each)"
     )
+    taken = [cause.words for cause in TAKEN if cause in lost_to]
+    return f"{said}; what {listed(taken)} took of the CPUs is in these figures, too" if taken else said
+
+
+def _gained(off: str, gains: Sequence[tuple[int, float]], *, waited: bool) -> str:
     if not gains:
-        return f"{said}."
+        return ""
     why = ", since nobody waits for slow sessions at the end" if waited else ""
     least, most = min(ratio for _, ratio in gains), max(ratio for _, ratio in gains)
     by = times(most) if len(gains) == 1 else f"{times(least)} to {times(most)}"
     levels = ranges(level for level, _ in gains)
-    return f"{said}; at N={levels} {off} does more ({by} by makespan){why}."
+    return f"; at N={levels} {off} does more ({by} by makespan){why}"

@@ -78,12 +78,37 @@ def _compared_at(comparison: Comparison) -> set[str]:
 def verdict_of_side(base: Side, side: Side) -> str:
     """``B against A: throughput at N=16 is 1.33x (...). Max/min ...``, and the evenness of each as quoted."""
     single = any(each.between_run_source == NOT_KNOWN and each.ratio is not None for each in side.decisions)
-    decided = (decision_words(each, state_too=False) for each in side.decisions if each.outcome != OTHER_WORK)
-    first, *others = (*_scaling(base, side), *decided)
+    decided = [each for each in side.decisions if each.outcome != OTHER_WORK]
+    clauses = (each for one in decided for each in (decision_words(one, state_too=False), _sized(one, base, side)))
+    first, *others = (*_scaling(base, side), *filter(None, clauses))
     whole = [f"{side.name} against {base.name}: {first}.", *(f"{each[0].upper()}{each[1:]}." for each in others)]
     apart = f"With one run a side {LEFT_OUT}." if single else ""
     states = map(_includes_words, side.decisions)
     return " ".join(filter(None, (*whole, *states, apart, evenness_sentence(base, side), _state_words(side))))
+
+
+def _sized(decision: Decision, base: Side, side: Side) -> str:
+    sizes = sizes_words(decision, base, side)
+    return f"at full load that is {sizes}" if sizes else ""
+
+
+def at_full_load(decision: Decision, base: Side, side: Side) -> bool:
+    """Whether it is of the throughput of each at its own vCPUs."""
+    both = f"N={base.vcpus}" if side.vcpus == base.vcpus else f"N={base.vcpus} and N={side.vcpus}"
+    return decision.summary != SPREAD and decision.levels == both
+
+
+def sizes_words(decision: Decision, base: Side, side: Side) -> str:
+    """``16 vCPUs against 8, 1.00x per vCPU``: of hosts of different size the total at full load alone says little."""
+    if side.vcpus == base.vcpus or not side.vcpus or not base.vcpus or not at_full_load(decision, base, side):
+        return ""
+    quotas = [next((run.quote.quota for run in one.runs if run.quote.quota), None) for one in (side, base)]
+    if any(quotas):
+        held = [f"a CPU quota of {quota:g}" if quota else plural(one.vcpus or 0, "vCPU")
+                for quota, one in zip(quotas, (side, base), strict=True)]  # fmt: skip
+        return " against ".join(held)
+    per_vcpu = f", {times(decision.ratio * base.vcpus / side.vcpus)} per vCPU" if decision.ratio else ""
+    return f"{plural(side.vcpus, 'vCPU')} against {base.vcpus}{per_vcpu}"
 
 
 def evenness_sentence(base: Side, side: Side) -> str:

@@ -119,6 +119,7 @@ def _row(each: Measured, view: LevelView, known: Mapping[int, float], first: Map
         ratio=throughput / base if base else None,
         # A single slow session of many rounds is no cause of the level's time.
         cause=lost_to(view) if view.slower or is_counted_only(view) else Cause.NONE,
+        causes=view.causes,
         moves_per_s=view.details.moves_per_s if view.details else None,
         p95_s=view.details.p95_s if view.details and not view.at_one_pace else None,
     )

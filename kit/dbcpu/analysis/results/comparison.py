@@ -239,7 +239,7 @@ class VariantRow(Struct, frozen=True):
 
     ``throughput`` is what lasts, in Mrows/s, and ``ratio`` over the first variant's at the same level; ``makespan`` is
     that of whole rounds. ``moves_per_s``: of one session to another CPU, as the kernel counts them; None where it is
-    not known. ``p95_s``: 95 % of the single executions are faster; None of too few of them.
+    not known. ``p95_s``: 95 % of the single executions are faster; None of too few of them. ``causes`` counts sessions.
     """
 
     variant: str
@@ -258,6 +258,7 @@ class VariantRow(Struct, frozen=True):
     moves_per_s: float | None = None
     p95_s: float | None = None
     makespan: float = 0.0
+    causes: tuple[tuple[Cause, int], ...] = ()
 
 
 class VariantResult(Struct, frozen=True):

@@ -7,10 +7,12 @@ from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     LEFT_OUT,
     NAMES,
+    at_full_load,
     detectable_words,
     left_out_words,
     pool_words,
     quoted_evenness,
+    sizes_words,
     state_words,
     unshown_words,
 )
@@ -226,23 +228,10 @@ def _clause(each: Decision, side: Side, base: Side) -> str:
                  LESS: f"its sessions {are} more even{than} (max/min {share} lower)"}  # fmt: skip
         elsewhere = _one_is_even(side, base) if each.outcome in (NOT_SHOWN, NOT_MEASURED) else ""
         return words.get(each.outcome) or elsewhere or f"evenness: {_unshown(each)}"
-    full = each.levels in (f"N={base.vcpus} and N={side.vcpus}", f"N={side.vcpus}" if side.vcpus == base.vcpus else "")
-    where = f"at full load{_sizes(each, side, base)}" if full else f"at {each.levels}"
+    sizes = sizes_words(each, base, side)
+    where = f"at full load{f' ({sizes})' if sizes else ''}" if at_full_load(each, base, side) else f"at {each.levels}"
     words = {MORE: f"{has} {share} more throughput {where}{than}", LESS: f"{has} {share} less throughput {where}{than}"}
     return words.get(each.outcome, f"throughput: {_unshown(each)}")
-
-
-def _sizes(each: Decision, side: Side, base: Side) -> str:
-    """Of hosts of different size the total says little: how much it is per vCPU beside it."""
-    if side.vcpus == base.vcpus or not side.vcpus or not base.vcpus:
-        return ""
-    quotas = [next((run.quote.quota for run in one.runs if run.quote.quota), None) for one in (side, base)]
-    if any(quotas):
-        held = [f"a CPU quota of {quota:g}" if quota else plural(one.vcpus or 0, "vCPU")
-                for quota, one in zip(quotas, (side, base), strict=True)]  # fmt: skip
-        return f" ({' against '.join(held)})"
-    per_vcpu = f", {times(each.ratio * base.vcpus / side.vcpus)} per vCPU" if each.ratio else ""
-    return f" ({side.vcpus} vCPUs against {base.vcpus}{per_vcpu})"
 
 
 def _one_is_even(side: Side, base: Side) -> str:

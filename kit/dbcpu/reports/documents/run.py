@@ -74,7 +74,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
             lead=against.sentence if against else "",
             lead_tone=_tone(against) if against else Outcome.NEITHER,
         ),
-        make_page=lambda: page_sections(record, analysis),
+        make_page=lambda: page_sections(record, analysis, sentences),
         footer=f"dbcpu {header.tool_version}, run {header.run_id}.",
         width=WIDTH,
         file_names={"csv": "sessions", "json": "analysis"},

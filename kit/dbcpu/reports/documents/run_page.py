@@ -46,8 +46,11 @@ SOURCE = (
 )
 
 
-def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
-    """In the order of the page; with several variants charts and tables show each of them."""
+def page_sections(record: RunRecord, analysis: Analysis, said: Sequence[str] = ()) -> tuple[Section, ...]:
+    """In the order of the page; with several variants charts and tables show each of them.
+
+    ``said``: sentences that the page has above, which it does not repeat.
+    """
     levels = analysis.levels
     lines = [(each.variant, timeline(record, each.order)) for each in representative_rounds(analysis)]
     watched = [(variant, line) for variant, line in lines if line is not None]
@@ -69,7 +72,7 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
         *_variants(record, analysis),
         shown("slowdown", "Slowdown by concurrency", none_valid, of_levels(run_tables.slowdown_table)),
         shown("throughput", "Throughput", none_valid, of_levels(throughput_table)),
-        *levels_section(record, analysis, "Medians over rounds, by concurrency (N)"),
+        *levels_section(record, analysis, "Medians over rounds, by concurrency (N)", said),
         *details_section(analysis),
         *slowed_section(analysis, "Slowed sessions"),
         *published_section(analysis),
@@ -101,13 +104,16 @@ def page_sections(record: RunRecord, analysis: Analysis) -> tuple[Section, ...]:
     )  # fmt: skip
 
 
-def levels_section(record: RunRecord, analysis: Analysis, caption: str = "") -> tuple[Section, ...]:
-    """The level table and its summary; () without levels."""
+def levels_section(
+    record: RunRecord, analysis: Analysis, caption: str = "", said: Sequence[str] = ()
+) -> tuple[Section, ...]:
+    """The level table and its summary, without what is ``said`` already; () without levels."""
     if not analysis.levels:
         return ()
     if analysis.soak is not None:
         caption = OF_SOAK
-    lines = summary(record, analysis)
+    known = {plain(each) for each in said}
+    lines = tuple((name, text) for name, text in summary(record, analysis) if text not in known)
     facts = (FactList(lines),) if lines else ()
     return (Section("levels", "Levels", tables=(run_tables.levels_table(analysis, caption),), facts=facts),)
 

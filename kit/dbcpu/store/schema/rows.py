@@ -103,19 +103,22 @@ def figure_values(run_id: str, analysis: int, each: Figure) -> dict[str, Any]:
     }
 
 
-def round_from(body: object, header: Header, order: int, source: str) -> Round:
-    """The round in the body of the row with that ``order``, of the run with that header.
+def round_from(row: Row[Any], header: Header, source: str) -> Round:
+    """The round in the body of a row of table ``round``, of the run with that header.
 
     Raises:
         RecordFormatError: it is damaged, or not consistent.
     """
-    if not isinstance(body, bytes):
+    if not isinstance(row.body, bytes):
         raise codec.damaged(source, "its body is no binary value")
-    found = codec.decode(Round, codec.loads(codec.uncompressed(body, source), source), source)
-    reason = round_inconsistency(header, found)
-    if reason is None and found.order != order:
-        reason = f"its order is {found.order}, and that of its row {order}"
-    if reason:
+    found = codec.decode(Round, codec.loads(codec.uncompressed(row.body, source), source), source)
+    own = {"order": found.order, "level": found.level, "repeat": found.repeat, "variant": _storable(found.variant)}
+    others = (
+        f"its {name} is {repr(value)[:40]}, and that of its row {repr(getattr(row, name))[:40]}"
+        for name, value in own.items()
+        if value != getattr(row, name)
+    )
+    if reason := round_inconsistency(header, found) or next(others, None):
         raise codec.damaged(source, reason)
     return found
 

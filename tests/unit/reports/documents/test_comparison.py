@@ -399,7 +399,7 @@ def test_a_run_without_a_host_is_compared_by_what_is_known(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("quota", "sizes"),
-    [(None, r"\(4 vCPUs against 8, 1\.0\dx per vCPU\)"), (2.0, r"\(a CPU quota of 2 against 8 vCPUs\)")],
+    [(None, r"4 vCPUs against 8, 1\.0\dx per vCPU"), (2.0, r"a CPU quota of 2 against 8 vCPUs")],
 )
 def test_hosts_of_different_size_say_what_each_has(tmp_path: Path, quota: float | None, sizes: str) -> None:
     """A total at full load says little of them; a quota is no number of vCPUs."""
@@ -409,7 +409,8 @@ def test_hosts_of_different_size_say_what_each_has(tmp_path: Path, quota: float 
     write_record(names[1], simulate(small, (1, 2, 4), 6, seed=2, size="short"))
     made = comparison_document(names)
     assert made.front is not None
-    assert re.search(sizes, made.front.headline), made.front.headline
+    assert re.search(rf"\({sizes}\)", made.front.headline), made.front.headline
+    assert re.search(rf"\. At full load that is {sizes}\. Max/min ", made.verdict[0]), made.verdict[0]
 
 
 def test_a_finding_that_means_another_thing_for_another_side_is_said_of_each() -> None:

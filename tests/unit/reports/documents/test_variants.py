@@ -227,6 +227,17 @@ def test_a_variant_that_was_left_out_is_named_wherever_the_run_is_shown() -> Non
     assert "left out" not in table.render(compare.variants_document(run, explain(run)))
 
 
+def test_the_page_says_the_sentences_of_variants_in_its_box_alone() -> None:
+    run = two_settings()
+    found = explain(run)
+    assert found.variants is not None
+    made, sentences = document(run, found), variant_sentences(found.variants)
+    assert made.front is not None and set(sentences) <= set(made.front.sentences)
+    for sections, times_said in ((made.page, 0), (made.sections, 1)):
+        lines = [text for part in sections for facts in part.facts for _, text in facts.pairs]
+        assert [lines.count(each) for each in sentences] == [times_said] * len(sentences)
+
+
 def test_what_is_said_of_the_first_variant_alone_has_its_name() -> None:
     run = simulate(SimulatedHost(cores=4, threads=2), (1, 4, 8), repeats=3, variants=("baseline", "smt_off"))
     found = explain(run)

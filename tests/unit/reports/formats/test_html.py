@@ -102,6 +102,7 @@ def test_every_picture_is_there_for_both_widths_with_a_table_beside_it(name: str
         part = page_of(name).split(f'<section id="{section}">')[1].split("</section>")[0]
         assert part.count("<svg ") == part.count('role="img" aria-label="') == 2, section
         assert "<summary>The numbers as a table</summary>" in part, section
+        assert page_of(name).count(f' id="{section}-numbers"') == part.count(f'<div id="{section}-numbers">') == 1
         assert part.count("<tr>") > 1, section
 
 
