@@ -63,7 +63,8 @@ class LevelSeen(Struct, frozen=True):
     the sessions, by round; () where they are not known one by one. ``cpus``: where each of them mostly ran; () of
     rounds in which two shared one. ``alone``: scatter of the logarithms of the times of single sessions.
     ``sorted``: sessions may have been put in an order of their times, as in a file of somebody else. ``waits``: of work
-    that waits by itself, by chance some longer.
+    that waits by itself, by chance some longer. ``noise``: by which its median may differ from one session alone; None
+    for that of the reference.
     """
 
     sessions: int
@@ -79,6 +80,7 @@ class LevelSeen(Struct, frozen=True):
     alone: Chance | None = None
     sorted: bool = False
     waits: bool = False
+    noise: Chance | None = None
 
     @property
     def beyond(self) -> bool:
@@ -143,7 +145,9 @@ def answers(seen: LevelSeen, reference: Reference | None, pace: PaceSeen | None 
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
     if seen.sessions == 1:
         return Answers(Answer.YES, _alone(seen, reference))
-    shift = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions, seen.scatter)
+    shift = slowdown_error(
+        seen.noise or reference.noise, seen.sessions, len(seen.medians), reference.sessions, seen.scatter
+    )
     half = shift.passed_by((1 - CONFIDENCE) / 2)
     below, above = half, half
     gate = uneven_limit(reference.noise, seen.sessions, len(seen.ratios), 1.0 + reference.tolerance)
