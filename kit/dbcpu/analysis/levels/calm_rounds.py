@@ -3,8 +3,8 @@
 In some rounds sessions may share cores that the host does not show, or meet a CPU that interrupts keep busy, and in
 others not: a few rounds miss that by chance, also where all are slow alike, as under a CPU quota. If every second round
 had a slow session, n rounds would show none in 0.5^n of all runs, so that five are needed for 95 %. Rounds of more
-sessions count as well, up to the vCPUs: these meet whatever fewer would meet. So the slow rounds of fewer sessions, where
-rounds come in two kinds, count against them.
+sessions count as well, up to the vCPUs: these meet whatever fewer would meet. So the slow rounds of fewer sessions,
+where rounds come in two kinds, count against them.
 Source: Conover, "Practical Nonparametric Statistics", 3rd ed., section 3.4 (sign test)
 """
 
