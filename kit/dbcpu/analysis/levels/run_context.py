@@ -112,9 +112,10 @@ class RunContext(Struct, frozen=True, dict=True):
         Without what the kernel counted in some of the single sessions: beside it the level's own is counted, too.
         """
         own = self.reference_at(level)
-        if own is None or own is not self.delivered_reference or self.split is not None or own.busy < 1:
-            return own and own.noise
-        return self._noise_without_unusual_loss
+        if own is None:
+            return None
+        plain = own is self.delivered_reference and self.split is None and own.busy == 1
+        return self._noise_without_unusual_loss if plain else own.noise
 
     @cached_property
     def _noise_without_unusual_loss(self) -> Chance:
