@@ -12,6 +12,7 @@ from dbcpu.analysis.history.limits import check
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
 from dbcpu.analysis.levels.level_losses import counted_alone
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -174,7 +175,7 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
         yield f"capacity is at full speed up to {room.full_speed_up_to}, the table is not"
     busy = analysis.reference.busy if analysis.reference else 1.0
     wanted = analysis.vcpus / busy if analysis.vcpus and analysis.reference else None
-    whole = lasting_by_level(levels, analysis.vcpus, wanted).values()
+    whole = lasting_by_level(levels, analysis.vcpus, wanted, len(core_by_cpu(record))).values()
     if (room.most_throughput or 0.0) > max(whole):
         yield f"the most throughput is {room.most_throughput}, and no level has as much"
     cores = analysis.scaling.effective_cores

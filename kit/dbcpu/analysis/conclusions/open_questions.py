@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds
-from dbcpu.analysis.levels.calm_rounds import MIN_CALM_ROUNDS
+from dbcpu.analysis.levels.calm_rounds import MIN_CALM_ROUNDS, are_enough
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
@@ -61,6 +61,8 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView], more: Mo
     rounds = min(each.calm_rounds or 0 for each in few)
     where = f"at N={short_ranges(each.level for each in few)} " if len(few) < len(among) else ""
     too_few = f"{plural(rounds, 'round')} {'is' if rounds == 1 else 'are'} too few to be sure"
+    if are_enough(rounds):
+        return f"{where}no session was slow, but {too_few} beside the slow ones with fewer sessions"
     needed = f" ({MIN_CALM_ROUNDS} are needed)" if more is None or more.rounds == MIN_CALM_ROUNDS else ""
     return f"{where}no session was slow, but {too_few}{needed}"
 

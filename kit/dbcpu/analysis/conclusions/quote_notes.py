@@ -1,6 +1,7 @@
 """What has to be said beside usable cores and evenness, so that nobody quotes them for more than they are."""
 
 from dbcpu.analysis.levels.level_losses import counted_alone
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import QuoteNotes
 from dbcpu.analysis.results.run import Analysis
 
@@ -19,7 +20,17 @@ def quote_notes(analysis: Analysis) -> QuoteNotes:
         needs_level=vcpus if few else None,
         more_between=analysis.scaling.more_between,
         disturbance=analysis.disturbance,
+        even_levels=_even_levels(analysis),
     )
+
+
+def _even_levels(analysis: Analysis) -> tuple[int, ...]:
+    """() where evenness is decided, or a measured level is not shown to be even."""
+    found = analysis.capacity.evenness if analysis.capacity else None
+    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    within = [each for each in first if 1 < each.level <= (analysis.vcpus or 0)]
+    open_ = found is not None and found.even is Answer.UNDECIDED
+    return tuple(each.level for each in within) if open_ and all(each.even is Answer.YES for each in within) else ()
 
 
 def _divided_by(analysis: Analysis) -> float | None:

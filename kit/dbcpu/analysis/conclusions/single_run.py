@@ -1,6 +1,7 @@
 """Explains the rounds of one variant: the answers in the order in which they need each other. Pure."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -37,10 +38,11 @@ from dbcpu.analysis.scaling.falling_throughput import falling_throughput
 from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
-from dbcpu.analysis.scaling.turbo import without_unseen_turbo
+from dbcpu.analysis.scaling.turbo import claims_unseen_turbo
 from dbcpu.analysis.scaling.unmeasured_peak import unmeasured_peak
 from dbcpu.analysis.sessions.valid_sessions import Key
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.piecewise_linear import WITHOUT_TURBO
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
 from dbcpu.record.header import SWEEP
@@ -122,7 +124,10 @@ def _curve_and_topology(
     """How the host scales by these levels of one variant, and whether that is as its topology says."""
     record, ref, vcpus, cores = context.record, context.reference, context.vcpus, context.cores
     done = work(context.sessions, levels[0].variant if levels else "", context.works)
-    curve = scaling(levels, done, context.rows, ref, vcpus, cores)
+    fitted = partial(scaling, levels, done, context.rows, ref, vcpus, cores, cpus=len(context.core_by_cpu))
+    curve = fitted()
+    if claims_unseen_turbo(curve, levels, cores):
+        curve = fitted(forms=WITHOUT_TURBO)
     if bounding_quota(record) is not None:  # no level shows all threads at work
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
     clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
@@ -131,7 +136,7 @@ def _curve_and_topology(
     curve = replace(curve, stickiness=sticky, clock_measured=clock, fall=fall)
     curve = with_seen_yield(curve, shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
-    curve = _where_cores_end(record, cores, vcpus, without_unseen_turbo(curve, levels, cores))
+    curve = _where_cores_end(record, cores, vcpus, curve)
     topology = topology_check(context, levels, views, curve)
     if vcpus and topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
@@ -140,7 +145,7 @@ def _curve_and_topology(
         curve = replace(curve, turbo=None, smt_yield=seen_yield, smt_yield_interval=None)
         ends = [end for end in (topology.cores_told, vcpus) if end]
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
-            curve = replace(curve, knees=(), knee_intervals=())
+            curve = _without_knees(curve)
     curve = _bent_within(len(context.core_by_cpu), curve)
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve))
     room = cpu_time_per_s(record)
@@ -173,6 +178,11 @@ def _where_cores_end(record: RunRecord, cores: int | None, vcpus: int | None, cu
     ends = [end for end in (fast_cores(record), cores, vcpus) if end]
     if all(any(abs(knee / end - 1) <= NEAR for end in ends) for knee in curve.knees):
         return curve
+    return _without_knees(curve)
+
+
+def _without_knees(curve: Scaling) -> Scaling:
+    """Without them and what is said of them; what the curve says of throughput stays."""
     return replace(curve, knees=(), knee_intervals=(), further=None, left_out=None)
 
 

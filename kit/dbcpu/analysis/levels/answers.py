@@ -11,6 +11,7 @@ vCPUs nothing runs at full speed. All else is ``undecided``: not having found a 
 """
 
 from collections.abc import Sequence
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -63,7 +64,8 @@ class LevelSeen(Struct, frozen=True):
     the sessions, by round; () where they are not known one by one. ``cpus``: where each of them mostly ran; () of
     rounds in which two shared one. ``alone``: scatter of the logarithms of the times of single sessions.
     ``sorted``: sessions may have been put in an order of their times, as in a file of somebody else. ``waits``: of work
-    that waits by itself, by chance some longer.
+    that waits by itself, by chance some longer. ``noise``: by which its median is
+    slower than one session alone by chance; None for that of the reference.
     """
 
     sessions: int
@@ -79,6 +81,7 @@ class LevelSeen(Struct, frozen=True):
     alone: Chance | None = None
     sorted: bool = False
     waits: bool = False
+    noise: Chance | None = None
 
     @property
     def beyond(self) -> bool:
@@ -143,7 +146,8 @@ def answers(seen: LevelSeen, reference: Reference | None, pace: PaceSeen | None 
         return Answers(_even(seen, None, None), _full_speed(seen, None, None))
     if seen.sessions == 1:
         return Answers(Answer.YES, _alone(seen, reference))
-    shift = slowdown_error(reference.noise, seen.sessions, len(seen.medians), reference.sessions, seen.scatter)
+    error = partial(slowdown_error, sessions=seen.sessions, rounds=len(seen.medians), scatter=seen.scatter)
+    shift = error(reference.noise, alone=reference.sessions)
     half = shift.passed_by((1 - CONFIDENCE) / 2)
     below, above = half, half
     gate = uneven_limit(reference.noise, seen.sessions, len(seen.ratios), 1.0 + reference.tolerance)
@@ -157,7 +161,9 @@ def answers(seen: LevelSeen, reference: Reference | None, pace: PaceSeen | None 
         if bound is not None:
             bound = float(np.exp(np.log(bound) + max(0.0, np.log(pace.limit.high)) * max(1.0, seen.sessions / 2)))
     low, high = (float(np.exp(np.log(seen.slowdown) + side)) for side in (-below, above))
-    slowed = max(EQUAL, float(np.exp(shift.passed_by(SLOWED_ALARM))))
+    # That all are slow needs less than that none is: one session alone may usually lose what it did in some rounds.
+    known = error(seen.noise or reference.noise, alone=reference.sessions)
+    slowed = max(EQUAL, float(np.exp(known.passed_by(SLOWED_ALARM))))
     even = _even(seen, bound, gate)
     full_speed = _full_speed(seen, None if reference.noise_range is None else high, slowed)
     if pace is not None and pace.limit is None:

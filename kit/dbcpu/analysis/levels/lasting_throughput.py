@@ -28,17 +28,22 @@ def lasting_throughput(rate_sum: float | None, otherwise: float | None = None) -
     return min((value for value in (rate_sum, otherwise) if value), default=0.0)
 
 
-def lasting_by_level(levels: Sequence[LevelView], vcpus: int | None, wanted: float | None = None) -> dict[int, float]:
+def lasting_by_level(
+    levels: Sequence[LevelView], vcpus: int | None, wanted: float | None = None, cpus: int | None = None
+) -> dict[int, float]:
     """Of the levels of one variant, by level.
 
     The makespan's throughput counts CPUs that stood idle in the end, and is less: it is taken only where a level lasts
-    that has sessions enough (``wanted``); without ``wanted`` each level counts by itself.
+    that has sessions enough (``wanted``); without ``wanted`` each level counts by itself. It is not taken up to the
+    ``cpus`` that a quota, or the plan, leaves less of: whoever is on a slow one stays slow, and waits for no turn.
     """
     enough = wanted is not None and any(rate_sum_lasts(each, vcpus) and each.level >= wanted for each in levels)
     return {
         each.level: lasting_throughput(
             each.throughput,
-            each.makespan_throughput if enough and not rate_sum_lasts(each, vcpus) else each.lasting_throughput,
+            each.makespan_throughput
+            if enough and each.level > (cpus or 0) and not rate_sum_lasts(each, vcpus)
+            else each.lasting_throughput,
         )
         for each in levels
     }

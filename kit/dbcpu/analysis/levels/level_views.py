@@ -320,6 +320,7 @@ def _seen(
     alone_s, level = context.reference.elapsed_s if context.reference else 1.0, seen.level
     many = median([len(each) for each in slower]) if slower else 0.0
     ratio, grouped = seen.median("max_over_min") or 1.0, seen.median("slow") or 0.0
+    known = seen.used if level > 1 and seen.all_shares else []
     return LevelSeen(
         sessions=level,
         ratios=tuple(value for figure in seen.figures if (value := figure.max_over_min) is not None),
@@ -329,11 +330,10 @@ def _seen(
         slow=many >= level / 2,
         vcpus=context.vcpus,
         scatter=scatter,
-        logs=tuple(tuple(np.log(times_of(members)).tolist()) for members in seen.used)
-        if level > 1 and seen.all_shares
-        else (),
+        logs=tuple(tuple(np.log(times_of(members)).tolist()) for members in known),
         cpus=tuple(usual_cpus(members) for members in seen.used) if len(seen.used) >= MIN_ROUNDS_TO_ANSWER else (),
         alone=context.alone_at(level),
+        noise=context.noise_at(level),
         sorted=context.record.header.plan.sampler == IMPORTED,
         waits=context.reference is not None and context.reference.busy < 1,
     )

@@ -1,11 +1,13 @@
 """The rounds of a level: which sessions of them count, and by how much they differ from one round to the next."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from operator import attrgetter
 
 import numpy as np
 
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.levels.solo_reference import without_unusual_loss
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
@@ -36,10 +38,20 @@ def _scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:
     for each, members in context.rounds:
         if each.variant == variant and each.level <= cores:
             rounds.setdefault(each.level, []).append(members)
+    waits = context.reference is not None and context.reference.busy < 1
     medians = {
-        level: [float(np.log(median(times_of(one)))) for one in usable(members)] for level, members in rounds.items()
+        level: [float(np.log(median(times_of(one)))) for one in _compared(usable(members), waits=waits)]
+        for level, members in rounds.items()
     }
     return scatter_of(medians, cores)
+
+
+def _compared(rounds: Sequence[Sequence[Timed]], *, waits: bool) -> list[Sequence[Timed]]:
+    """Those of one level without what the kernel counted in some alone; as they are of work that ``waits``."""
+    if waits:
+        return list(rounds)
+    every = iter(without_unusual_loss([each for members in rounds for each in members]))
+    return [list(islice(every, len(members))) for members in rounds]
 
 
 def scatter_of(medians: Mapping[int, Sequence[float]], cores: int) -> Chance | None:

@@ -7,7 +7,14 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.solo_reference import reference, solo_scatter, solo_sessions, stolen_alone
+from dbcpu.analysis.levels.noise import noise, within_rounds
+from dbcpu.analysis.levels.solo_reference import (
+    reference,
+    solo_scatter,
+    solo_sessions,
+    stolen_alone,
+    without_unusual_loss,
+)
 from dbcpu.analysis.levels.throughput import RoundWork
 from dbcpu.analysis.pace.by_level import PaceRatio
 from dbcpu.analysis.pace.exponent import Exponent
@@ -98,6 +105,24 @@ class RunContext(Struct, frozen=True, dict=True):
         if self.split is None or level in self.levels_at_one_pace:
             return self.reference
         return self.as_delivered()
+
+    def noise_at(self, level: int) -> Chance | None:
+        """By which the median of this level may differ from one session alone.
+
+        Without what the kernel counted in some of the single sessions: beside it the level's own is counted, too.
+        """
+        own = self.reference_at(level)
+        if own is None:
+            return None
+        plain = own is self.delivered_reference and self.split is None and own.busy == 1
+        return self._noise_without_unusual_loss if plain else own.noise
+
+    @cached_property
+    def _noise_without_unusual_loss(self) -> Chance:
+        return noise(
+            without_unusual_loss(self.single),
+            within_rounds(self.sessions, self.cores or self.vcpus, self.core_by_cpu),
+        )
 
     def alone_at(self, level: int) -> Chance | None:
         """By how much single sessions differ where they are timed as those of this level."""

@@ -105,6 +105,28 @@ def stolen_alone(sessions: Sequence[Timed]) -> dict[Key, float]:
     }
 
 
+def without_unusual_loss(members: Sequence[Timed]) -> tuple[Timed, ...]:
+    """Sessions of one level as if each had lost beside its CPU time what they usually do, where it differs by 10 %.
+
+    What the kernel counted is a loss with a cause, and no noise; small losses come and go by chance, and are. As they
+    are where not all is counted.
+    """
+    lost_s = {
+        each.key: (each.span.elapsed_s - each.session.cpu_s) / len(each.span.executions)
+        for each in members
+        if each.span and each.session.cpu_s and each.session.run_delay_s is not None
+    }
+    if len(lost_s) < len(members) or not lost_s:
+        return tuple(members)
+    usual_s, least_s = median(list(lost_s.values())), MIN_TOLERANCE * median(times_of(members))
+    return tuple(
+        replace(each, span=each.span.shortened((lost_s[each.key] - usual_s) * len(each.span.executions)))
+        if each.span and abs(lost_s[each.key] - usual_s) > least_s
+        else each
+        for each in members
+    )
+
+
 def _at_usual_steal(alone: Sequence[Timed], stolen: Mapping[Key, float]) -> tuple[Timed, ...]:
     """The single sessions as if each had met the steal that they usually meet."""
     many = [len(each.span.executions) if each.span else 1 for each in alone]

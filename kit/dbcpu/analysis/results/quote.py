@@ -41,13 +41,15 @@ class QuoteNotes(Struct, frozen=True):
     ``without_curve``: usable cores are those of the best level. ``divided_by``: the slowdown that was counted of one
     session alone, where usable cores are fewer than the rates for it. ``needs_level``: the N without which usable cores
     are not known. ``disturbance``: the finding of what took the host's CPU meanwhile; '' for nothing much.
-    ``more_between``: the first and last N that nobody measured and at which more may be done.
+    ``more_between``: the first and last N that nobody measured and at which more may be done. ``even_levels``: all
+    that were measured from two sessions to the vCPUs, where these are even and those that would decide are missing.
     """
 
     without_curve: bool = False
     divided_by: float | None = None
     needs_level: int | None = None
     more_between: tuple[int, int] | None = None
+    even_levels: tuple[int, ...] = ()
     disturbance: str = ""
 
 

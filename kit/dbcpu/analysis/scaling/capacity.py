@@ -52,7 +52,9 @@ def capacity(
     beyond = [each for each in measured if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     wanted = vcpus / context.reference.busy if vcpus and context.reference else None
-    most = _most(context, measured, scaling, lasting_by_level(measured, vcpus, wanted)) or None
+    most = (
+        _most(context, measured, scaling, lasting_by_level(measured, vcpus, wanted, len(context.core_by_cpu))) or None
+    )
     evenly = min(even.throughput, most) if even and even.throughput and most else None
     full = scaling.effective_cores is not None and most is not None
     believed = topology is None or topology.verdict != "fewer_cores"

@@ -6,7 +6,7 @@ On the makespan a knee lies wrong where placement is sticky: it is only compared
 Source: ``piecewise_linear``
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -20,8 +20,9 @@ from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.hinge_curve import Hinge
+from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge
 from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
+from dbcpu.analysis.statistics.piecewise_linear import FORMS
 from dbcpu.analysis.statistics.profile_intervals import Intervals, intervals
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.analysis.statistics.variance_model import median_errors
@@ -93,8 +94,11 @@ def scaling(
     reference: Reference | None,
     vcpus: int | None,
     cores: int | None,
+    forms: tuple[CurveForm, ...] = FORMS,
+    cpus: int | None = None,
 ) -> Scaling:
-    """From the levels and rounds of one variant; ``rows`` is the work in one execution.
+    """From the levels and rounds of one variant; ``rows`` is the work in one execution; ``forms`` compete.
+    ``cpus``: that sessions may use, whatever their quota.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
     Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
@@ -106,7 +110,7 @@ def scaling(
         return Scaling((), None, None)
     solo = _solo(reference, levels)
     measured = _measured(while_all_ran(work, rows), solo)
-    curves = _curves(measured, work, rows, solo, vcpus, cores)
+    curves = _curves(measured, work, rows, solo, vcpus, cores, forms)
     best = curves[0] if curves else None
     fitted = best.hinge if best else None
     # Of work that waits some sessions share a core long before all do: no two levels show what that is worth.
@@ -119,7 +123,9 @@ def scaling(
         if each.throughput and each.makespan_throughput and cores and vcpus and cores < each.level <= vcpus
     ]
     wanted = None if vcpus is None else vcpus / reference.busy
-    cores_seen = _effective_cores(fitted, measured, levels, wanted, vcpus)
+    cores_seen = _effective_cores(
+        fitted, measured, lasting_by_level(levels, vcpus, wanted, cpus), levels, wanted, vcpus
+    )
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
@@ -140,15 +146,21 @@ def scaling(
 
 
 def _curves(
-    raw: _Measured, work: Work, rows: int, solo: _Solo, vcpus: int | None, cores: int | None
+    raw: _Measured,
+    work: Work,
+    rows: int,
+    solo: _Solo,
+    vcpus: int | None,
+    cores: int | None,
+    forms: tuple[CurveForm, ...],
 ) -> tuple[_Curve, ...]:
     """The curve that fits better, and after it that for the other scheduler if it is as good and of the same form.
 
     Where none of them describes all levels, that of the rates as they are (``raw``), for a scheduler that leaves each
     session with its neighbours to the end.
     """
-    staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores)
-    moving = first = staying or _curve(raw, vcpus, cores)
+    staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores, forms)
+    moving = first = staying or _curve(raw, vcpus, cores, forms)
     measured, places = raw, range(max(work) + 1)
     for _ in range(PASSES):
         if moving is None and first is not None:
@@ -158,10 +170,10 @@ def _curves(
         measured = _measured(where_sessions_move(work, rows, together.tolist()), solo)
         if moving is not None and _alike(measured, moving.part):
             break
-        moving = _curve(measured, vcpus, cores)
+        moving = _curve(measured, vcpus, cores, forms)
     fitted = [each for each in (staying, moving) if each]
     if all(_left_out(raw, each) is not None for each in fitted):
-        as_it_is = _curve(raw, vcpus, cores) if staying else first
+        as_it_is = _curve(raw, vcpus, cores, forms) if staying else first
         fitted += [as_it_is] if as_it_is else []
     # One that describes all levels is better than one that has to leave a level out, whatever the rest of it fits.
     all_levels = max((len(each.part.levels) for each in fitted), default=0)
@@ -174,7 +186,7 @@ def _curves(
     )
 
 
-def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve | None:
+def _curve(measured: _Measured, vcpus: int | None, cores: int | None, forms: tuple[CurveForm, ...]) -> _Curve | None:
     """The fitted curve; None with too few levels, for a curve of another form, or for a bend where no CPU ends.
 
     Two levels up to the cores are the fewest that show what a core does. With more than two threads per core each
@@ -186,7 +198,7 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None) -> _Curve 
     if vcpus is not None and cores is not None and vcpus > 2 * cores:
         measured, vcpus = _up_to(measured, 2 * cores), cores
     expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
-    fitted, bad = outlier_level.robust_hinge(measured.levels, measured.medians, measured.noise, expected)
+    fitted, bad = outlier_level.robust_hinge(measured.levels, measured.medians, measured.noise, expected, forms)
     measured = measured if bad is None else _without(measured, bad)
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
         return None
@@ -333,7 +345,12 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 
 def _effective_cores(
-    fitted: Hinge | None, measured: _Measured, levels: Sequence[LevelView], wanted: float | None, vcpus: int | None
+    fitted: Hinge | None,
+    measured: _Measured,
+    lasting_rates: Mapping[int, float],
+    levels: Sequence[LevelView],
+    wanted: float | None,
+    vcpus: int | None,
 ) -> float | None:
     """Without a fit the best level, as far as its rate sum lasts.
 
@@ -342,7 +359,6 @@ def _effective_cores(
     is fitted up to two sessions per core; few levels end it early; and one that falls beyond its top lies below it.
     ``wanted``: sessions that keep all vCPUs busy; with fewer the best level is no limit of the host.
     """
-    lasting_rates = lasting_by_level(levels, vcpus, wanted)
     whole = {each.level: lasting_rates[each.level] / each.throughput for each in levels if each.throughput}
     rates = {level: rate * whole.get(level, 1.0) for level, rate in zip(measured.levels, measured.medians, strict=True)}
     best = max(rates.values())

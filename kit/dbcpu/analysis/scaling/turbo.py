@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -49,29 +47,15 @@ def is_turbo_beside(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds
     return slower and level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)
 
 
-def without_unseen_turbo(curve: Scaling, levels: Sequence[LevelView], cores: int | None) -> Scaling:
-    """Without a curve whose turbo slows sessions that, by their median, are at full speed on a core each.
+def claims_unseen_turbo(curve: Scaling, levels: Sequence[LevelView], cores: int | None) -> bool:
+    """Whether its turbo slows sessions that, by their median, are at full speed on a core each.
 
-    Some that lose to interrupts or other processes in some rounds bend the sum of rates as turbo would: where it has
-    its knee then, and what of it is turbo, is not known.
+    Some that lose to interrupts or other processes in some rounds bend the sum of rates as turbo would.
     """
     within = [each for each in levels if cores is not None and 1 < each.level <= cores]
     if curve.turbo is None or not curve.knees or not within or within[-1].level != cores:
-        return curve
+        return False
     until = curve.turbo_until or curve.knees[0]
     lost = curve.turbo * min(1.0, (within[-1].level - 1) / max(until - 1, 1.0))
     most = max(each.slowdown_median or float("inf") for each in within) - 1
-    if lost < WORTH_SAYING or most >= SEEN * lost:
-        return curve
-    return replace(
-        curve,
-        knees=(),
-        knee_intervals=(),
-        turbo=None,
-        turbo_until=None,
-        further=None,
-        saturated=None,
-        fit_error=None,
-        left_out=None,
-        curve=(),
-    )
+    return lost >= WORTH_SAYING and most < SEEN * lost

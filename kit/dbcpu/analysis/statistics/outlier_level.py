@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dbcpu.analysis.statistics import piecewise_linear
-from dbcpu.analysis.statistics.hinge_curve import Hinge
+from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge
 
 OUTLIER, OUTLIER_ERRORS = 0.08, 6.0
 """One level is left out if it misses the curve of the others by this much, and by so many errors of theirs."""
@@ -18,18 +18,22 @@ MIN_ROBUST, CLOSE = 7, 1.6
 
 
 def robust_hinge(
-    levels: Sequence[int], rates: Sequence[float], noise: Sequence[float], expected: tuple[float, ...] = ()
+    levels: Sequence[int],
+    rates: Sequence[float],
+    noise: Sequence[float],
+    expected: tuple[float, ...] = (),
+    forms: tuple[CurveForm, ...] = piecewise_linear.FORMS,
 ) -> tuple[Hinge | None, int | None]:
     """``best_hinge``, and the index of the one level that it leaves out because all others agree without it.
 
     One bad round at one level would otherwise move a knee or leave no form that fits. The level has one close below
     and one close above it, for what a level says that has none cannot be checked.
     """
-    whole = piecewise_linear.best_hinge(levels, rates, noise, expected)
+    whole = piecewise_linear.best_hinge(levels, rates, noise, expected, forms)
     found: list[tuple[Hinge, int]] = []
     for index in _suspects(levels, rates, whole) if len(levels) >= MIN_ROBUST else ():
         rest = [[value for i, value in enumerate(each) if i != index] for each in (levels, rates, noise)]
-        made = piecewise_linear.best_hinge([int(each) for each in rest[0]], rest[1], rest[2], expected)
+        made = piecewise_linear.best_hinge([int(each) for each in rest[0]], rest[1], rest[2], expected, forms)
         errors = OUTLIER_ERRORS * max(piecewise_linear.MIN_NOISE, noise[index], made.error if made else 0.0)
         if made and abs(rates[index] / made.at(levels[index]) - 1) > max(OUTLIER, errors):
             found.append((made, index))

@@ -49,6 +49,7 @@ FORMS = tuple(
     for turbo, held in ((False, False), (True, False), (True, True))
     for knees, flat in ((0, False), (1, True), (1, False), (2, True))
 )
+WITHOUT_TURBO = tuple(form for form in FORMS if not form.turbo)
 
 
 class Solved(Struct, frozen=True):
@@ -70,7 +71,11 @@ class _Found(Struct, frozen=True):
 
 
 def best_hinge(
-    levels: Sequence[int], rates: Sequence[float], noise: Sequence[float], expected: tuple[float, ...] = ()
+    levels: Sequence[int],
+    rates: Sequence[float],
+    noise: Sequence[float],
+    expected: tuple[float, ...] = (),
+    forms: tuple[CurveForm, ...] = FORMS,
 ) -> Hinge | None:
     """The simplest form that fits about as well as any; None with fewer than four levels.
 
@@ -79,6 +84,7 @@ def best_hinge(
         noise: relative standard error of each.
         expected: knees that the topology makes likely. They need not be sought, so a form with just these counts as
             simpler; its knees are then moved to where the rates put them.
+        forms: those that compete.
     """
     if len(levels) < 4:
         return None
@@ -86,7 +92,7 @@ def best_hinge(
     sigma = np.maximum(sigma, MIN_NOISE)
     # No fit is better than one without residuals: what such a one could not win with need not be fitted.
     score, first, winner, taken = math.inf, 0, None, None
-    for min_score, at, candidate in _candidates(n.size, expected):
+    for min_score, at, candidate in _candidates(n.size, expected, forms):
         if min_score > score:
             break
         found = candidate.found(n, y, sigma)
@@ -125,9 +131,11 @@ class _Candidate(Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def _candidates(levels: int, expected: tuple[float, ...]) -> tuple[tuple[float, int, _Candidate], ...]:
+def _candidates(
+    levels: int, expected: tuple[float, ...], every: tuple[CurveForm, ...]
+) -> tuple[tuple[float, int, _Candidate], ...]:
     """What so many levels can show, with what it would score without residuals, and its number: the best ones first."""
-    forms = [form for form in FORMS if levels > form.parameters]
+    forms = [form for form in every if levels > form.parameters]
     sought = [_Candidate(form) for form in forms]
     sought += [_Candidate(form, knees) for form in forms if form.knees for knees in combinations(expected, form.knees)]
     return tuple(sorted((each.min_score, at, each) for at, each in enumerate(sought)))

@@ -61,6 +61,8 @@ def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
         how += [f"at N={quote.evenness_level}"] if quote.evenness_level else []
         within = ", ".join(how)
         said = {"yes": ": even", "undecided": ": inconclusive whether all levels are even"}.get(quote.even, "")
+        if notes.even_levels:
+            said = f": even at N={short_ranges(notes.even_levels)}, inconclusive at levels that were not measured"
         parts.append(f"evenness {number(quote.evenness)}{f' ({within})' if within else ''}{said}")
     if not parts:
         return ""

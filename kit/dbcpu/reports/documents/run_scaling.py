@@ -100,6 +100,9 @@ def _knees(scaling: Scaling, linear: bool, most: float) -> list[str]:
     falls = scaling.further is not None and scaling.further < 0
     slope = "then falls until" if falls else "then with a smaller slope up to"
     first = "throughput scales linearly up to" if linear else "throughput bends at"
+    fall, knee = scaling.fall, scaling.knees[0]
+    if fall is not None and fall.from_level < knee and abs(fall.to_level / knee - 1) <= NEAR:
+        first = f"throughput falls from {plural(fall.from_level, 'session')} on, until"
     return [f"{first} {words[0]}", *(f"{slope} {each}" for each in words[1:])]
 
 

@@ -53,6 +53,17 @@ def test_hidden_siblings_are_seldom_missed() -> None:
     assert answers[Answer.YES] <= 3
 
 
+def test_six_rounds_are_lucky_where_fewer_sessions_have_slow_ones() -> None:
+    """One CPU of eight serves interrupts: four sessions were called equal, and three and five were inconclusive."""
+    host = SimulatedHost(cores=8, threads=1, irq=0.5)
+    found = explain(simulate(host, (1, 2, 3, 4, 5), 6, seed=3, size="medium"))
+    below, lucky = found.levels[2], found.levels[3]
+    assert below.rounds_apart is not None
+    assert lucky.rounds_apart is None
+    assert lucky.even is Answer.UNDECIDED
+    assert "At N=4 no session was slow, but 6 rounds are too few to be sure beside the slow ones" in found.verdict
+
+
 def test_equal_shares_alone_are_held_to_it_too() -> None:
     """Whether sessions are at full speed may be undecided by the noise of a single session."""
     host = SimulatedHost(cores=4, threads=1, steal=0.03)

@@ -52,6 +52,13 @@ def test_without_a_level_at_which_some_share_a_core_nothing_says_that_all_are_ev
     assert found(simulate(host, (1, 2, 4, 12, 16), repeats=6, seed=1))[2].even is Answer.NO
 
 
+def test_levels_that_are_even_are_quoted_beside_those_that_nobody_measured() -> None:
+    """It was inconclusive whether all levels are even, beside a verdict of equal CPU at every measured level."""
+    record = simulate(SimulatedHost(cores=8, threads=1), (1, 2, 4), repeats=6, seed=1)
+    said = quotable(record, explain(record))
+    assert ": even at N=2,4, inconclusive at levels that were not measured;" in said
+
+
 def test_what_is_not_shown_is_undecided() -> None:
     record = noisy_run(1, levels=(1, 2), repeats=1)
     analysis, _, even = found(record)

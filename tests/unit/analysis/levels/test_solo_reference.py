@@ -105,3 +105,14 @@ def test_memory_on_another_node_is_a_cause_and_no_noise() -> None:
     assert (all_cores.even, all_cores.main_cause) == (Answer.NO, Cause.REMOTE_MEMORY)
     (alone,) = [each for each in found.levels if each.level == 1]
     assert alone.full_speed is not Answer.YES or (alone.slowdown_median or 1.0) <= 1.1
+
+
+def test_interrupts_that_one_session_alone_meets_by_chance_hide_no_turbo() -> None:
+    """They were taken for noise of medians: at 1.18x it was inconclusive whether four sessions are at full speed."""
+    host = SimulatedHost(cores=4, threads=1, turbo_slope=0.15, irq=0.5)
+    found = explain(simulate(host, levels=(1, 2, 3, 4, 5), repeats=6, seed=2, size="medium"))
+    lost = found.levels[0].rounds_apart
+    assert lost is not None
+    assert lost.cause is Cause.IRQ
+    assert found.levels[3].slowdown_median == pytest.approx(1 / 0.85, rel=0.02)
+    assert found.levels[3].full_speed is Answer.NO

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.host import Fall
+from dbcpu.reports.documents.run_scaling import scaling_words
 from dbcpu.simulator import SimulatedHost, simulate
 
 NOISY = SimulatedHost(cores=4, threads=2, smt_yield=0.0, noise=0.05)
@@ -49,6 +50,12 @@ def test_a_number_of_sessions_is_advised_where_it_is_known_to_do_most(
     seen = fall(host, levels, 3)
     assert seen is not None
     assert (seen.best_level, seen.advised) == (best, advised)
+
+
+def test_a_curve_that_falls_before_its_knee_is_said_to_fall() -> None:
+    """It *bent* at 4.0, from where it is flat: three sessions do a third more."""
+    record = simulate(SimulatedHost(cores=4, threads=1, turbo_slope=0.7), (1, 2, 3, 4, 5, 8), 3, 1, size="short")
+    assert scaling_words(record, explain(record)).startswith("throughput falls from 3 sessions on, until 4.0 sessions")
 
 
 def test_early_ends_do_not_enlarge_a_fall() -> None:

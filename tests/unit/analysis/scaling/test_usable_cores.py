@@ -152,6 +152,14 @@ def test_a_quota_lets_so_many_threads_work_at_once() -> None:
     assert not any(each.cause is Cause.UNEXPLAINED for each in analysis.sessions)
 
 
+def test_under_a_quota_a_session_on_a_slow_cpu_does_not_make_the_other_cpus_idle() -> None:
+    """2.3 usable cores were quoted of a quota of 3, which four sessions on four CPUs use up beside interrupts."""
+    host = SimulatedHost(cores=4, threads=1, irq=0.5, steal=0.1, quota_cpus=3)
+    room = explain(simulate(host, (1, 2, 3, 4, 6), 6, 2, size="medium")).capacity
+    assert room is not None
+    assert room.usable_cores == pytest.approx(2.9, rel=0.04)
+
+
 def test_what_second_threads_add_is_not_held_against_the_cpus_of_a_quota() -> None:
     """A third of a core was said to be as much as a core, for 5 CPUs on 4 cores are a quarter of a thread more each."""
     record = simulate(SimulatedHost(cores=4, threads=2, quota_cpus=5), (*range(1, 8), 10), 3, seed=9, size="medium")
@@ -168,6 +176,11 @@ def test_no_turbo_slows_sessions_that_the_table_shows_at_full_speed() -> None:
     assert max(each.slowdown_median or 0.0 for each in found.levels[:4]) < 1.02
     assert found.scaling.turbo is None
     assert "beyond the 4 cores" not in scaling_words(record, found)
+    # The curve without turbo fits, and knees and yield are known by it.
+    assert found.scaling.fit_error is not None
+    within = found.scaling.knee_intervals[0]
+    assert within.low < 4 < within.high
+    assert found.scaling.smt_yield == pytest.approx(1 / 3, abs=0.05)
 
 
 def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() -> None:
