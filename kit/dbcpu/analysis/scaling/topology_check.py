@@ -16,6 +16,7 @@ from dbcpu.analysis.host_usage.host_time import foreign_share, steal_known, typi
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
+from dbcpu.analysis.placement.usable_cpus import is_quota_spare
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
@@ -291,7 +292,9 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     found = []
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
-    if quota is not None and quota < 1.2 * max(knee, vcpus) and (groups or quota < vcpus):
+    if quota is not None and quota < 1.2 * max(knee, vcpus) and (
+        groups or (quota < vcpus and not is_quota_spare(record))
+    ):
         found.append(f"the CPU quota of {plural(quota, 'CPU')}")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("an exhausted CPU quota")

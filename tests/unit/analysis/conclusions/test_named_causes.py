@@ -1,0 +1,23 @@
+"""The cause that a verdict names is the one that the simulated host made, and no other."""
+
+import pytest
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.simulator import SimulatedHost, simulate
+
+
+def made(host: SimulatedHost, levels: tuple[int, ...], seed: int = 1) -> Analysis:
+    return explain(simulate(host, levels, 6, seed, size="medium"))
+
+
+@pytest.mark.parametrize(("irq", "named"), [(0.5, False), (0.0, True)])
+def test_a_quota_that_is_never_used_up_is_not_named(irq: float, named: bool) -> None:
+    """Beside interrupts that take half of a CPU four CPUs give no more than the quota: nobody is stopped by it."""
+    found = made(SimulatedHost(cores=4, threads=1, irq=irq, quota_cpus=3.5), (1, 2, 4, 5, 8))
+    codes = {each.code: each.seen for each in found.findings}
+    assert ("bove the CPU quota of 3.5" in found.verdict) == named
+    assert ("bove the 4 vCPUs" in found.verdict) != named
+    assert ("throttled" in codes) == named
+    assert named or "more sessions than the 4 vCPUs" in codes["oversubscribed"]
+    assert found.topology is None or ("CPU quota" in found.topology.why) <= named
