@@ -2,6 +2,7 @@
 
 import pytest
 
+from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.simulator import SimulatedHost, simulate
@@ -21,3 +22,11 @@ def test_a_quota_that_is_never_used_up_is_not_named(irq: float, named: bool) -> 
     assert ("throttled" in codes) == named
     assert named or "more sessions than the 4 vCPUs" in codes["oversubscribed"]
     assert found.topology is None or ("CPU quota" in found.topology.why) <= named
+
+
+def test_what_a_single_session_loses_too_makes_no_shares_unequal() -> None:
+    """Steal takes as much of one session alone; five on four CPUs differ by the turns that they wait."""
+    found = made(SimulatedHost(cores=4, threads=1, steal=0.3, irq=0.2), (1, 2, 3, 4, 5, 8))
+    assert found.verdict.startswith("Even a single session loses 31 % of its time (CPU steal)")
+    assert "at 5 sessions 4 of 5 have a slowdown, from 1.24x to 1.49x (run-queue wait: more " in found.verdict
+    assert "run-queue wait" in {each.against for each in headline(found).advice}
