@@ -45,12 +45,13 @@ class CountedSlowdown(Struct, frozen=True):
 
     ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
     of these over the least of a round, beyond what unequal work makes of fair turns. ``high``: the true median of
-    rounds is below it with 95 % confidence; None with a single round.
+    rounds is below it with 95 % confidence; None with a single round. ``rounds``: the slowdown of each round.
     """
 
     slowdown: float
     ratio: float
     high: float | None = None
+    rounds: tuple[float, ...] = ()
 
 
 class LevelSeen(Struct, frozen=True):
@@ -192,7 +193,7 @@ def _alone(seen: LevelSeen, reference: Reference) -> Answer:
         return Answer.NO if seen.slow and exceeds(seen.slowdown) else Answer.UNDECIDED
     if seen.counted is None:
         return Answer.YES
-    if exceeds(seen.counted.slowdown):
+    if exceeds(seen.counted.slowdown) and is_usual(seen.counted.rounds):
         return Answer.NO
     return Answer.UNDECIDED if _may_wait(seen) or reference.noise_range is None else Answer.YES
 
@@ -276,7 +277,8 @@ def may_stand_apart(rounds: int) -> int:
 
 
 def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
-    counted = seen.counted is not None and exceeds(seen.counted.slowdown)
+    lost = seen.counted
+    counted = lost is not None and exceeds(lost.slowdown) and (seen.beyond or is_usual(lost.rounds))
     noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown)
     if (counted or noticed) and is_usual(seen.medians):
         return Answer.NO

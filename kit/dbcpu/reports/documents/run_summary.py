@@ -6,6 +6,7 @@ from statistics import median
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
+from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -51,6 +52,8 @@ def cause_counts(level: LevelView) -> str:
     def share(cause: Cause, many: int) -> str:
         if cause != counted:
             return f"{many} of {level.sessions}"
+        if level.level == 1 and level.rounds_apart is not None and rounds_differ(level):
+            return f"{level.rounds_apart.rounds} of {level.sessions}"
         return ", ".join(filter(None, (lost, f"{many} of {level.sessions} slow" if taken else "")))
 
     shown = [each for each in level.causes if each[0] != Cause.NONE]

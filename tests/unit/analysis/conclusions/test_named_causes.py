@@ -1,10 +1,14 @@
 """The cause that a verdict names is the one that the simulated host made, and no other."""
 
+import re
+
 import pytest
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.simulator import SimulatedHost, simulate
 
 
@@ -30,3 +34,16 @@ def test_what_a_single_session_loses_too_makes_no_shares_unequal() -> None:
     assert found.verdict.startswith("Even a single session loses 31 % of its time (CPU steal)")
     assert "at 5 sessions 4 of 5 have a slowdown, from 1.24x to 1.49x (run-queue wait: more " in found.verdict
     assert "run-queue wait" in {each.against for each in headline(found).advice}
+
+
+@pytest.mark.parametrize(("seed", "rounds"), [(4, 3), (2, 2)])
+def test_rounds_of_a_single_session_that_lose_time_are_counted_and_no_median_of_two_kinds_is_said(
+    seed: int, rounds: int
+) -> None:
+    """Of three rounds that lost 29 % and three that lost nothing the verdict said that one session loses 16 %."""
+    run = simulate(SimulatedHost(cores=4, threads=1, irq=0.3, turbo_slope=0.3), (1, 2, 3, 4), 6, seed, size="medium")
+    found = explain(run)
+    assert found.levels[0].full_speed is Answer.UNDECIDED
+    assert re.search(rf"a whole CPU \(in {rounds} of 6 rounds it has a slowdown of 1.4\dx through int", found.verdict)
+    assert cause_counts(found.levels[0]) == f"interrupts ({rounds} of 6)"
+    assert headline(found).remedy.startswith("move interrupts")
