@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_CALM_ROUNDS
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, lost_to
-from dbcpu.analysis.levels.rounds_apart import apart_words, is_explained
+from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
-from dbcpu.formatting import duration, listed, plural, short_ranges
+from dbcpu.formatting import duration, listed, plural, short_ranges, times
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -82,9 +82,10 @@ def half_undecided(found: LevelLosses, context: RunContext, alone: LevelView | N
 
 def _why_alone(level: LevelView) -> str:
     """In how many rounds a single session lost time, and to what."""
-    if level.rounds_apart is not None:
-        return f" ({apart_words(level, with_cause=True)})"
-    cause = lost_to(level)
+    cause, apart = lost_to(level), level.rounds_apart
+    if apart is not None:
+        why = f": {apart.cause.words}" if apart.cause.is_known else ""
+        return f" (in {apart.rounds} of {level.rounds} rounds a slowdown of {times(apart.slowdown)}{why})"
     return f" (some rounds lost time: {cause.words})" if cause.is_known else ""
 
 

@@ -258,7 +258,7 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        if rounds_differ(level) and not is_counted_only(level):
+        if rounds_differ(level):
             return f"even a single session is not always fast: {apart_words(level, why=f' ({lost_to(level).words})')}"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)

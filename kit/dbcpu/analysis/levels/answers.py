@@ -12,6 +12,7 @@ vCPUs nothing runs at full speed. All else is ``undecided``: not having found a 
 
 from collections.abc import Sequence
 from math import comb
+from statistics import median_low
 
 import numpy as np
 from msgspec import Struct
@@ -52,6 +53,11 @@ class CountedSlowdown(Struct, frozen=True):
     ratio: float
     high: float | None = None
     rounds: tuple[float, ...] = ()
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether most rounds lost more than equal: a median between rounds with a loss and without is of neither."""
+        return exceeds(self.slowdown) and (not self.rounds or exceeds(median_low(self.rounds)))
 
 
 class LevelSeen(Struct, frozen=True):
@@ -193,7 +199,7 @@ def _alone(seen: LevelSeen, reference: Reference) -> Answer:
         return Answer.NO if seen.slow and exceeds(seen.slowdown) else Answer.UNDECIDED
     if seen.counted is None:
         return Answer.YES
-    if exceeds(seen.counted.slowdown) and is_usual(seen.counted.rounds):
+    if seen.counted.is_loss:
         return Answer.NO
     return Answer.UNDECIDED if _may_wait(seen) or reference.noise_range is None else Answer.YES
 
@@ -277,8 +283,7 @@ def may_stand_apart(rounds: int) -> int:
 
 
 def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
-    lost = seen.counted
-    counted = lost is not None and exceeds(lost.slowdown) and (seen.beyond or is_usual(lost.rounds))
+    counted = seen.counted is not None and seen.counted.is_loss
     noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown)
     if (counted or noticed) and is_usual(seen.medians):
         return Answer.NO

@@ -260,13 +260,9 @@ def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | No
     apart = found.even is Answer.NO and not (counted and exceeds(counted.slowdown))
     lost = [counted_by_cause(members, over_fastest=apart) for members in seen.viewed]
     is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
-    found = replace(
-        found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost, is_lost)
-    )
-    if found.level > 1 or found.rounds_apart is not None or counted is None:
-        return found
-    # Where half of the rounds of one session lost time its reference lies between both kinds: no cause is found.
-    return replace(found, rounds_apart=apart_as_counted(counted.rounds, main_cause(lost)))
+    slowdown, cause = counted.slowdown if counted else None, main_cause(lost, is_lost)
+    apart = apart_as_counted(found, counted, main_cause(lost))
+    return replace(found, counted_slowdown=slowdown, counted_cause=cause, rounds_apart=apart)
 
 
 def _with_regimes(
