@@ -93,6 +93,10 @@ def _checked(
         text = f"by the witness CPUs are {times(paced.pace_ratio)} slower with {paced.level} sessions than with one"
         return TopologyCheck("unclear", cores, vcpus, None, f"{text}: they may share cores that are not shown")
     apart = _groups_apart(context, levels, views) if alike else None
+    falls = _slow_as_siblings(context, views, scaling) if alike and found.verdict == "agrees" else None
+    if apart is None and falls is not None:
+        text = f"the more sessions, the slower each, up to {times(falls)}: CPUs may share cores that are not shown"
+        return TopologyCheck("unclear", cores, vcpus, None, text)
     if apart is None or found.verdict not in ("agrees", "fewer_cores", "told"):
         return found
     text = f"session times form two groups, {number(apart)}x apart, though each session had a CPU of its own"
@@ -135,6 +139,24 @@ def _slower_together(context: RunContext, levels: Sequence[LevelView]) -> LevelV
     return max(
         (each for each in within if (each.pace_low or 0.0) > 1.0), key=lambda one: one.pace_low or 0.0, default=None
     )
+
+
+def _slow_as_siblings(context: RunContext, views: Sequence[SessionView], scaling: Scaling) -> float | None:
+    """How much CPU time work takes with every vCPU of a guest busy, where that is more than turbo takes; else None.
+
+    Placed by chance on siblings that nobody knows, sessions are slower the more there are, without a knee at the cores.
+    """
+    host = context.record.header.host
+    full = [
+        1 + view.inflation_s / view.reference_s
+        for view in views
+        if view.valid and view.level == context.vcpus and view.cause in (*UNKNOWN, Cause.NONE)
+        if view.inflation_s is not None and view.reference_s
+    ]
+    if not full or scaling.clock_measured or (host is not None and host.hypervisor is None):
+        return None
+    slower = median(full)
+    return slower if slower >= SIBLING_SLOWDOWN[0] else None
 
 
 def widened(knee: float, interval: Interval | None) -> Interval:

@@ -55,3 +55,14 @@ def test_a_single_session_that_loses_time_in_most_rounds_is_said_by_rounds_too()
     said = "ven a single session is not always fast: in 4 of 6 rounds it has a slowdown of 1.39x (interrupts), in"
     assert said in found.verdict
     assert headline(found).headline == "No: even a single session is not always at full speed"
+
+
+@pytest.mark.parametrize(("hidden", "verdict"), [(True, "unclear"), (False, "agrees")])
+def test_a_host_on_which_all_are_as_slow_as_siblings_is_not_called_consistent(hidden: bool, verdict: str) -> None:
+    """Beside another process sessions on siblings that the host hides form no groups, and throughput has no knee."""
+    cores, threads = (4, 2) if hidden else (8, 1)
+    host = SimulatedHost(cores=cores, threads=threads, hidden_smt=hidden, noisy_neighbour=0.5)
+    found = made(host, (*range(1, 11), 16), seed=3).topology
+    assert found is not None
+    assert found.verdict == verdict
+    assert ("CPUs may share cores that are not shown" in found.why) == hidden
