@@ -40,11 +40,12 @@ def cause_counts(level: LevelView) -> str:
     """``run-queue wait (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
     ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
-    beside what all lose few lose more.
+    beside what all lose few lose more. Beside another cause it has its sessions alone: the share lost is that of both.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count = is_known_by_count(level)
-    taken = few and not by_count and level.counted_cause in (Cause.STEAL, Cause.IRQ)
+    other = any(cause not in (Cause.NONE, level.counted_cause) for cause, _ in level.causes)
+    taken = few and not by_count and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
     counted = level.counted_cause if taken or by_count else Cause.NONE
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
     lost = f"{much} lost" if (level.counted_slowdown or 1.0) > EQUAL else ""
