@@ -77,7 +77,9 @@ def half_undecided(found: LevelLosses, context: RunContext, alone: LevelView | N
     undecided = f"it is inconclusive {listed(parts)}"
     if found.undecided:  # a sentence before this one says what would decide
         return (undecided,)
-    return undecided, _may_decide([each for each in some if each.level in (*shares, *speed)], context, single=alone is not None)
+    return undecided, _may_decide(
+        [each for each in some if each.level in (*shares, *speed)], context, single=alone is not None
+    )
 
 
 def _why_alone(level: LevelView) -> str:

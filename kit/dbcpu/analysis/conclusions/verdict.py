@@ -121,12 +121,12 @@ class _Words:
                 f"reach. {helps}"
             )
         single = found.alone_undecided and self.reference.noise_range is not None
-        alone = levels[0] if single and levels[0].level == 1 else None
+        one = levels[0] if single and levels[0].level == 1 else None
         said = (
             (_fine(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
             falls_words(self.scaling),
             self._undecided(found),
-            half_undecided(found, self.context, alone),
+            half_undecided(found, self.context, one),
             self._pace(found),
         )
         return " ".join(filter(None, (sentences(*clauses) for clauses in said)))

@@ -261,8 +261,8 @@ def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | No
     lost = [counted_by_cause(members, over_fastest=apart) for members in seen.viewed]
     is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
     slowdown, cause = counted.slowdown if counted else None, main_cause(lost, is_lost)
-    apart = apart_as_counted(found, counted, main_cause(lost))
-    return replace(found, counted_slowdown=slowdown, counted_cause=cause, rounds_apart=apart)
+    kinds = apart_as_counted(found, counted, main_cause(lost))
+    return replace(found, counted_slowdown=slowdown, counted_cause=cause, rounds_apart=kinds)
 
 
 def _with_regimes(

@@ -314,8 +314,10 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     found = []
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
-    if quota is not None and quota < 1.2 * max(knee, vcpus) and (
-        groups or (quota < vcpus and not is_quota_spare(record))
+    if (
+        quota is not None
+        and quota < 1.2 * max(knee, vcpus)
+        and (groups or (quota < vcpus and not is_quota_spare(record)))
     ):
         found.append(f"the CPU quota of {plural(quota, 'CPU')}")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
