@@ -285,7 +285,8 @@ def _without_host(of: Sessions, row: int, total_s: float) -> list[RowPart]:
     each, reference = of.timed[row], of.reference_of(row)
     why_not = _why_not(each)
     if reference is not None:
-        found = without_host.shares_by_database(each.session, int(of.executions[row]), total_s, reference, why_not)
+        many, alone = int(of.executions[row]), of.waits_alone
+        found = without_host.shares_by_database(each.session, many, total_s, reference, alone, why_not)
         if found is not None:
             return found
     return [RowPart(Cause.UNEXPLAINED, total_s, partial(str, f"no evidence from the host: {why_not}"))]

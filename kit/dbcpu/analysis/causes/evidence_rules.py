@@ -297,7 +297,7 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
         return f"off-CPU {seconds(gap_s[row])} of {seconds(of.elapsed_s[row])}"
 
     def waited(cause: Cause, row: int) -> str:
-        return f"{off(row)}: {wait_words(waits_of(cause, of.timed[row].session.waits)[0])}"
+        return f"{off(row)}: {wait_words(waits_of(cause, of.waits_beyond(row))[0], of.waits_alone)}"
 
     def slept(row: int) -> str:
         more = " more than a single session" if asleep_s[row] < met.asleep_s[row] else ""
@@ -334,10 +334,10 @@ def off_cpu(on: Mask, gap_s: Floats, of: Sessions) -> list[LossPart]:
 
 
 def _waits(on: Mask, of: Sessions) -> dict[Cause, Floats]:
-    """Seconds that the database counted as waits, by their causes."""
+    """Seconds that the database counted as waits beyond those of a single session, by their causes."""
     waited_s = {cause: np.zeros(on.size) for cause in WAIT_CAUSES}
     for row in np.flatnonzero(on & of.waits).tolist():
-        for wait in of.timed[row].session.waits:
+        for wait in of.waits_beyond(row):
             waited_s[wait_cause(wait.event)][row] += wait.waited_s
     return waited_s
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.analysis.causes.database_waits import beyond_alone, waits_alone
 from dbcpu.analysis.causes.loss import AloneTimes
 from dbcpu.analysis.host_usage.host_time import throttled_shares
 from dbcpu.analysis.levels.run_context import RunContext
@@ -25,7 +26,7 @@ from dbcpu.analysis.statistics.columns import column, columns, floats
 from dbcpu.analysis.statistics.cumulative import Floats, Mask, or_zero
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.record.reported_steal import steal_unseen
-from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord, Wait
 
 Partners = Sequence[tuple[int, int, float]]
 """(ordinal, CPU of the asking session, seconds together), longest first."""
@@ -138,6 +139,7 @@ class Sessions:
         self.reference, self.delivered = context.reference, context.as_delivered()
         self.alone = self._alone()
         self._single = _Single.of(context.single, seen)
+        self.waits_alone = waits_alone(context.single)
         self._unseen = steal_unseen(context.record)
 
     def __len__(self) -> int:
@@ -222,6 +224,10 @@ class Sessions:
     def asleep_s(self) -> Floats:
         """By its polls, beyond what a single session sleeps: work that waits does so alone, too."""
         return np.maximum(0.0, self.evidence.asleep_s - self._single.asleep_s * self.executions)
+
+    def waits_beyond(self, row: int) -> list[Wait]:
+        """That the database counted beyond those of a single session, in as many executions."""
+        return beyond_alone(self.timed[row].session.waits, self.waits_alone, float(self.executions[row]))
 
     def partners(self, row: int, *, on_siblings: bool) -> Partners:
         """With whom it was on its CPU, or on its siblings."""

@@ -14,13 +14,13 @@ report steal: what it took then counts as busy, and as CPU time.
 Source: Oracle Database Reference, V$SESS_TIME_MODEL, V$SESSION_EVENT, V$OSSTAT.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.causes.database_waits import wait_cause, wait_words
+from dbcpu.analysis.causes.database_waits import beyond_alone, wait_cause, wait_words, waits_alone
 from dbcpu.analysis.causes.evidence_rules import ACCOUNTS
 from dbcpu.analysis.causes.parts_by_cause import RowPart
 from dbcpu.analysis.host_usage.host_counters import HostUse, host_use
@@ -68,12 +68,12 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
     rounds: dict[tuple[int, str], list[list[Timed]]] = {}
     for each, of_round in context.rounds:
         rounds.setdefault((each.level, each.variant), []).append(of_round)
-    limit, solo_cpu = noise_limit(reference), _cpu_alone(context.rounds)
+    limit, solo_cpu, solo_waits = noise_limit(reference), _cpu_alone(context.rounds), waits_alone(context.single)
     explained = []
     for level in levels:
         slowed = level.level > 1 and (level.slowdown_max or 1.0) > limit
         members = _unseen(rounds.get((level.level, level.variant), [])) if slowed else []
-        counted = _counted(members, reference, solo_cpu)
+        counted = _counted(members, reference, solo_cpu, solo_waits)
         use = host_use(list({each.round.order: each.round for each in members}.values()))
         found = _cause(level, counted, scaling, context, use) if members else None
         if found is not None:
@@ -155,8 +155,13 @@ def _shared(level: LevelView, scaling: Scaling, vcpus: int | None, cores: int | 
     return None
 
 
-def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | None) -> _Counted | None:
-    """The database's counters of the sessions that lost; None where it counts nothing."""
+def _counted(
+    members: Sequence[Timed], reference: Reference, solo_cpu: float | None, solo_waits: Mapping[str, float]
+) -> _Counted | None:
+    """The database's counters of the sessions that lost; None where it counts nothing.
+
+    Waits are those beyond ``solo_waits``, of a single session by event.
+    """
     cpu: list[float] = []
     waits: list[float] = []
     off_s: dict[int, float] = {}
@@ -167,13 +172,13 @@ def _counted(members: Sequence[Timed], reference: Reference, solo_cpu: float | N
         loss_s = each.span.elapsed_s - reference.elapsed_s * executions
         if each.why or loss_s <= reference.tolerance * reference.elapsed_s * executions:
             continue
-        used = database_cpu_s(each.session)
+        used, beyond = database_cpu_s(each.session), beyond_alone(each.session.waits, solo_waits, executions)
         if used is not None and solo_cpu is not None:
             cpu.append((used - solo_cpu * executions) / loss_s)
-            left_s = (1 - cpu[-1]) * loss_s - sum(wait.waited_s for wait in each.session.waits)
+            left_s = (1 - cpu[-1]) * loss_s - sum(wait.waited_s for wait in beyond)
             off_s[each.round.order] = off_s.get(each.round.order, 0.0) + max(0.0, left_s)
-        waits.append(sum(wait.waited_s for wait in each.session.waits) / loss_s)
-        for wait in each.session.waits:
+        waits.append(sum(wait.waited_s for wait in beyond) / loss_s)
+        for wait in beyond:
             events[wait.event] = events.get(wait.event, 0.0) + wait.waited_s
     if not waits or not (cpu or events):
         return None
@@ -195,12 +200,13 @@ def _cpu_alone(rounds: Iterable[tuple[Round, Sequence[Timed]]]) -> float | None:
 
 
 def shares_by_database(
-    session: Session, executions: int, loss_s: float, reference: Reference, why_not: str
+    session: Session, executions: int, loss_s: float, reference: Reference, waits: Mapping[str, float], why_not: str
 ) -> list[RowPart] | None:
     """The loss divided by the database's counters, or None where it has none.
 
     Args:
         loss_s: what the session took beyond the reference.
+        waits: of a single session, by event, in seconds per execution.
         why_not: why there is no evidence from the host.
     """
     cpu_s = database_cpu_s(session)
@@ -212,11 +218,11 @@ def shares_by_database(
         words = f"the database counted {seconds(cpu_s)} of CPU, {seconds(more_s)} more than for a single session"
         found.append(RowPart(Cause.SLOWER_CPU, more_s, partial(str, words)))
     left_s = loss_s - max(0.0, more_s)
-    for wait in sorted(session.waits, key=lambda each: -each.waited_s):
+    for wait in sorted(beyond_alone(session.waits, waits, executions), key=lambda each: -each.waited_s):
         part_s = min(wait.waited_s, left_s)
         if part_s <= 0:
             break
-        found.append(RowPart(wait_cause(wait.event), part_s, partial(wait_words, wait)))
+        found.append(RowPart(wait_cause(wait.event), part_s, partial(wait_words, wait, waits)))
         left_s -= part_s
     if left_s > 0:
         words = (

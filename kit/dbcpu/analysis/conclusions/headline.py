@@ -19,6 +19,7 @@ from dbcpu.analysis.levels.level_losses import (
     level_losses,
     lost_to,
 )
+from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
@@ -110,7 +111,7 @@ def _of_totals(found: LevelLosses) -> str:
 def _loss_words(found: LevelLosses, up_to: str) -> str:
     first = found.losses[0]
     if first.level == 1:
-        if not is_counted_only(first):
+        if rounds_differ(first) or not is_counted_only(first):
             return "No: even a single session is not always at full speed"
         return "No: even a single session does not get a whole CPU"
     lasts = found.lasts(first) and first is not found.levels[-1]
@@ -139,7 +140,9 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
     if worst is not None and cause is not Cause.NONE:
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         share = f"{who_has_cause(worst, cause)} at N = {worst.level}"
-        if is_counted_only(worst):
+        if worst.level == 1 and worst.rounds_apart is not None and rounds_differ(worst):
+            share = f"in {worst.rounds_apart.rounds} of {worst.rounds} rounds, as the kernel counted, at N = 1"
+        elif is_counted_only(worst):
             share = f"{percent(lost)} of the time at N = {worst.level}"
         elif not dict(worst.causes).get(cause):  # what it makes of each session is within noise
             share = f"as the kernel counted, at N = {worst.level}"

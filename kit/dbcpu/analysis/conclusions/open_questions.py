@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_CALM_ROUNDS, are_enough
-from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
-from dbcpu.formatting import duration, listed, plural, short_ranges
+from dbcpu.formatting import duration, listed, plural, short_ranges, times
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -67,27 +66,34 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView], more: Mo
     return f"{where}no session was slow, but {too_few}{needed}"
 
 
-def half_undecided(found: LevelLosses, context: RunContext, single: bool, alone: Cause) -> tuple[str, ...]:
-    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, which lost to ``alone``.
-
-    ``single``: whether there is one of a single session.
-    """
+def half_undecided(found: LevelLosses, context: RunContext, alone: LevelView | None) -> tuple[str, ...]:
+    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, ``alone``, if it has one."""
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
     shares = [each.level for each in some if each.even is Answer.UNDECIDED]
     speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
     parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
     parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
-    why = f" (some rounds lost time: {alone.words})" if alone.is_known else ""
-    parts += [f"whether a single session gets a whole CPU{why}"] if single else []
+    parts += [f"whether a single session gets a whole CPU{_why_alone(alone)}"] if alone else []
     if not parts:
         return ()
     undecided = f"it is inconclusive {listed(parts)}"
     if found.undecided:  # a sentence before this one says what would decide
         return (undecided,)
-    return undecided, _may_decide([each for each in some if each.level in (*shares, *speed)], context, single)
+    return undecided, _may_decide(
+        [each for each in some if each.level in (*shares, *speed)], context, single=alone is not None
+    )
 
 
-def _may_decide(levels: Sequence[LevelView], context: RunContext, single: bool) -> str:
+def _why_alone(level: LevelView) -> str:
+    """In how many rounds a single session lost time, and to what."""
+    cause, apart = lost_to(level), level.rounds_apart
+    if apart is not None:
+        why = f": {apart.cause.words}" if apart.cause.is_known else ""
+        return f" (in {apart.rounds} of {level.rounds} rounds a slowdown of {times(apart.slowdown)}{why})"
+    return f" (some rounds lost time: {cause.words})" if cause.is_known else ""
+
+
+def _may_decide(levels: Sequence[LevelView], context: RunContext, *, single: bool) -> str:
     """``levels`` have an open question; with ``single`` a session alone has one, too."""
     needed = rounds_of_each(context, levels)
     if None in needed:

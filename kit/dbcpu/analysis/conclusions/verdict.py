@@ -121,12 +121,12 @@ class _Words:
                 f"reach. {helps}"
             )
         single = found.alone_undecided and self.reference.noise_range is not None
-        alone = lost_to(levels[0]) if single and levels[0].level == 1 else Cause.NONE
+        one = levels[0] if single and levels[0].level == 1 else None
         said = (
             (_fine(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
             falls_words(self.scaling),
             self._undecided(found),
-            half_undecided(found, self.context, single, alone),
+            half_undecided(found, self.context, one),
             self._pace(found),
         )
         return " ".join(filter(None, (sentences(*clauses) for clauses in said)))
@@ -258,7 +258,7 @@ class _Words:
         return f"{here} the {middle} slowdown is {times(level.slowdown_median)}{why}"
 
     def _alone(self, level: LevelView) -> str:
-        if rounds_differ(level) and not is_counted_only(level):
+        if rounds_differ(level):
             return f"even a single session is not always fast: {apart_words(level, why=f' ({lost_to(level).words})')}"
         if not is_counted_only(level):
             slow = times(level.slowdown_median)

@@ -64,7 +64,8 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: tuple[Advice, ...]
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if found.alone_undecided:  # the verdict names what some rounds of a single session lost to
-        apart += [each for each in analysis.levels if each.level == 1 and lost_to(each).is_known][:1]
+        alone = [_of_slow_rounds(each) for each in analysis.levels if each.level == 1]
+        apart += [each for each in alone if lost_to(each).is_known][:1]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
     shares = (_main(worst, analysis.findings), *named_causes(worst, analysis.vcpus))
@@ -87,8 +88,10 @@ def _then_to_decide(host: tuple[Advice, ...], noise: tuple[Advice, ...]) -> tupl
 
 
 def _of_slow_rounds(level: LevelView) -> LevelView:
-    """With the cause of those rounds alone that were slow."""
-    cause = level.rounds_apart.cause if level.rounds_apart else Cause.NONE
+    """With the cause of those rounds alone that were slow; as it is where rounds are alike."""
+    if level.rounds_apart is None:
+        return level
+    cause = level.rounds_apart.cause
     return replace(level, main_cause=cause, second_cause=Cause.NONE, counted_slowdown=None, even=Answer.UNDECIDED)
 
 
@@ -244,8 +247,8 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
 def to_decide(analysis: Analysis) -> tuple[Advice, ...]:
     """Of what takes CPU time on the host, and then more rounds or levels where they would decide; else of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    alone = [lost_to(each) for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
-    codes = [code for cause in alone for code in cause.helped_by]
+    alone = [each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
+    codes = [code for each in alone for code in lost_to(_of_slow_rounds(each)).helped_by]
     host = next((by_code[code] for code in (*codes, analysis.disturbance) if by_code.get(code)), "")
     measured = [each.level for each in analysis.levels]
     if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):

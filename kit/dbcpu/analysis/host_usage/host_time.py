@@ -2,8 +2,8 @@
 
 Steal is that of /proc/stat (proc(5)). The throttled counter belongs to the group and adds up over its CPUs: a CPU
 that is held back counts once, though it holds back every session that queues there. So the counter times the
-sessions per occupied CPU is what the sessions bore together. It is shared out in proportion to their run delay, for
-throttled time is part of run delay, and no session gets more than its own.
+sessions per occupied CPU is what the sessions bore together. A quota stops all of them, so that it is shared out by how
+long they lasted, and, for throttled time is part of run delay, to no session more than its own.
 A stolen moment hits whoever is running: several sessions of one CPU share it in proportion to their CPU time.
 Source: kernel/sched/fair.c (unthrottle_cfs_rq adds to throttled_time)
 """
@@ -22,9 +22,10 @@ from dbcpu.analysis.sessions.session_spans import SessionSpans
 from dbcpu.analysis.statistics.cumulative import Floats, or_zero, slices, spread_by
 from dbcpu.analysis.statistics.robust import distinct
 from dbcpu.record.reported_steal import steal_unseen
-from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.rounds import Round, RunRecord, Session
 
 TICK_S = 0.01
+MIN_LASTED_S = 1e-9
 MIN_LEFT_S = 0.05
 """Of busy time less that of sessions: /proc/stat counts in ticks, and is read a moment after the sessions' counters."""
 
@@ -107,16 +108,32 @@ def typical_foreign_share(rounds: Sequence[Round], vcpus: int | None) -> float:
 def throttled_shares(round_: Round) -> dict[int, float]:
     """Throttled seconds by session ordinal; sessions whose run delay is unknown are absent."""
     delays = {session.ordinal: session.run_delay_s for session in round_.sessions if session.run_delay_s is not None}
-    shares = dict.fromkeys(delays, 0.0)
+    shares, lasted_s = dict.fromkeys(delays, 0.0), {each.ordinal: _lasted_s(each) for each in round_.sessions}
     for group in round_.cgroups:
         members = [ordinal for ordinal in group.sessions if ordinal in delays]
-        delayed_s = sum(delays[ordinal] for ordinal in members)
         borne_s = group.throttled_s * _sessions_per_cpu(round_, set(members)) if group.throttled_s > 0 else 0.0
-        part = min(1.0, borne_s / delayed_s) if delayed_s > 0 else 0.0
-        for ordinal in members:
+        lasted = [(delays[ordinal], lasted_s.get(ordinal, 0.0)) for ordinal in members]
+        for ordinal, borne_by_it_s in zip(members, _filled(borne_s, lasted), strict=True):
             # Nested groups throttle at different moments: their shares add up.
-            shares[ordinal] = min(delays[ordinal], shares[ordinal] + delays[ordinal] * part)
+            shares[ordinal] = min(delays[ordinal], shares[ordinal] + borne_by_it_s)
     return shares
+
+
+def _filled(borne_s: float, sessions: Sequence[tuple[float, float]]) -> list[float]:
+    """``borne_s`` shared out by how long each lasted, to none more than its delay: ``sessions`` has (delay, lasted)."""
+    found, left = [0.0] * len(sessions), sum(lasted_s for _, lasted_s in sessions)
+    by_rate = sorted(range(len(sessions)), key=lambda at: sessions[at][0] / max(sessions[at][1], MIN_LASTED_S))
+    for at in by_rate:
+        delay_s, lasted_s = sessions[at]
+        found[at] = min(delay_s, borne_s * lasted_s / left) if left > 0 else 0.0
+        borne_s, left = borne_s - found[at], left - lasted_s
+    return found
+
+
+def _lasted_s(session: Session) -> float:
+    """From its first start to its last end."""
+    ends = [each.start_s + each.elapsed_s for each in session.executions]
+    return max(ends) - session.executions[0].start_s if ends else 0.0
 
 
 def _sessions_per_cpu(round_: Round, members: set[int]) -> float:

@@ -13,6 +13,7 @@ vCPUs nothing runs at full speed. All else is ``undecided``: not having found a 
 from collections.abc import Sequence
 from functools import partial
 from math import comb
+from statistics import median_low
 
 import numpy as np
 from msgspec import Struct
@@ -46,12 +47,18 @@ class CountedSlowdown(Struct, frozen=True):
 
     ``slowdown``: elapsed over the time that was not lost to it, of the round's median session. ``ratio``: the largest
     of these over the least of a round, beyond what unequal work makes of fair turns. ``high``: the true median of
-    rounds is below it with 95 % confidence; None with a single round.
+    rounds is below it with 95 % confidence; None with a single round. ``rounds``: the slowdown of each round.
     """
 
     slowdown: float
     ratio: float
     high: float | None = None
+    rounds: tuple[float, ...] = ()
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether most rounds lost more than equal: a median between rounds with a loss and without is of neither."""
+        return exceeds(self.slowdown) and (not self.rounds or exceeds(median_low(self.rounds)))
 
 
 class LevelSeen(Struct, frozen=True):
@@ -198,7 +205,7 @@ def _alone(seen: LevelSeen, reference: Reference) -> Answer:
         return Answer.NO if seen.slow and exceeds(seen.slowdown) else Answer.UNDECIDED
     if seen.counted is None:
         return Answer.YES
-    if exceeds(seen.counted.slowdown):
+    if seen.counted.is_loss:
         return Answer.NO
     return Answer.UNDECIDED if _may_wait(seen) or reference.noise_range is None else Answer.YES
 
@@ -282,7 +289,7 @@ def may_stand_apart(rounds: int) -> int:
 
 
 def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
-    counted = seen.counted is not None and exceeds(seen.counted.slowdown)
+    counted = seen.counted is not None and seen.counted.is_loss
     noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown)
     if (counted or noticed) and is_usual(seen.medians):
         return Answer.NO

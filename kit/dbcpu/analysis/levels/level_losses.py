@@ -86,7 +86,12 @@ def over_ideal(level: LevelView, vcpus: int | None) -> float:
 
 
 def is_counted_only(level: LevelView) -> bool:
-    """Whether a loss was counted that slowdown and max/min do not show: one session alone loses as much."""
+    """Whether a loss was counted that slowdown and max/min do not show: one session alone loses as much.
+
+    Not of unequal shares with another cause: what a session alone loses makes none of them slower than another.
+    """
+    if level.even is Answer.NO and level.main_cause.is_known and level.main_cause is not level.counted_cause:
+        return False
     counted = level.counted_slowdown or 1.0
     alike = (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2 and (level.max_over_min or 1.0) < counted
     return counted > EQUAL and (level.level == 1 or alike)

@@ -39,7 +39,7 @@ from dbcpu.analysis.levels.main_cause import (
 )
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
 from dbcpu.analysis.levels.round_figures import RoundFigures, middle_counts, rate_without_early_ends, round_figures
-from dbcpu.analysis.levels.rounds_apart import rounds_apart
+from dbcpu.analysis.levels.rounds_apart import apart_as_counted, rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.left_node import are_much_away
@@ -260,9 +260,9 @@ def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | No
     apart = found.even is Answer.NO and not (counted and exceeds(counted.slowdown))
     lost = [counted_by_cause(members, over_fastest=apart) for members in seen.viewed]
     is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
-    return replace(
-        found, counted_slowdown=counted.slowdown if counted else None, counted_cause=main_cause(lost, is_lost)
-    )
+    slowdown, cause = counted.slowdown if counted else None, main_cause(lost, is_lost)
+    kinds = apart_as_counted(found, counted, main_cause(lost))
+    return replace(found, counted_slowdown=slowdown, counted_cause=cause, rounds_apart=kinds)
 
 
 def _with_regimes(
@@ -360,7 +360,7 @@ def _counted(rounds: Sequence[Sequence[SessionView]], vcpus: int | None) -> Coun
             ratios.append(max(1.0, max(factors) / min(factors) / explained))
     if not slowdowns:
         return None
-    return CountedSlowdown(median(slowdowns), median(ratios), _upper(slowdowns))
+    return CountedSlowdown(median(slowdowns), median(ratios), _upper(slowdowns), tuple(slowdowns))
 
 
 def _upper(slowdowns: Sequence[float]) -> float | None:

@@ -7,7 +7,7 @@ The median over rounds may then be a slowdown that no session had, and noise of 
 from collections.abc import Sequence
 from operator import itemgetter
 
-from dbcpu.analysis.levels.answers import EVEN_LIMIT
+from dbcpu.analysis.levels.answers import EVEN_LIMIT, CountedSlowdown, calm_of_two_kinds, exceeds
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, RoundsApart
 from dbcpu.analysis.statistics.robust import median
@@ -30,6 +30,19 @@ def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) ->
         return None
     sizes = list(map(len, slow))
     return RoundsApart(len(slow), min(sizes), median([one for each in slow for one in each]), max(sizes))
+
+
+def apart_as_counted(level: LevelView, counted: CountedSlowdown | None, cause: Cause) -> RoundsApart | None:
+    """Of a single session by what the kernel counted in each round; ``cause``: what most of it was lost to.
+
+    Where it loses time in many rounds its reference lies between their kinds, or above both.
+    """
+    if level.level > 1 or counted is None or (level.rounds_apart is not None and not exceeds(counted.slowdown)):
+        return level.rounds_apart
+    if not calm_of_two_kinds(counted.rounds):
+        return None
+    slow = [each for each in counted.rounds if exceeds(each)]
+    return RoundsApart(len(slow), 1, median(slow), 1, cause)
 
 
 def rounds_differ(level: LevelView) -> bool:

@@ -1,7 +1,8 @@
 """vCPUs and cores that the sessions may use: by the plan, the topology, and the CPU quota."""
 
 from dbcpu.formatting import plural
-from dbcpu.record.rounds import RunRecord
+from dbcpu.record.findings import THROTTLED_SHARE
+from dbcpu.record.rounds import Round, RunRecord
 
 
 def vcpu_count(record: RunRecord) -> int | None:
@@ -12,8 +13,8 @@ def vcpu_count(record: RunRecord) -> int | None:
 
 
 def vcpu_words(record: RunRecord) -> str:
-    """``8 vCPUs``; ``CPU quota of 2.5`` where that is what bounds them."""
-    quota = bounding_quota(record)
+    """``8 vCPUs``; ``CPU quota of 2.5`` where that is what bounds them and keeps sessions waiting."""
+    quota = felt_quota(record)
     return plural(vcpu_count(record) or 0, "vCPU") if quota is None else f"CPU quota of {quota:g}"
 
 
@@ -33,6 +34,26 @@ def bounding_quota(record: RunRecord) -> float | None:
     """The CPU quota where sessions may use less than the CPUs that there are because of it, in CPUs; else None."""
     vcpus, quota = vcpu_count(record) or 0, quota_of(record)
     return quota if quota is not None and quota <= vcpus and quota < len(core_by_cpu(record)) else None
+
+
+def felt_quota(record: RunRecord) -> float | None:
+    """The same, but None where nobody ever had to wait for it (``is_quota_spare``)."""
+    return None if is_quota_spare(record) else bounding_quota(record)
+
+
+def is_quota_spare(record: RunRecord) -> bool:
+    """Whether the quota leaves all CPUs in use, and the kernel counted that it stopped nobody.
+
+    Beside interrupts that take half of one of 4 CPUs a quota of 3.5 is never used up: sessions wait for CPUs.
+    """
+    counted = [each for each in record.rounds if any(group.quota_cpus is not None for group in each.cgroups)]
+    every = (vcpu_count(record) or 0) >= len(core_by_cpu(record))
+    return every and bool(counted) and not any(map(_is_throttled, counted))
+
+
+def _is_throttled(round_: Round) -> bool:
+    lasted_s = round_.cost.window_s if round_.cost else 0.0
+    return any(group.throttled_s > THROTTLED_SHARE * lasted_s for group in round_.cgroups)
 
 
 def core_count(record: RunRecord) -> int | None:

@@ -16,6 +16,7 @@ from dbcpu.analysis.host_usage.host_time import foreign_share, steal_known, typi
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
+from dbcpu.analysis.placement.usable_cpus import is_quota_spare
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
@@ -92,6 +93,10 @@ def _checked(
         text = f"by the witness CPUs are {times(paced.pace_ratio)} slower with {paced.level} sessions than with one"
         return TopologyCheck("unclear", cores, vcpus, None, f"{text}: they may share cores that are not shown")
     apart = _groups_apart(context, levels, views) if alike else None
+    falls = _slow_as_siblings(context, views, scaling) if alike and found.verdict == "agrees" else None
+    if apart is None and falls is not None:
+        text = f"the more sessions, the slower each, up to {times(falls)}: CPUs may share cores that are not shown"
+        return TopologyCheck("unclear", cores, vcpus, None, text)
     if apart is None or found.verdict not in ("agrees", "fewer_cores", "told"):
         return found
     text = f"session times form two groups, {number(apart)}x apart, though each session had a CPU of its own"
@@ -134,6 +139,24 @@ def _slower_together(context: RunContext, levels: Sequence[LevelView]) -> LevelV
     return max(
         (each for each in within if (each.pace_low or 0.0) > 1.0), key=lambda one: one.pace_low or 0.0, default=None
     )
+
+
+def _slow_as_siblings(context: RunContext, views: Sequence[SessionView], scaling: Scaling) -> float | None:
+    """How much CPU time work takes with every vCPU of a guest busy, where that is more than turbo takes; else None.
+
+    Placed by chance on siblings that nobody knows, sessions are slower the more there are, without a knee at the cores.
+    """
+    host = context.record.header.host
+    full = [
+        1 + view.inflation_s / view.reference_s
+        for view in views
+        if view.valid and view.level == context.vcpus and view.cause in (*UNKNOWN, Cause.NONE)
+        if view.inflation_s is not None and view.reference_s
+    ]
+    if not full or scaling.clock_measured or (host is not None and host.hypervisor is None):
+        return None
+    slower = median(full)
+    return slower if slower >= SIBLING_SLOWDOWN[0] else None
 
 
 def widened(knee: float, interval: Interval | None) -> Interval:
@@ -291,7 +314,11 @@ def _excluded(record: RunRecord, vcpus: int, knee: float) -> list[str]:
     found = []
     quota = record.header.host.limits.quota_cpus if record.header.host else None
     groups = [group for each in beyond for group in each.cgroups if group.throttled_s > 0]
-    if quota is not None and quota < 1.2 * max(knee, vcpus) and (groups or quota < vcpus):
+    if (
+        quota is not None
+        and quota < 1.2 * max(knee, vcpus)
+        and (groups or (quota < vcpus and not is_quota_spare(record)))
+    ):
         found.append(f"the CPU quota of {plural(quota, 'CPU')}")
     elif any(_throttled(each) > THROTTLED_SHARE for each in beyond) and groups:
         found.append("an exhausted CPU quota")

@@ -6,6 +6,7 @@ from statistics import median
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
+from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -39,11 +40,12 @@ def cause_counts(level: LevelView) -> str:
     """``run-queue wait (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
     ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
-    beside what all lose few lose more.
+    beside what all lose few lose more. Beside another cause it has its sessions alone: the share lost is that of both.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count = is_known_by_count(level)
-    taken = few and not by_count and level.counted_cause in (Cause.STEAL, Cause.IRQ)
+    other = any(cause not in (Cause.NONE, level.counted_cause) for cause, _ in level.causes)
+    taken = few and not by_count and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
     counted = level.counted_cause if taken or by_count else Cause.NONE
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
     lost = f"{much} lost" if (level.counted_slowdown or 1.0) > EQUAL else ""
@@ -51,6 +53,8 @@ def cause_counts(level: LevelView) -> str:
     def share(cause: Cause, many: int) -> str:
         if cause != counted:
             return f"{many} of {level.sessions}"
+        if level.level == 1 and level.rounds_apart is not None and rounds_differ(level):
+            return f"{level.rounds_apart.rounds} of {level.sessions}"
         return ", ".join(filter(None, (lost, f"{many} of {level.sessions} slow" if taken else "")))
 
     shown = [each for each in level.causes if each[0] != Cause.NONE]

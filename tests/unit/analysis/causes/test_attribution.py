@@ -185,6 +185,25 @@ def test_each_wait_has_its_own_cause() -> None:
     assert "waited 200 ms for db file sequential read" in held.evidence
 
 
+@pytest.mark.parametrize(("waited_s", "stolen_s", "lost"), [
+    (0.6, 0.9, {Cause.STEAL: 0.9}),
+    (1.5, 0.0, {Cause.WAIT: 0.9}),
+])  # fmt: skip
+def test_what_a_single_session_waits_as_well_is_no_loss(
+    waited_s: float, stolen_s: float, lost: dict[Cause, float]
+) -> None:
+    def waits(seconds: float) -> tuple[Wait, ...]:
+        return (Wait("Timeout:PgSleep", 1, seconds),)
+
+    alone = [round_of([session(0, SOLO_S, 0.0, 0.6, waits=waits(0.6))], repeat=at, order=at) for at in range(3)]
+    both = [session(0, SOLO_S, 0.0, 1.5, waits=waits(waited_s)), session(1, SOLO_S, 0.0, 0.6, waits=waits(0.6))]
+    loaded = round_of(both, order=3, busy_s={0: 2.0, 1: 2.0}, steal_s={0: stolen_s})
+    held, free = [each for each in explain(record([*alone, loaded])).sessions if each.order == 3]
+    assert dict(held.parts) == pytest.approx(lost, abs=0.05)
+    assert free.cause is Cause.NONE
+    assert ("waited 900 ms more than a single session for Timeout:PgSleep" in held.evidence) == (Cause.WAIT in lost)
+
+
 def test_steal_ticks_that_account_for_the_gap_are_steal() -> None:
     loaded = round_of([session(0, 1.81, 0.02, 0.9), session(1)], busy_s={0: 1.81, 1: 1.8}, steal_s={0: 0.88})
     assert causes(loaded) == ["steal", "none"]

@@ -76,6 +76,8 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
         causes=((Cause.STEAL, 1), (Cause.NONE, 5)),
     )
     assert cause_counts(apart) == f"CPU steal ({lost} lost, 1 of 6 slow)"
+    beside = replace(apart, causes=((Cause.STEAL, 1), (Cause.SLOWER_CPU, 3), (Cause.NONE, 2)))
+    assert cause_counts(beside) == "CPU steal (1 of 6), slower CPU (3 of 6)"
 
 
 def test_a_host_bounded_by_a_quota_is_shown_with_all_its_cpus_and_the_quota() -> None:

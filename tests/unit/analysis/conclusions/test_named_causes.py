@@ -1,0 +1,68 @@
+"""The cause that a verdict names is the one that the simulated host made, and no other."""
+
+import re
+
+import pytest
+
+from dbcpu.analysis.conclusions.headline import headline
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.reports.documents.run_summary import cause_counts
+from dbcpu.simulator import SimulatedHost, simulate
+
+
+def made(host: SimulatedHost, levels: tuple[int, ...], seed: int = 1) -> Analysis:
+    return explain(simulate(host, levels, 6, seed, size="medium"))
+
+
+@pytest.mark.parametrize(("irq", "named"), [(0.5, False), (0.0, True)])
+def test_a_quota_that_is_never_used_up_is_not_named(irq: float, named: bool) -> None:
+    """Beside interrupts that take half of a CPU four CPUs give no more than the quota: nobody is stopped by it."""
+    found = made(SimulatedHost(cores=4, threads=1, irq=irq, quota_cpus=3.5), (1, 2, 4, 5, 8))
+    codes = {each.code: each.seen for each in found.findings}
+    assert ("bove the CPU quota of 3.5" in found.verdict) == named
+    assert ("bove the 4 vCPUs" in found.verdict) != named
+    assert ("throttled" in codes) == named
+    assert named or "more sessions than the 4 vCPUs" in codes["oversubscribed"]
+    assert found.topology is None or ("CPU quota" in found.topology.why) <= named
+
+
+def test_what_a_single_session_loses_too_makes_no_shares_unequal() -> None:
+    """Steal takes as much of one session alone; five on four CPUs differ by the turns that they wait."""
+    found = made(SimulatedHost(cores=4, threads=1, steal=0.3, irq=0.2), (1, 2, 3, 4, 5, 8))
+    assert found.verdict.startswith("Even a single session loses 31 % of its time (CPU steal)")
+    assert "at 5 sessions 4 of 5 have a slowdown, from 1.24x to 1.49x (run-queue wait: more " in found.verdict
+    assert "run-queue wait" in {each.against for each in headline(found).advice}
+
+
+@pytest.mark.parametrize(("seed", "rounds"), [(4, 3), (2, 2)])
+def test_rounds_of_a_single_session_that_lose_time_are_counted_and_no_median_of_two_kinds_is_said(
+    seed: int, rounds: int
+) -> None:
+    """Of three rounds that lost 29 % and three that lost nothing the verdict said that one session loses 16 %."""
+    run = simulate(SimulatedHost(cores=4, threads=1, irq=0.3, turbo_slope=0.3), (1, 2, 3, 4), 6, seed, size="medium")
+    found = explain(run)
+    assert found.levels[0].full_speed is Answer.UNDECIDED
+    assert re.search(rf"a whole CPU \(in {rounds} of 6 rounds a slowdown of 1.4\dx: interrupts\)", found.verdict)
+    assert cause_counts(found.levels[0]) == f"interrupts ({rounds} of 6)"
+    assert headline(found).remedy.startswith("move interrupts")
+
+
+def test_a_single_session_that_loses_time_in_most_rounds_is_said_by_rounds_too() -> None:
+    found = made(SimulatedHost(cores=4, threads=1, irq=0.3, turbo_slope=0.3), (1, 2), seed=7)
+    assert found.levels[0].full_speed is Answer.NO
+    said = "ven a single session is not always fast: in 4 of 6 rounds it has a slowdown of 1.39x (interrupts), in"
+    assert said in found.verdict
+    assert headline(found).headline == "No: even a single session is not always at full speed"
+
+
+@pytest.mark.parametrize(("hidden", "verdict"), [(True, "unclear"), (False, "agrees")])
+def test_a_host_on_which_all_are_as_slow_as_siblings_is_not_called_consistent(hidden: bool, verdict: str) -> None:
+    """Beside another process sessions on siblings that the host hides form no groups, and throughput has no knee."""
+    cores, threads = (4, 2) if hidden else (8, 1)
+    host = SimulatedHost(cores=cores, threads=threads, hidden_smt=hidden, noisy_neighbour=0.5)
+    found = made(host, (*range(1, 11), 16), seed=3).topology
+    assert found is not None
+    assert found.verdict == verdict
+    assert ("CPUs may share cores that are not shown" in found.why) == hidden
