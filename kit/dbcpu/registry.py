@@ -10,11 +10,13 @@ that the room does not have, and where all names are listed; a member of the roo
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from dbcpu.errors import PlugInError, UnknownName
+from dbcpu.errors import DbcpuError, PlugInError, UnknownName
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -67,9 +69,22 @@ def beside(room: str, name: str, folder: str) -> "Traversable | None":
 
 def misfit(room: str, name: str, needed: str) -> PlugInError:
     """The error for a member that lacks what its room's Protocol asks for; ``needed`` names it."""
-    offers = _plug_ins(room).get(name, ())
-    packages = " and ".join(map(_package, offers)) or "dbcpu"
-    return PlugInError(f"{_noun(room)} {name!r} of {packages} cannot be used: its module has to offer {needed}")
+    return PlugInError(f"{_member(room, name)} cannot be used: its module has to offer {needed}")
+
+
+@contextmanager
+def called(room: str, name: str) -> Iterator[None]:
+    """Within it a member is called: an error of a package's own code is a PlugInError that names the package."""
+    try:
+        yield
+    except (DbcpuError, BrokenPipeError):
+        raise
+    except Exception as error:
+        if name in _modules(room):
+            raise
+        raise PlugInError(
+            f"{_member(room, name)} failed ({type(error).__name__}: {error}); repair or uninstall it"
+        ) from error
 
 
 def clashes() -> tuple[str, ...]:
@@ -93,7 +108,7 @@ def _loaded(room: str, name: str, offers: "tuple[EntryPoint, ...]") -> ModuleTyp
     package = _package(offers[0])
     try:
         member = offers[0].load()
-    except Exception as error:  # whatever a foreign module does while it is imported
+    except (Exception, SystemExit) as error:  # whatever a foreign module does while it is imported
         raise PlugInError(
             f"{what} of {package} could not be imported ({type(error).__name__}: {error}); repair or uninstall it"
         ) from error
@@ -113,6 +128,11 @@ def _plug_ins(room: str) -> "dict[str, tuple[EntryPoint, ...]]":
     for offer in sorted(entry_points(group=GROUPS[room]), key=_package):
         found[offer.name] = (*found.get(offer.name, ()), offer)
     return found
+
+
+def _member(room: str, name: str) -> str:
+    packages = " and ".join(map(_package, _plug_ins(room).get(name, ()))) or "dbcpu"
+    return f"{_noun(room)} {name!r} of {packages}"
 
 
 def _package(offer: "EntryPoint") -> str:

@@ -82,6 +82,21 @@ PACKAGE = {
             return document.title
         """,
     "dbcpu_plugindb/spoilt.py": 'SUFFIX = ".plug"\n',
+    "dbcpu_plugindb/number.py": """
+        SUFFIX, BINARY, IN_FOLDER = ".number", False, True
+
+        def render(document, pictures=None):
+            return 17
+        """,
+    "dbcpu_plugindb/failing.py": """
+        SUFFIX, BINARY, IN_FOLDER = ".failing", False, True
+
+        def render(document, pictures=None):
+            raise KeyError("a table that is not there")
+        """,
+    "dbcpu_plugindb/no_target.py": "def open_target(request, guard): return 3\n",
+    "dbcpu_plugindb/no_arguments.py": "def open_target(): return 3\n",
+    "dbcpu_plugindb/ends.py": "raise SystemExit(3)\n",
     "dbcpu_plugindb/empty.py": "",
     "dbcpu_plugindb/broken.py": "import a_driver_that_is_not_here\n",
 }
@@ -91,6 +106,9 @@ plugindb = dbcpu_plugindb.target
 blockingdb = dbcpu_plugindb.blocking
 emptydb = dbcpu_plugindb.empty
 brokendb = dbcpu_plugindb.broken
+endsdb = dbcpu_plugindb.ends
+numberdb = dbcpu_plugindb.no_target
+argumentdb = dbcpu_plugindb.no_arguments
 namedb = dbcpu_plugindb.target:open_target
 sqlite = dbcpu_plugindb.target
 
@@ -100,6 +118,8 @@ plugin = dbcpu_plugindb.sampler
 [dbcpu.formats]
 plugin = dbcpu_plugindb.format
 spoilt = dbcpu_plugindb.spoilt
+number = dbcpu_plugindb.number
+failing = dbcpu_plugindb.failing
 """
 
 
@@ -146,7 +166,13 @@ def test_a_run_uses_the_target_and_the_sampler_of_an_installed_package(site: Pat
     assert record["database"]["kind"] == "plugindb"
     assert record["plan"]["sampler"] == "plugin", "it is preferred to every other"
     assert (tmp_path / "out" / "report.plug").read_text("utf-8").startswith("CPU consistency")
-    assert "format 'spoilt' of package dbcpu-plugindb 1.0 cannot be used" in done.stderr, "the others are written"
+    for name in ("spoilt", "number"):
+        said = f"format {name!r} of package dbcpu-plugindb 1.0 cannot be used"
+        assert said in done.stderr, "the others are written"
+    assert (
+        "format 'failing' of package dbcpu-plugindb 1.0 failed (KeyError: 'a table that is not there')" in done.stderr
+    )
+    assert (tmp_path / "out" / "report.html").is_file()
     assert all(session["answer_ok"] for round_ in record["rounds"] for session in round_["sessions"])
 
 
@@ -208,17 +234,41 @@ def test_a_broken_sampler_has_no_preference(site: Path) -> None:
     [
         ("brokendb", "target 'brokendb' of package dbcpu-plugindb 1.0 could not be imported (ModuleNotFoundError: No"),
         ("emptydb", "target 'emptydb' of package dbcpu-plugindb 1.0 cannot be used: its module has to offer open_tar"),
+        (
+            "endsdb",
+            "target 'endsdb' of package dbcpu-plugindb 1.0 could not be imported (SystemExit: 3); repair or un",
+        ),
+        (
+            "numberdb",
+            "target 'numberdb' of package dbcpu-plugindb 1.0 cannot be used: its module has to offer an open",
+        ),
+        (
+            "argumentdb",
+            "target 'argumentdb' of package dbcpu-plugindb 1.0 failed (TypeError: open_target() takes 0 po",
+        ),
         ("namedb", "target 'namedb' of package dbcpu-plugindb 1.0 cannot be used: its entry point has to name a mod"),
     ],
 )
 def test_a_package_that_cannot_be_used_gives_one_sentence(
     kind: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(PlugInError):
-        load_target(kind)
     assert main(["run", kind, "--yes", "--quiet"]) == 3
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"dbcpu: {sentence}")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_format_that_was_wanted_and_fails_gives_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", str(tmp_path / "runs.db")]
+    assert main(["simulate", "--sessions", "1,2", "--repeats", "3", *store]) in {0, 1}
+    capsys.readouterr()
+    assert main(["show", "last", "--format", "failing", *store]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("dbcpu: format 'failing' of package dbcpu-plugindb 1.0 failed (KeyError: 'a table")
+    assert main(["report", "last", "--format", "number", "--out", str(tmp_path / "out"), *store]) == 3
+    assert "format 'number' of package dbcpu-plugindb 1.0 cannot be used" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("installed")

@@ -67,7 +67,7 @@ def measured(
     if len(cpus) < 2:
         pytest.skip("this machine has one CPU")
     member = SimpleNamespace(open_target=lambda request, guard: PinnedTarget(debian_server.url, cpus))
-    monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda kind: member)
+    monkeypatch.setattr("dbcpu.targets.base.load_target", lambda kind: member)
 
     def run() -> Analysis:
         with open_store(str(tmp_path / "runs.db")) as store:

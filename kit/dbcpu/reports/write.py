@@ -10,7 +10,7 @@ from dbcpu.config.written_files import folder_for_files, replace_files
 from dbcpu.errors import PlugInError, StoreError, UnknownName
 from dbcpu.formatting import encodable
 from dbcpu.record.rounds import RunRecord
-from dbcpu.reports.formats.base import FormatModule, format_names, load_format
+from dbcpu.reports.formats.base import FormatModule, format_names, load_format, rendered
 
 if TYPE_CHECKING:
     from dbcpu.reports.document import Document
@@ -43,7 +43,8 @@ def write_document(document: "Document", folder: Path, formats: Iterable[str] = 
     members, forms = _chosen(tuple(formats))
     try:
         with folder_for_files(folder):
-            return replace_files((folder / name, content) for name, content in _files(document, members, forms))
+            files = _files(document, members, forms, all_wanted=bool(formats))
+            return replace_files((folder / name, content) for name, content in files)
     except OSError as error:
         where = error.filename or folder
         raise StoreError(
@@ -69,15 +70,20 @@ def _usual() -> Iterator[tuple[str, FormatModule]]:
         try:
             member = load_format(name)
         except PlugInError as error:
-            sys.stderr.write(f"dbcpu: {error}\n")
+            _say_left_out(error)
             continue
         if member.IN_FOLDER:
             yield name, member
 
 
+def _say_left_out(error: PlugInError) -> None:
+    sys.stderr.write(f"dbcpu: {error}\n")
+
+
 def _files(
-    document: "Document", members: Mapping[str, FormatModule], forms: Sequence[str]
+    document: "Document", members: Mapping[str, FormatModule], forms: Sequence[str], *, all_wanted: bool
 ) -> Iterator[tuple[str, bytes]]:
+    """``all_wanted``: a format that fails ends it; else one of a package is named and left out."""
     pictures: Mapping[str, bytes] = {}
     if forms:
         from dbcpu.reports import charts  # matplotlib is loaded for pictures only
@@ -88,6 +94,12 @@ def _files(
             for name, picture in made.items():
                 yield f"{name}.{form}", picture
     for form, member in members.items():
-        content = member.render(document, pictures)
+        try:
+            content = rendered(form, document, pictures)
+        except PlugInError as error:
+            if all_wanted:
+                raise
+            _say_left_out(error)
+            continue
         name = document.file_names.get(form, document.name) + member.SUFFIX
         yield name, content if isinstance(content, bytes) else encodable(content).encode("utf-8")

@@ -66,7 +66,7 @@ class ServerClaim(Struct, frozen=True):
 
 
 class SessionOutcome(Struct, frozen=True):
-    """The result of one session. Offsets in ``executions`` are absolute driver monotonic seconds
+    """The result of one session. ``start_s`` of its executions is absolute, in driver monotonic seconds
     (the gate subtracts the release); server stamps are seconds since the epoch on the server's clock."""
 
     executions: tuple[Execution, ...]
@@ -139,6 +139,7 @@ class DatabaseSession(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
 class Target(AbstractContextManager["Target"], Protocol):
     """A database, running while the context lasts."""
 
@@ -256,3 +257,13 @@ def load_target(kind: str) -> TargetModule:
     if not isinstance(member, TargetModule):
         raise registry.misfit("targets", kind, "open_target(request, guard)")
     return member
+
+
+def open_target(request: Request, guard: Guard) -> Target:
+    """The database of ``request``, opened by its member. Raises as ``load_target`` and ``TargetModule.open_target``."""
+    module = load_target(request.kind)
+    with registry.called("targets", request.kind):
+        opened = module.open_target(request, guard)
+    if not isinstance(opened, Target):
+        raise registry.misfit("targets", request.kind, "an open_target that returns a Target (dbcpu.targets.base)")
+    return opened

@@ -31,7 +31,7 @@ _CLOSE_S = 2.0
 
 
 class ShellSession:
-    """One session; see ``targets.base.Session``. ``shell``: the program and its arguments."""
+    """One session; see ``targets.base.DatabaseSession``. ``shell``: the program and its arguments."""
 
     def __init__(self, ordinal: int, shell: tuple[str, ...], script: Path, timeout_s: float, uptime_s: float) -> None:
         self.ordinal = ordinal

@@ -1,7 +1,7 @@
 """One thing that is done differently: which CPUs the sessions may use, SMT, the scheduling policy, how many at once.
 
-A member is a pure planner; ``_apply`` and ``_journal`` alone apply, verify and undo what it plans. Its name on the
-command line is its file's, with an argument behind a colon where it takes one: ``smt_off``, ``cpus:0-3``.
+A member is a pure planner; ``_apply``, ``_journal`` and ``_restore`` alone apply, verify and undo what it plans. Its
+name on the command line is its file's, with an argument behind a colon where it takes one: ``smt_off``, ``cpus:0-3``.
 ``VariantModule`` is what a member must offer; the protocols behind it are what it may offer beside that.
 """
 

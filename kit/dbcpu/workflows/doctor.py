@@ -13,7 +13,7 @@ from dbcpu.measure.host_access import choose_access
 from dbcpu.measure.preflight import examine
 from dbcpu.measure.rounds import limits_of_a_session
 from dbcpu.record.findings import Finding
-from dbcpu.targets.base import load_target
+from dbcpu.targets.base import open_target
 from dbcpu.workflows.measure_run import CLOCK_TICKS, Choices, host_info_of, limited, requested_access, ticks_of
 
 _STATEMENTS = re.compile(r"`((?:[^`;]+;){2,})`")
@@ -25,7 +25,7 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
     choices = Choices(host=host)
     with ExitStack() as stack:
         guard = stack.enter_context(Guard())
-        target = stack.enter_context(load_target(request.kind).open_target(request, guard))
+        target = stack.enter_context(open_target(request, guard))
         work = workloads.load(target.kind, choices.workload or workloads.usual(target.kind)).work(choices.size)
         chosen = choose_access(target, requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
         limits = limits_of_a_session(target, chosen.host, ticks_of(chosen.host), work) if chosen.host else None

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu import __version__
 from dbcpu.config.request import Request
-from dbcpu.config.settings import settings
+from dbcpu.config.targets import contents
 from dbcpu.errors import MeasureError, UsageError
 from dbcpu.formatting import percent, plain
 from dbcpu.hosts.base import Host, RemoteHost
@@ -35,9 +34,8 @@ from dbcpu.measure.rounds import RoundConditions, RoundSetup, Unchanged, calibra
 from dbcpu.measure.samplers.base import Sampler, best_sampler, load_sampler
 from dbcpu.measure.unseen_load import unseen_load
 from dbcpu.measure.workloads import Workload
-from dbcpu.record import plan
+from dbcpu.record import TOOL_VERSION, plan
 from dbcpu.record.header import AA, BASELINE, Header, HostInfo, Limits, Plan
-from dbcpu.record.plan import Planner, RoundSpec
 from dbcpu.record.rounds import Round
 from dbcpu.targets.base import TakesTurns, Target, Work
 from dbcpu.variants._restore import restore, restore_database
@@ -51,8 +49,7 @@ if TYPE_CHECKING:
     from dbcpu.variants._selection import SelectedVariant
     from dbcpu.workflows.same_run import EarlierRun
 
-DEFAULT_SECONDS = 1.5
-TRIAL_ROWS = 10_000_000
+DEFAULT_SECONDS, TRIAL_ROWS = 1.5, 10_000_000
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 BUSY_SHARE = 0.5
 BUSY_TIMES = 5
@@ -97,7 +94,7 @@ class Watcher:
 
     def stage(self, what: str) -> None: ...
 
-    def begun(self, spec: RoundSpec) -> None: ...
+    def begun(self, spec: plan.RoundSpec) -> None: ...
 
     def finished(self, done: Round) -> None: ...
 
@@ -109,7 +106,7 @@ def run(
     watcher: Watcher,
     *,
     forced: bool = False,
-    planner: Planner | None = None,
+    planner: plan.Planner | None = None,
     experiment: ExperimentShape | None = None,
     earlier: "EarlierRun | None" = None,
 ) -> str:
@@ -194,7 +191,10 @@ def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview
 
 def _begin(choices: Choices, watcher: Watcher) -> int:
     """Read the settings, undo what a killed run left changed, and return the seed. Raises UsageError."""
-    settings()  # what is wrong in dbcpu.toml is said now, not after the measurement
+    if contents():  # what is wrong in dbcpu.toml is said now, not after the measurement
+        from dbcpu.config.settings import settings  # a run without such a file needs no module of it
+
+        settings()
     for line in restore().lines:
         watcher.stage(line)
     return choices.seed if choices.seed is not None else random.SystemRandom().randrange(2**31)
@@ -229,7 +229,7 @@ class _Planned(Struct, frozen=True):
     vcpus: int | None
     vcpus_source: str
     cores: int | None
-    specs: tuple[RoundSpec, ...]
+    specs: tuple[plan.RoundSpec, ...]
     variants: tuple[str, ...]
     variant_plan: "VariantPlan | None"
     adaptive: bool
@@ -323,7 +323,7 @@ def _plan(
     idle = too_fast_alone(target.kind, trial, alone.elapsed_s)
     findings = (*examine(target, host, info, opened.quiet, opened.chosen.why), *idle)
     # An adaptive plan always ends with a single-session round.
-    foreseen = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
+    foreseen = (*specs, plan.RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     preview = preview_of(opened.request, target, work, foreseen, executions, choices.for_s, solo_s, vcpus, findings)
     preview = experiment.foreseen(replace(preview, at_most=adaptive), foreseen, solo_s, vcpus or 1)
     if variant_plan:
@@ -357,7 +357,7 @@ def _header(
         label=choices.label,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         status="running",
-        tool_version=__version__,
+        tool_version=TOOL_VERSION,
         plan=experiment.planned(made, opened.target),
         host=planned.info,
         database=planned.preview.database,

@@ -2,7 +2,7 @@
 
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
-from dbcpu.targets.base import load_target
+from dbcpu.targets.base import open_target
 from dbcpu.variants._restore import RestoreResult, restore
 from dbcpu.variants._settings import parameters_of
 
@@ -12,5 +12,5 @@ def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
     if target is None:
         return restore(dry_run=dry_run, held=True)
     request = resolve(target)
-    with Guard() as guard, load_target(request.kind).open_target(request, guard) as opened:
+    with Guard() as guard, open_target(request, guard) as opened:
         return restore(request.name, parameters_of(opened), dry_run=dry_run, held=True)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dbcpu.errors import UsageError
 from dbcpu.formatting import encodable
 from dbcpu.record.rounds import RunRecord
-from dbcpu.reports.formats.base import load_format
+from dbcpu.reports.formats.base import load_format, rendered
 from dbcpu.workflows.terminal import asked_width, coloured
 
 if TYPE_CHECKING:
@@ -97,4 +97,5 @@ def print_document(document: "Document", form: str = "table") -> None:
         member.show(document, console)
     else:
         shown = replace(document, width=asked_width() or document.width)
-        click.echo(encodable(member.render(shown).rstrip("\n")))
+        content = rendered(form, shown)
+        click.echo(content if isinstance(content, bytes) else encodable(content.rstrip("\n")))

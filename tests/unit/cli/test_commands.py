@@ -12,7 +12,7 @@ from dbcpu import registry
 from dbcpu.cli import group, main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document
-from dbcpu.reports.formats.base import load_format
+from dbcpu.reports.formats.base import Pictures, load_format
 from dbcpu.store import codec, record_file, schema
 from dbcpu.store.database import open_store
 from plugins import runs
@@ -205,7 +205,7 @@ def test_show_hands_the_run_and_its_analysis_to_the_renderer(
         asked.append(name)
         return SimpleNamespace(SUFFIX=".x", BINARY=False, IN_FOLDER=True, render=summary)
 
-    def summary(document: Document) -> str:
+    def summary(document: Document, _: Pictures) -> str:
         assert document.run is not None
         record, analysis = document.run
         return f"{record.header.run_id} {len(record.rounds)} rounds: {analysis.run_id}\n"

@@ -92,7 +92,7 @@ def measure(store: Store, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunR
             return target
 
         member = SimpleNamespace(open_target=open_target)
-        monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda kind: member)
+        monkeypatch.setattr("dbcpu.targets.base.load_target", lambda kind: member)
         return store.load(measure_run.run(Request("fake", "postgresql"), choices, store, watcher or Ear(), **named))
 
     return run
@@ -203,7 +203,7 @@ def test_impossible_choices_are_told_before_anything_runs(
 def test_an_unknown_size_or_workload_is_refused_before_the_target_is_opened(
     store: Store, monkeypatch: pytest.MonkeyPatch, kind: str, wrong: dict[str, str]
 ) -> None:
-    monkeypatch.setattr("dbcpu.measure.experiments.base.load_target", lambda _: pytest.fail("it was opened"))
+    monkeypatch.setattr("dbcpu.targets.base.load_target", lambda _: pytest.fail("it was opened"))
     with pytest.raises(UnknownName, match=r"is called '(huge|nothing)'; there are: "):
         measure_run.run(Request("fake", kind), replace(CHOICES, **wrong), store, Ear())
 

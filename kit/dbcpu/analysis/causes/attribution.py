@@ -4,7 +4,7 @@ The loss over the reference splits exactly: CPU inflation, queueing, throttling,
 of its CPUs explains of the inflation is taken out first and named by itself; the rules are for the rest.
 Each part is compared with the evidence (``evidence_rules``). A cause is named only when what the evidence covers is
 at least 60 % of the loss and leaves no more unexplained than the tolerance allows of the elapsed time, and that
-cause is the largest of it with at least 40 %; the sentence lists every part of 15 % or more. A loss below the
+cause is the largest of it (``cause_choice.LARGEST``); the sentence lists every part of 15 % or more. A loss below the
 tolerance has the cause ``none``, unless what the host counts apart from CPU time (queues, throttling, the gap) is
 beyond its own: noise of CPU times does not affect these. Then only this part is explained.
 Where sessions of a round are unequal, the parts are weighed over those of the fastest (``cause_choice``): what all of

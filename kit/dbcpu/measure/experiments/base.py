@@ -20,7 +20,7 @@ from dbcpu.record import plan
 from dbcpu.record.header import Plan, WorkloadInfo
 from dbcpu.record.plan import NextRound, RoundSpec
 from dbcpu.record.rounds import Round
-from dbcpu.targets.base import Target, Work, load_target
+from dbcpu.targets.base import Target, Work, open_target
 
 
 def workload_info(target: Target, work: Work) -> WorkloadInfo:
@@ -79,7 +79,7 @@ class ExperimentShape(Protocol):
 
     def open(self, request: Request, guard: Guard) -> Target:
         """The target, not yet started. Raises as ``TargetModule.open_target``."""
-        return load_target(request.kind).open_target(request, guard)
+        return open_target(request, guard)
 
     def levels(self, text: str, vcpus: int, cores: int | None) -> tuple[int, ...]:
         """Numbers of sessions at once, from ``levels_option``. Raises UsageError."""

@@ -35,7 +35,7 @@ from dbcpu.targets.base import (
     TakesTurns,
     Target,
     Work,
-    load_target,
+    open_target,
 )
 from dbcpu.variants._settings import bind_until_exit
 
@@ -60,7 +60,7 @@ class TargetGroup:
             for member in self._members:
                 request = member.request
                 request = request.with_options(sessions=str(member.sessions))
-                opened = load_target(request.kind).open_target(request, self._guard)
+                opened = open_target(request, self._guard)
                 self.targets.append(stack.enter_context(opened))
             self._stack = stack.pop_all()
         self.kind, self.private = self.targets[0].kind, all(target.private for target in self.targets)

@@ -40,7 +40,19 @@ def load_format(name: str) -> FormatModule:
     member = registry.load(ROOM, name)
     if not isinstance(member, FormatModule):
         raise registry.misfit(ROOM, name, "SUFFIX, BINARY, IN_FOLDER and render(document, pictures)")
+    if not isinstance(member.SUFFIX, str):
+        raise registry.misfit(ROOM, name, "a SUFFIX that is text")
     return member
+
+
+def rendered(name: str, document: "Document", pictures: Pictures = NO_PICTURES) -> str | bytes:
+    """The document in the format called ``name``. Raises UnknownName, PlugInError, and as ``render``."""
+    member = load_format(name)
+    with registry.called(ROOM, name):
+        content = member.render(document, pictures)
+    if not isinstance(content, bytes if member.BINARY else str | bytes):
+        raise registry.misfit(ROOM, name, f"a render that returns {'bytes' if member.BINARY else 'text or bytes'}")
+    return content
 
 
 def format_names() -> tuple[str, ...]:

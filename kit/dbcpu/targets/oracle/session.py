@@ -64,7 +64,7 @@ class Elsewhere(Protocol):
 
 
 class OracleSession:
-    """See ``targets.base.Session``."""
+    """See ``targets.base.DatabaseSession``."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ _WHO = """select extract(epoch from backend_start), inet_server_addr() is null, 
 
 
 class LibpqSession:
-    """See ``targets.base.Session``."""
+    """See ``targets.base.DatabaseSession``."""
 
     def __init__(self, ordinal: int, connection: pq.abc.PGconn) -> None:
         self.ordinal = ordinal

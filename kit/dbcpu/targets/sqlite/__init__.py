@@ -26,12 +26,11 @@ from dbcpu.targets.base import ANSWER_WITHIN_S, ServerClaim, SessionOutcome, Tar
 from dbcpu.targets.sqlite.turns import FileTurn
 
 IN_MEMORY = ":memory:"
-"""Preparing and warming up take milliseconds; on a host with hundreds of busy sessions, seconds."""
 _PROGRAM = Path(__file__).with_name("worker.py")
 
 
 class SqliteSession:
-    """One session; see ``targets.base.Session``. The process executes on its own and reports what it did."""
+    """One session; see ``targets.base.DatabaseSession``. The process executes on its own and reports what it did."""
 
     def __init__(self, ordinal: int, database: str, timeout_s: float) -> None:
         self.ordinal = ordinal

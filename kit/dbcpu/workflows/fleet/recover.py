@@ -76,13 +76,14 @@ def deliver(store: Store, campaign: str, say: Callable[[str], None]) -> int:
     done = 0
     for spool in sorted(campaign_folder(campaign).glob("*.db")):
         try:
-            done += _delivered(store, campaign, created_at, spool)
+            _deliver_one(store, campaign, created_at, spool)
+            done += 1
         except DbcpuError as error:
             say(f"{spool} stays: {error}")
     return done
 
 
-def _delivered(store: Store, campaign: str, created_at: str, spool: Path) -> bool:
+def _deliver_one(store: Store, campaign: str, created_at: str, spool: Path) -> None:
     with open_store(str(spool), create=False) as kept:
         if kept.campaigns.load(campaign).created_at != created_at:
             raise StoreError(f"it is of another campaign called {campaign}; give --store of that one")
@@ -100,7 +101,6 @@ def _delivered(store: Store, campaign: str, created_at: str, spool: Path) -> boo
             store.campaigns.change(campaign, item.target, was=(PLANNED, RUNNING, UNKNOWN), was_pid=0, **values)
     for suffix in ("", "-wal", "-shm"):
         spool.with_name(spool.name + suffix).unlink(missing_ok=True)
-    return True
 
 
 _DELIVERED = ("state", "run_id", "why", "station", "pid", "boot_id", "start_ticks", "started_at", "ended_at")
