@@ -68,16 +68,16 @@ def _of_experiment(
         counter = count()
         kept, soak = thinned(header, (each for each, _ in zip(rounds, counter, strict=False)))
         done = next(counter)
-        said = of_whole_run(with_soak(explain_variant(kept, licence_rules, None), soak), header, done)
+        said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, done)
         return kept, refused(_of_run(said, header, done))
     record = RunRecord(header, tuple(rounds))
-    said = with_experiment(explain_variant(record, licence_rules, None), record)
+    said = with_experiment(explain_variant(record, licence_rules), record)
     return record, refused(_of_run(said, header, len(record.rounds)))
 
 
 def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
     if not real_variants(record):
-        return explain_variant(record, licence_rules, None)
+        return explain_variant(record, licence_rules)
     found = explain_variants(record, licence_rules)
     first, *others = found.items()
     known = {each.code for each in first[1].findings}

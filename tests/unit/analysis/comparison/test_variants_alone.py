@@ -1,0 +1,55 @@
+"""The single sessions of the first variant are the reference of all: also for what they lost, not for their times only.
+
+CPU 0 of the simulated host serves interrupts. A single session is seldom there on all CPUs, and often on CPUs 0 and 1.
+"""
+
+import pytest
+from msgspec.structs import replace
+
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record.rounds import RunRecord
+from dbcpu.reports.documents.quoted import quoted_of_run
+from dbcpu.simulator import SimulatedHost, simulate
+
+FEW = "cpus:0-1"
+
+
+@pytest.fixture(scope="module")
+def run() -> RunRecord:
+    host = SimulatedHost("box", cores=4, threads=1, irq=0.5)
+    return simulate(host, (1, 2, 4), repeats=6, seed=1, variants=("baseline", FEW))
+
+
+@pytest.fixture(scope="module")
+def analysis(run: RunRecord) -> Analysis:
+    return explain(run)
+
+
+def test_usable_cores_are_divided_by_what_the_sessions_that_they_are_reckoned_in_lost(
+    run: RunRecord, analysis: Analysis
+) -> None:
+    alone = next(each for each in analysis.levels if (each.variant, each.level) == (FEW, 1))
+    assert alone.counted_slowdown == pytest.approx(2.0, rel=0.05), "its own single session is no reference"
+    assert analysis.variants is not None
+    found = analysis.variants.variants[1]
+    assert found.quote.usable_cores == pytest.approx(1.5, rel=0.05), "a CPU, and half of another"
+    assert found.quote_notes.divided_by is None
+    assert "divided by" not in " ".join(quoted_of_run(run, analysis))
+
+
+def test_what_is_divided_names_whose_single_session_it_is(run: RunRecord) -> None:
+    """Where the first variant's own lost half of its time."""
+    turned = {FEW: "baseline", "baseline": FEW}
+    other = RunRecord(run.header, tuple(replace(each, variant=turned[each.variant]) for each in run.rounds))
+    first, second = quoted_of_run(other, explain(other))
+    assert "the slowdown that was counted at N=1, as" in first
+    assert "the slowdown that was counted at N=1 under baseline, as" in second
+
+
+def test_what_single_sessions_lost_is_that_of_the_reference(analysis: Analysis) -> None:
+    """Taken off what the variant's own lose, interrupts explain nothing of what these lost."""
+    alone, two = (each for each in analysis.levels if each.variant == FEW and each.level < 4)
+    assert (alone.main_cause, two.main_cause) == (Cause.IRQ, Cause.IRQ)
+    assert Cause.UNEXPLAINED not in {each.cause for each in analysis.sessions if each.variant == FEW}
