@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record.rounds import RunRecord
@@ -53,3 +54,13 @@ def test_what_single_sessions_lost_is_that_of_the_reference(analysis: Analysis) 
     alone, two = (each for each in analysis.levels if each.variant == FEW and each.level < 4)
     assert (alone.main_cause, two.main_cause) == (Cause.IRQ, Cause.IRQ)
     assert Cause.UNEXPLAINED not in {each.cause for each in analysis.sessions if each.variant == FEW}
+
+
+def test_what_the_host_did_is_counted_in_the_rounds_of_all_variants(run: RunRecord, analysis: Analysis) -> None:
+    (found,) = [each for each in analysis.findings if each.code == "interrupts"]
+    parts = [explain(one_variant(run, name)).findings for name in ("baseline", FEW)]
+    counted = [each.seen.split(", in ")[1] for part in parts for each in part if each.code == "interrupts"]
+    many = sum(int(each.split()[0]) for each in counted)
+    assert [each.endswith(" of 18 rounds") for each in counted] == [True, True]
+    assert found.seen.endswith(f", in {many} of {len(run.rounds)} rounds")
+    assert " under " in found.seen.split(")")[0]
