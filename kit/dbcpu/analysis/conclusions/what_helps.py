@@ -247,10 +247,11 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
 def to_decide(analysis: Analysis) -> tuple[Advice, ...]:
     """Of what takes CPU time on the host, and then more rounds or levels where they would decide; else of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    alone = [each for each in analysis.levels if each.level == 1 and each.full_speed is Answer.UNDECIDED]
+    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    alone = [each for each in first if each.level == 1 and each.full_speed is Answer.UNDECIDED]
     codes = [code for each in alone for code in lost_to(_of_slow_rounds(each)).helped_by]
     host = next((by_code[code] for code in (*codes, analysis.disturbance) if by_code.get(code)), "")
-    measured = [each.level for each in analysis.levels]
+    measured = [each.level for each in first]
     if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         decides = by_code.get("inconclusive", "")
         given = (Advice(host), Advice(decides, decides=bool(host)))

@@ -6,8 +6,10 @@ CPU 0 of the simulated host serves interrupts. A single session is seldom there 
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.headline import one_word
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.variant_rounds import one_variant
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.record.rounds import RunRecord
@@ -64,3 +66,11 @@ def test_what_the_host_did_is_counted_in_the_rounds_of_all_variants(run: RunReco
     assert [each.endswith(" of 18 rounds") for each in counted] == [True, True]
     assert found.seen.endswith(f", in {many} of {len(run.rounds)} rounds")
     assert " under " in found.seen.split(")")[0]
+
+
+def test_the_answer_of_the_run_takes_nothing_from_another_variant() -> None:
+    host = SimulatedHost("box", cores=4, threads=1, steal=0.25, irq=0.5)
+    found = explain(simulate(host, (1, 2), repeats=3, seed=1, variants=("baseline", FEW)))
+    even = {(each.variant, each.level): each.even for each in found.levels}
+    assert (even["baseline", 2], even[FEW, 2]) == (Answer.UNDECIDED, Answer.NO)
+    assert one_word(found) == "slower"
