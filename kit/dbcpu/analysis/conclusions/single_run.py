@@ -64,19 +64,25 @@ def explain_variant(record: RunRecord, licence_rules: Sequence[Licence] | None =
 
 
 def explained(
-    record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Alone | None = None
+    record: RunRecord,
+    licence_rules: Sequence[Licence] | None = None,
+    known: Alone | None = None,
+    in_turns: bool = False,
 ) -> tuple[Analysis, Alone | None]:
-    """The same, with its single sessions; ``known``: those of another variant, if these are what counts."""
+    """The same, with its single sessions; ``known``: those of another variant, if these are what counts.
+
+    ``in_turns``: the variant is one of several, measured in turns.
+    """
     record = without_scaled_cpu(record)
     with answers_kept(record.rounds):
-        return _explained(record, licence_rules, known)
+        return _explained(record, licence_rules, known, in_turns)
 
 
 def _explained(
-    record: RunRecord, licence_rules: Sequence[Licence] | None, known: Alone | None
+    record: RunRecord, licence_rules: Sequence[Licence] | None, known: Alone | None, in_turns: bool
 ) -> tuple[Analysis, Alone | None]:
     context = run_context(record, known.reference if known else None)
-    context = replace(context, single=known.sessions) if known else context
+    context = replace(context, single=known.sessions if known else context.single, in_turns=in_turns)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watched_run(context)
     lost = known.lost if known else SingleLosses.of(context.single, seen) if seen else SingleLosses()
@@ -107,7 +113,7 @@ def _explained(
     more = more_rounds(context, first)
     given = FindingInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
-        speeds, more,
+        speeds, more, in_turns,
     )  # fmt: skip
     shown = level_to_show(first, noise_limit(ref))
     found = Analysis(
@@ -252,8 +258,9 @@ def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None 
     """Each variant by itself, on the CPUs that it left; one session alone under the first is the reference for all."""
     names = [name for name in real_variants(record) if any(each.variant == name for each in record.rounds)]
     first = names[0] if names else record.header.plan.variants[0]
-    analysis, alone = explained(one_variant(record, first), licence_rules)
+    in_turns = len(real_variants(record)) > 1
+    analysis, alone = explained(one_variant(record, first), licence_rules, None, in_turns)
     found = {first: analysis}
     for name in names[1:]:
-        found[name], _ = explained(one_variant(record, name), licence_rules, alone)
+        found[name], _ = explained(one_variant(record, name), licence_rules, alone, in_turns)
     return found

@@ -64,7 +64,8 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: tuple[Advice, ...]
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if found.alone_undecided:  # the verdict names what some rounds of a single session lost to
-        alone = [_of_slow_rounds(each) for each in analysis.levels if each.level == 1]
+        own = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+        alone = [_of_slow_rounds(each) for each in own if each.level == 1]
         apart += [each for each in alone if lost_to(each).is_known][:1]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)

@@ -74,3 +74,24 @@ def test_the_answer_of_the_run_takes_nothing_from_another_variant() -> None:
     even = {(each.variant, each.level): each.even for each in found.levels}
     assert (even["baseline", 2], even[FEW, 2]) == (Answer.UNDECIDED, Answer.NO)
     assert one_word(found) == "slower"
+
+
+def test_no_rounds_are_advised_that_cannot_be_added(box: RunRecord) -> None:
+    found = explain(box)
+    assert found.more_rounds is not None
+    (seen,) = [each for each in found.findings if each.code == "inconclusive"]
+    again = f"`--repeats {found.more_rounds.rounds}`"
+    assert f"all variants measured again with {again} would probably decide" in found.verdict.lower()
+    assert f"all variants measured again, {again}" in seen.remedy
+    assert "dbcpu more" not in found.verdict + seen.remedy
+    assert "more rounds (about" not in found.verdict
+
+
+@pytest.fixture
+def box() -> RunRecord:
+    """One that is measured by dbcpu, as far as its header says: a simulated one has no more rounds anyway."""
+    made = simulate(
+        SimulatedHost("box", cores=8, threads=1, irq=0.3), (1, 2), repeats=6, seed=1, variants=("baseline", FEW)
+    )
+    database = replace(made.header.database, kind="sqlite")
+    return replace(made, header=replace(made.header, database=database))
