@@ -17,7 +17,7 @@ from dbcpu.analysis.levels.rounds_apart import (
 )
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.formatting import joined, ranges, times
+from dbcpu.formatting import joined, plural, ranges, times
 from dbcpu.record.findings import ALL_LEVELS, LONGER, MORE_ROUNDS, QUIETER, Finding, noted
 from dbcpu.record.header import ANONYMOUS, SWEEP
 
@@ -85,10 +85,13 @@ def impossible_figures(given: FindingInput) -> Finding | None:
         return None
     ratio, level = max(fast)
     named = [each for _, each in fast]
+    who, vcpus = "so many single sessions", given.vcpus
+    if vcpus is not None and level * given.busy > vcpus:  # they have no vCPU each
+        who = f"{plural(vcpus, 'vCPU')} at the speed of a single session"
     return noted(
         "baseline-too-slow",
-        f"at N={ranges(named)} the throughput is up to {times(ratio)} of what so many single sessions would "
-        f"reach{worst_words(level, named)}",
+        f"at N={ranges(named)} the throughput is up to {times(ratio)} of what {who} would reach"
+        f"{worst_words(level, named)}",
     )
 
 

@@ -95,3 +95,12 @@ def box() -> RunRecord:
     )
     database = replace(made.header.database, kind="sqlite")
     return replace(made, header=replace(made.header, database=database))
+
+
+def test_more_than_so_many_vcpus_can_do_is_said_of_these() -> None:
+    """Steal took less of the one CPU of three sessions than of a single session's: they do more than it alone."""
+    host = SimulatedHost("box", cores=2, threads=1, steal=0.6)
+    found = explain(simulate(host, (1, 2, 3), repeats=3, seed=3, variants=("baseline", "cpus:0")))
+    (seen,) = [each.seen for each in found.findings if each.code == "baseline-too-slow"]
+    assert seen.startswith("under cpus:0: at N=2-3 the throughput is up to")
+    assert seen.endswith("x of what 1 vCPU at the speed of a single session would reach (N=3)")
