@@ -5,12 +5,13 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.host_findings import of_all_variants
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.garbage_collector import no_cycles_sought
-from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu
+from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu, without_scaled_cpu
 from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
 from dbcpu.analysis.results.comparison import Variants
@@ -68,16 +69,16 @@ def _of_experiment(
         counter = count()
         kept, soak = thinned(header, (each for each, _ in zip(rounds, counter, strict=False)))
         done = next(counter)
-        said = of_whole_run(with_soak(explain_variant(kept, licence_rules, None), soak), header, done)
+        said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, done)
         return kept, refused(_of_run(said, header, done))
     record = RunRecord(header, tuple(rounds))
-    said = with_experiment(explain_variant(record, licence_rules, None), record)
+    said = with_experiment(explain_variant(record, licence_rules), record)
     return record, refused(_of_run(said, header, len(record.rounds)))
 
 
 def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analysis:
     if not real_variants(record):
-        return explain_variant(record, licence_rules, None)
+        return explain_variant(record, licence_rules)
     found = explain_variants(record, licence_rules)
     first, *others = found.items()
     known = {each.code for each in first[1].findings}
@@ -87,12 +88,13 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
         for each in analysis.findings
         if each.code not in known
     ]
+    all_ = of_all_variants((*first[1].findings, *more), without_scaled_cpu(record).rounds)
     sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
     whole = replace(
         first[1],
         levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
         sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
-        findings=tuple(sorted((*first[1].findings, *more), key=lambda each: -each.level)),
+        findings=tuple(sorted(all_, key=lambda each: -each.level)),
         variants=_compared(record, found),
     )
     return of_whole_run(whole, record.header, len(record.rounds))

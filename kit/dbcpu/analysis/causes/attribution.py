@@ -27,7 +27,7 @@ from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.cause_choice import At, Lost, NamedCauses
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
 from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPart
-from dbcpu.analysis.causes.session_columns import Sessions, WatchedRun
+from dbcpu.analysis.causes.session_columns import Sessions, SingleLosses, WatchedRun
 from dbcpu.analysis.levels.level_losses import WORTH_COUNTING
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
@@ -43,13 +43,18 @@ MIN_LOSS = 0.03
 """Of its time alone, beside what its CPUs' pace explains: with less a session lost nothing that can be known."""
 
 
-def attribute(context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None) -> dict[Key, SessionView]:
-    """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watched_run``."""
+def attribute(
+    context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None, lost_alone: SingleLosses | None = None
+) -> dict[Key, SessionView]:
+    """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watched_run``.
+
+    ``lost_alone``: of the single sessions that are the reference, where they are those of another variant.
+    """
     if seen is None:
         return {}
     # A rule reckons with all rows, and what comes out of those that it is not for is not used.
     with np.errstate(divide="ignore", invalid="ignore"):
-        of = Sessions(context, seen)
+        of = Sessions(context, seen, lost_alone)
         columns = _divided(of).columns()
         columns["mrows_per_s"] = _or_none(context.rows / (of.elapsed_s / of.executions) / 1e6)
     columns["paced_slowdown"] = _paced_slowdowns(context, columns["reference_s"])

@@ -117,7 +117,7 @@ class Sessions:
     known than the rate; ``waits`` and ``traced``: the database counted waits of it, and the kernel who ran instead.
     """
 
-    def __init__(self, context: RunContext, seen: WatchedRun) -> None:
+    def __init__(self, context: RunContext, seen: WatchedRun, lost_alone: "SingleLosses | None" = None) -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
         cores = cores_of(context.record)
         self.core_of, self.node, self.full_cores = cores.core, cores.node, full_cores(cores)
@@ -138,7 +138,7 @@ class Sessions:
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
         self.alone = self._alone()
-        self._single = _Single.of(context.single, seen)
+        self._single = SingleLosses.of(context.single, seen) if lost_alone is None else lost_alone
         self.waits_alone = waits_alone(context.single)
         self._unseen = steal_unseen(context.record)
 
@@ -246,7 +246,7 @@ def _quotas(round_: Round, ordinal: int) -> list[float]:
     return [group.quota_cpus for group in round_.cgroups if ordinal in group.sessions and group.quota_cpus is not None]
 
 
-class _Single(Struct, frozen=True):
+class SingleLosses(Struct, frozen=True):
     """Time that a single session loses per execution, and its CPU frequency."""
 
     steal_s: float = 0.0
@@ -255,7 +255,8 @@ class _Single(Struct, frozen=True):
     mhz: float | None = None
 
     @classmethod
-    def of(cls, alone: Sequence[Timed], seen: WatchedRun) -> "_Single":
+    def of(cls, alone: Sequence[Timed], seen: WatchedRun) -> "SingleLosses":
+        """Of these sessions of that run."""
         met = seen.evidence
         known = [
             (row, len(each.span.executions)) for each in alone if each.span and met.known[row := seen.row[each.key]]

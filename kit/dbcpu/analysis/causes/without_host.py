@@ -34,7 +34,7 @@ from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
 from dbcpu.record.findings import FOREIGN_SHARE
 from dbcpu.record.reported_steal import may_hide_steal
-from dbcpu.record.rounds import Round, Session
+from dbcpu.record.rounds import Session
 
 PAIRED = (1.15, 2.2)
 """As ``two_groups.SIBLING_SLOWDOWN``, from a yield of 0.74 to worse than none: how many are slow has to fit, too."""
@@ -68,7 +68,7 @@ def with_likely_causes(context: RunContext, levels: Sequence[LevelView], scaling
     rounds: dict[tuple[int, str], list[list[Timed]]] = {}
     for each, of_round in context.rounds:
         rounds.setdefault((each.level, each.variant), []).append(of_round)
-    limit, solo_cpu, solo_waits = noise_limit(reference), _cpu_alone(context.rounds), waits_alone(context.single)
+    limit, solo_cpu, solo_waits = noise_limit(reference), _cpu_alone(context.single), waits_alone(context.single)
     explained = []
     for level in levels:
         slowed = level.level > 1 and (level.slowdown_max or 1.0) > limit
@@ -187,14 +187,12 @@ def _counted(
     return _Counted(median(cpu) if cpu else None, median(waits), longest, lost_s)
 
 
-def _cpu_alone(rounds: Iterable[tuple[Round, Sequence[Timed]]]) -> float | None:
+def _cpu_alone(single: Iterable[Timed]) -> float | None:
     """CPU seconds of one execution alone, by the database's counter."""
     used = [
         spent / len(each.span.executions)
-        for round_, members in rounds
-        if round_.level == 1
-        for each in members
-        if not each.why and each.span and (spent := database_cpu_s(each.session)) is not None
+        for each in single
+        if each.span and (spent := database_cpu_s(each.session)) is not None
     ]
     return median(used) if used else None
 

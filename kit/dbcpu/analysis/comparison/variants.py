@@ -84,7 +84,7 @@ def _result(each: Measured, base: Measured) -> VariantResult:
     rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.sessions)
     analysis = each.analysis
     quoted = quote(analysis.vcpus, analysis.capacity, bounding_quota(each.record), each.name)
-    notes = quote_notes(analysis)
+    notes = quote_notes(analysis, "" if each is base else base.name)
     return VariantResult(each.name, analysis.vcpus, analysis.cores, rows, quote=quoted, quote_notes=notes)
 
 

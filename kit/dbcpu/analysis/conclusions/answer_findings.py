@@ -17,7 +17,7 @@ from dbcpu.analysis.levels.rounds_apart import (
 )
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.formatting import joined, ranges, times
+from dbcpu.formatting import joined, plural, ranges, times
 from dbcpu.record.findings import ALL_LEVELS, LONGER, MORE_ROUNDS, QUIETER, Finding, noted
 from dbcpu.record.header import ANONYMOUS, SWEEP
 
@@ -58,12 +58,13 @@ def inconclusive(given: FindingInput) -> Finding | None:
     found = noted("inconclusive", joined(begun, *why[1:], known), repeats=rounds)
     header = given.record.header
     alone = len(few) == len(undecided) and more is not None  # only rounds are missing
-    if more is not None and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
+    if more is not None and not given.in_turns and not why_no_more(header) and not header.run_id.endswith(ANONYMOUS):
         return replace(found, remedy=MORE_ROUNDS.format(repeats=rounds)) if alone else found
     shared = given.topology is not None and given.topology.verdict == "fewer_cores"
     steadier = HOW_OFTEN if apart else LONGER if shared else QUIETER
     steadier = f"{steadier}, {WHOLE_CORES}" if shared else steadier
-    repeats = "more rounds" if more is None else f"more rounds (`--repeats {rounds}`)"
+    again = "all variants measured again, " if given.in_turns else ""
+    repeats = "more rounds" if more is None else f"more rounds ({again}`--repeats {rounds}`)"
     remedy = repeats if alone else steadier if more is None and not apart else f"{repeats}, {steadier}"
     hidden = hidden_cores_possible([each.level for each in first], given.vcpus, given.cores)
     if not alone and hidden and not is_explained(undecided):
@@ -84,10 +85,13 @@ def impossible_figures(given: FindingInput) -> Finding | None:
         return None
     ratio, level = max(fast)
     named = [each for _, each in fast]
+    who, vcpus = "so many single sessions", given.vcpus
+    if vcpus is not None and level * given.busy > vcpus:  # they have no vCPU each
+        who = f"{plural(vcpus, 'vCPU')} at the speed of a single session"
     return noted(
         "baseline-too-slow",
-        f"at N={ranges(named)} the throughput is up to {times(ratio)} of what so many single sessions would "
-        f"reach{worst_words(level, named)}",
+        f"at N={ranges(named)} the throughput is up to {times(ratio)} of what {who} would reach"
+        f"{worst_words(level, named)}",
     )
 
 

@@ -14,7 +14,7 @@ from dbcpu.record.rounds import Round, RunRecord
 
 
 class FindingInput(Struct, frozen=True, dict=True):
-    """A record, and what has been made of it so far."""
+    """A record, and what has been made of it so far. ``in_turns``: as of ``RunContext``."""
 
     record: RunRecord
     sessions: tuple[Timed, ...]
@@ -29,6 +29,7 @@ class FindingInput(Struct, frozen=True, dict=True):
     shared_core: SharedCore | None = None
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
+    in_turns: bool = False
 
     @cached_property
     def counted(self) -> tuple[Timed, ...]:

@@ -69,13 +69,14 @@ def headline(analysis: Analysis) -> Headline:
 
 def one_word(analysis: Analysis) -> str:
     """``equal``, ``partly`` (equal up to the vCPUs), ``unequal``, ``slower`` (not at full speed, unequal not shown), or
-    ``inconclusive``; '' for an experiment, whose answer is another.
+    ``inconclusive``, for the first variant; '' for an experiment, whose answer is another.
     """
     if analysis.experiment is not None:
         return ""
     kind = headline(analysis).kind
     if kind == Outcome.BAD:
-        within = [each for each in analysis.levels if analysis.vcpus is None or each.level <= analysis.vcpus]
+        first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+        within = [each for each in first if analysis.vcpus is None or each.level <= analysis.vcpus]
         return "unequal" if any(each.even is Answer.NO for each in within) else "slower"
     return {Outcome.GOOD: "equal", Outcome.PARTLY: "partly"}.get(kind, "inconclusive")
 

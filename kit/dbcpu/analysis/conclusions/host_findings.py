@@ -118,14 +118,18 @@ def _most_used(rounds: Sequence[Round]) -> str:
 
 
 def steal(given: FindingInput) -> Finding | None:
-    stolen = [(share, each) for each in given.rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
+    return _steal(given.rounds)
+
+
+def _steal(rounds: Sequence[Round]) -> Finding | None:
+    stolen = [(share, each) for each in rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
     if not stolen:
         return None
     share, worst = max(stolen, key=lambda pair: pair[0])
     return noted(
         "steal",
-        f"CPU steal was up to {percent(share)} of the vCPUs' time (N={worst.level}), "
-        f"in {len(stolen)} of {plural(len(given.rounds), 'round')}",
+        f"CPU steal was up to {percent(share)} of the vCPUs' time ({_where(worst, rounds)}), "
+        f"in {len(stolen)} of {plural(len(rounds), 'round')}",
     )
 
 
@@ -136,10 +140,14 @@ def steal_unreported(given: FindingInput) -> Finding | None:
 
 
 def interrupts(given: FindingInput) -> Finding | None:
+    return _interrupts(given.rounds)
+
+
+def _interrupts(rounds: Sequence[Round]) -> Finding | None:
     """By the CPU that lost most, in the round in which it did."""
     found = [
         (irq_s(cpu, lasted_s) / lasted_s, cpu.cpu, each)
-        for each in given.rounds
+        for each in rounds
         if len(each.timeline_s) > 1 and (lasted_s := each.timeline_s[-1] - each.timeline_s[0]) > 0
         for cpu in each.cpu_timeline
     ]
@@ -147,12 +155,34 @@ def interrupts(given: FindingInput) -> Finding | None:
     if not loaded:
         return None
     share, cpu, worst = max(loaded, key=lambda each: each[0])
-    rounds = len({each.order for _, _, each in loaded})
+    many = len({each.order for _, _, each in loaded})
     return noted(
         "interrupts",
-        f"interrupts took up to {percent(share)} of CPU {cpu} (N={worst.level}), in {rounds} of "
-        f"{plural(len(given.rounds), 'round')}",
+        f"interrupts took up to {percent(share)} of CPU {cpu} ({_where(worst, rounds)}), in {many} of "
+        f"{plural(len(rounds), 'round')}",
     )
+
+
+def _where(worst: Round, rounds: Sequence[Round]) -> str:
+    """Its level, and its variant where the rounds are of several."""
+    under = f" under {worst.variant}" if len({each.variant for each in rounds}) > 1 else ""
+    return f"N={worst.level}{under}"
+
+
+_OF_THE_HOST = {"steal": _steal, "interrupts": _interrupts}
+"""By code: what the host did, whatever the variant."""
+
+
+def of_all_variants(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
+    """The findings of several variants, those of the host once each, by the ``rounds`` of all."""
+    kept: list[Finding] = []
+    for each in findings:
+        if each.code not in _OF_THE_HOST:
+            kept.append(each)
+        elif each.code not in {other.code for other in kept}:
+            whole = _OF_THE_HOST[each.code](rounds)
+            kept.append(each if whole is None else replace(each, seen=whole.seen))
+    return kept
 
 
 OWN_OR_TENANT = (

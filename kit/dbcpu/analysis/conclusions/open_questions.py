@@ -25,6 +25,11 @@ def what_would_decide(
     """What would decide the undecided ``levels``; ``more``: the rounds that probably would."""
     if context.reference is None or context.reference.noise_range is None:
         return "more rounds of one session would decide"
+    if more is not None and context.in_turns:
+        return (
+            f"all variants measured again with `--repeats {more.rounds}` would probably decide (no rounds can be "
+            "added to a run of several)"
+        )
     if more is not None:
         return (
             f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
@@ -100,6 +105,8 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, *, single: boo
         return f"{_steadier(context, levels)} may decide"
     few = bool(levels) and all(each.calm_rounds is not None for each in levels)  # which no quiet makes more
     quieter = "" if few else " or a quieter host"
+    if context.in_turns:
+        return f"more rounds (all variants measured again, with more `--repeats`){quieter} may decide"
     if why_no_more(context.record.header):
         return f"more rounds{quieter} may decide"
     added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]

@@ -1,13 +1,13 @@
 """What has to be said beside usable cores and evenness, so that nobody quotes them for more than they are."""
 
-from dbcpu.analysis.levels.level_losses import counted_alone
+from dbcpu.analysis.levels.level_losses import worth_counting
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.quote import QuoteNotes
 from dbcpu.analysis.results.run import Analysis
 
 
-def quote_notes(analysis: Analysis) -> QuoteNotes:
-    """Of a run of one variant, or of the first of several."""
+def quote_notes(analysis: Analysis, alone_under: str = "") -> QuoteNotes:
+    """Of a run of one variant, or of the first of several; else ``alone_under`` is where the single sessions are of."""
     room, vcpus = analysis.capacity, analysis.vcpus
     if room is None:
         return QuoteNotes()
@@ -17,6 +17,7 @@ def quote_notes(analysis: Analysis) -> QuoteNotes:
     return QuoteNotes(
         without_curve=analysis.scaling.fit_error is None,
         divided_by=_divided_by(analysis),
+        alone_under=alone_under,
         needs_level=vcpus if few else None,
         more_between=analysis.scaling.more_between,
         disturbance=analysis.disturbance,
@@ -35,5 +36,6 @@ def _even_levels(analysis: Analysis) -> tuple[int, ...]:
 
 def _divided_by(analysis: Analysis) -> float | None:
     """None where a single session had a whole CPU, as far as the kernel counts."""
-    slowed = counted_alone(analysis.levels)
-    return slowed if slowed > 1 and analysis.reference is not None and analysis.reference.busy == 1 else None
+    ref = analysis.reference
+    slowed = worth_counting(ref.counted_slowdown) if ref is not None else 1.0
+    return slowed if slowed > 1 and ref is not None and ref.busy == 1 else None

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.causes.attribution import attribute
 from dbcpu.analysis.causes.proven_sharing import sessions_with_proven_sharing, with_proven_sharing
-from dbcpu.analysis.causes.session_columns import watched_run
+from dbcpu.analysis.causes.session_columns import SingleLosses, watched_run
 from dbcpu.analysis.causes.shared_core_cost import shared_core, with_cross_table
 from dbcpu.analysis.causes.without_host import with_likely_causes
 from dbcpu.analysis.conclusions import all_findings
@@ -18,7 +19,7 @@ from dbcpu.analysis.conclusions.verdict import verdict
 from dbcpu.analysis.host_usage.host_time import typical_share
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
-from dbcpu.analysis.levels.level_losses import counted_alone
+from dbcpu.analysis.levels.level_losses import worth_counting
 from dbcpu.analysis.levels.level_views import levels
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
@@ -40,7 +41,7 @@ from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
 from dbcpu.analysis.scaling.turbo import claims_unseen_turbo
 from dbcpu.analysis.scaling.unmeasured_peak import unmeasured_peak
-from dbcpu.analysis.sessions.valid_sessions import Key
+from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import WITHOUT_TURBO
 from dbcpu.config.rulebook import shipped
@@ -49,20 +50,43 @@ from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import RunRecord
 
 
-def explain_variant(
-    record: RunRecord, licence_rules: Sequence[Licence] | None = None, known: Reference | None = None
-) -> Analysis:
-    """Explain a record of one variant; ``known`` is the reference of another variant, if that is what counts."""
+class Alone(Struct, frozen=True):
+    """The single sessions that another variant is compared with, and what they lost: its own may lose more, or less."""
+
+    reference: Reference
+    sessions: tuple[Timed, ...]
+    lost: SingleLosses
+
+
+def explain_variant(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
+    """Explain a record of one variant."""
+    return explained(record, licence_rules)[0]
+
+
+def explained(
+    record: RunRecord,
+    licence_rules: Sequence[Licence] | None = None,
+    known: Alone | None = None,
+    in_turns: bool = False,
+) -> tuple[Analysis, Alone | None]:
+    """The same, with its single sessions; ``known``: those of another variant, if these are what counts.
+
+    ``in_turns``: the variant is one of several, measured in turns.
+    """
     record = without_scaled_cpu(record)
     with answers_kept(record.rounds):
-        return _explained(record, licence_rules, known)
+        return _explained(record, licence_rules, known, in_turns)
 
 
-def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known: Reference | None) -> Analysis:
-    context = run_context(record, known)
+def _explained(
+    record: RunRecord, licence_rules: Sequence[Licence] | None, known: Alone | None, in_turns: bool
+) -> tuple[Analysis, Alone | None]:
+    context = run_context(record, known.reference if known else None)
+    context = replace(context, single=known.sessions if known else context.single, in_turns=in_turns)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
     seen = watched_run(context)
-    views: Mapping[Key, SessionView] = attribute(context, session_groups(context), seen)
+    lost = known.lost if known else SingleLosses.of(context.single, seen) if seen else SingleLosses()
+    views: Mapping[Key, SessionView] = attribute(context, session_groups(context), seen, lost)
     shared = shared_core(context, seen, views)
     proven = sessions_with_proven_sharing(views, context, seen, shared)
     if proven is not views and any(proven[key] is not view for key, view in views.items()):
@@ -75,18 +99,21 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         () if has_two_kinds(record) else context.threads,
         noise_limit(ref),
     )
+    if ref is not None and known is None:
+        alone = next((view.counted_slowdown for view in first if view.level == 1), None)
+        ref = replace(ref, counted_slowdown=alone or 1.0)
     of_variant = [view for view in views.values() if view.variant == variant]
-    curve, topology = _curve_and_topology(context, first, of_variant, shared, sticky)
+    curve, topology = _curve_and_topology(context, ref, first, of_variant, shared, sticky)
     first = with_likely_causes(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
-    room = capacity(context, first, curve, topology)
+    room = capacity(context, first, curve, topology, ref.counted_slowdown if ref else 1.0)
     rules = shipped() if licence_rules is None else licence_rules
     speeds = context.split.two_speeds if context.split else None
     more = more_rounds(context, first)
     given = FindingInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
-        speeds, more,
+        speeds, more, in_turns,
     )  # fmt: skip
     shown = level_to_show(first, noise_limit(ref))
     found = Analysis(
@@ -111,18 +138,19 @@ def _explained(record: RunRecord, licence_rules: Sequence[Licence] | None, known
         two_kinds=has_two_kinds(record),
         steal_share=typical_share(record.rounds),
     )
-    return refused(found)
+    return refused(found), Alone(ref, context.single, lost) if ref else None
 
 
 def _curve_and_topology(
     context: RunContext,
+    ref: Reference | None,
     levels: Sequence[LevelView],
     views: Sequence[SessionView],
     shared: SharedCore | None,
     sticky: float | None,
 ) -> tuple[Scaling, TopologyCheck | None]:
     """How the host scales by these levels of one variant, and whether that is as its topology says."""
-    record, ref, vcpus, cores = context.record, context.reference, context.vcpus, context.cores
+    record, vcpus, cores = context.record, context.vcpus, context.cores
     done = work(context.sessions, levels[0].variant if levels else "", context.works)
     fitted = partial(scaling, levels, done, context.rows, ref, vcpus, cores, cpus=len(context.core_by_cpu))
     curve = fitted()
@@ -147,7 +175,7 @@ def _curve_and_topology(
         if all(abs(knee / end - 1) > NEAR for knee in curve.knees for end in ends):
             curve = _without_knees(curve)
     curve = _bent_within(len(context.core_by_cpu), curve)
-    curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, levels, curve))
+    curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, curve))
     room = cpu_time_per_s(record)
     if record.header.plan.experiment == SWEEP and ref is not None and ref.busy == 1:
         curve = replace(curve, more_between=unmeasured_peak(levels, curve, vcpus, cores, room))
@@ -199,12 +227,12 @@ def _bent_within(cpus: int, curve: Scaling) -> Scaling:
     )
 
 
-def _in_whole_cpus(record: RunRecord, ref: Reference | None, levels: Sequence[LevelView], curve: Scaling) -> Scaling:
+def _in_whole_cpus(record: RunRecord, ref: Reference | None, curve: Scaling) -> Scaling:
     """Effective cores, in rates of a single session, as CPUs: what it did not have, or did not want, is taken off."""
     cores, within = curve.effective_cores, curve.effective_cores_interval
     if cores is None or ref is None:
         return curve
-    slowed = counted_alone(levels)
+    slowed = worth_counting(ref.counted_slowdown)
     part = ref.busy / slowed
     if slowed > 1 and ref.busy < 1 and ref.cpu_s is not None:
         part = ref.cpu_s / ref.elapsed_s  # of work that waits by itself, what was counted as lost is no wait of its own
@@ -230,7 +258,9 @@ def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None 
     """Each variant by itself, on the CPUs that it left; one session alone under the first is the reference for all."""
     names = [name for name in real_variants(record) if any(each.variant == name for each in record.rounds)]
     first = names[0] if names else record.header.plan.variants[0]
-    found = {first: explain_variant(one_variant(record, first), licence_rules, None)}
+    in_turns = len(real_variants(record)) > 1
+    analysis, alone = explained(one_variant(record, first), licence_rules, None, in_turns)
+    found = {first: analysis}
     for name in names[1:]:
-        found[name] = explain_variant(one_variant(record, name), licence_rules, found[first].reference)
+        found[name], _ = explained(one_variant(record, name), licence_rules, alone, in_turns)
     return found

@@ -99,7 +99,11 @@ def is_counted_only(level: LevelView) -> bool:
 
 def counted_alone(levels: Iterable[LevelView]) -> float:
     """How many times as long a single session took by what the kernel counted; 1.0 where that is not worth counting."""
-    slowdown = next((each.counted_slowdown for each in levels if each.level == 1), None) or 1.0
+    return worth_counting(next((each.counted_slowdown for each in levels if each.level == 1), None) or 1.0)
+
+
+def worth_counting(slowdown: float) -> float:
+    """The same of a slowdown that was counted, as that of a reference."""
     return slowdown if slowdown >= 1.0 / (1.0 - WORTH_COUNTING) else 1.0
 
 

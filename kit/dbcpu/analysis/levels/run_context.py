@@ -38,7 +38,8 @@ class RunContext(Struct, frozen=True, dict=True):
     ``delivered_reference`` is what the reference is without the witness. ``paces``: at those levels and at all others.
     ``at_one_pace``: all sessions so, as far as their pace is known. ``single``: those ``delivered`` that are the
     reference. ``alone`` and ``delivered_alone``: scatter of the
-    logarithms of the times of single sessions, None with fewer than two.
+    logarithms of the times of single sessions, None with fewer than two. ``in_turns``: the record is one of several
+    variants of a run, to which no rounds can be added.
     """
 
     record: RunRecord
@@ -56,6 +57,7 @@ class RunContext(Struct, frozen=True, dict=True):
     single: tuple[Timed, ...] = ()
     alone: Chance | None = None
     delivered_alone: Chance | None = None
+    in_turns: bool = False
 
     @cached_property
     def scatter_of_rounds(self) -> dict[str, Chance | None]:

@@ -39,7 +39,8 @@ class QuoteNotes(Struct, frozen=True):
     """What has to be said beside the pair of a run or variant.
 
     ``without_curve``: usable cores are those of the best level. ``divided_by``: the slowdown that was counted of one
-    session alone, where usable cores are fewer than the rates for it. ``needs_level``: the N without which usable cores
+    session alone, where usable cores are fewer than the rates for it; ``alone_under``: the variant that this one was
+    measured under, where that is another. ``needs_level``: the N without which usable cores
     are not known. ``disturbance``: the finding of what took the host's CPU meanwhile; '' for nothing much.
     ``more_between``: the first and last N that nobody measured and at which more may be done. ``even_levels``: all
     that were measured from two sessions to the vCPUs, where these are even and those that would decide are missing.
@@ -47,6 +48,7 @@ class QuoteNotes(Struct, frozen=True):
 
     without_curve: bool = False
     divided_by: float | None = None
+    alone_under: str = ""
     needs_level: int | None = None
     more_between: tuple[int, int] | None = None
     even_levels: tuple[int, ...] = ()

@@ -35,7 +35,7 @@ class Reference(Struct, frozen=True):
     gap), or beside a witness max(7.5 %, 3 x spread): that this is lost is known however much CPU times differ.
     ``busy``: share of its time in which a session alone wants a CPU: 1 for CPU-only work, less for work that waits in
     between. ``pace``: where the witness was used, all of this is of times at one pace, the median of the single
-    sessions'.
+    sessions'. ``counted_slowdown``: how many times as long they took by what the kernel counted.
     """
 
     sessions: int
@@ -53,6 +53,7 @@ class Reference(Struct, frozen=True):
     counted_tolerance: float | None = None
     busy: float = 1.0
     pace: Pace | None = None
+    counted_slowdown: float = 1.0
 
     @property
     def noise(self) -> Chance:

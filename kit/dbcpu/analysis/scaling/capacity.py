@@ -31,14 +31,18 @@ def has_idle_cpus(levels: Sequence[LevelView], busy: float, curve: Scaling, room
 
 
 def capacity(
-    context: RunContext, levels: Sequence[LevelView], scaling: Scaling, topology: TopologyCheck | None = None
+    context: RunContext,
+    levels: Sequence[LevelView],
+    scaling: Scaling,
+    topology: TopologyCheck | None = None,
+    slowed: float = 1.0,
 ) -> Capacity | None:
     """From the levels of one variant; None when none but one session alone was measured.
 
     The answers of the levels count (see ``answers``): ``even_up_to`` is the largest level such that it and all smaller
     ones are even, ``full_speed_up_to`` the same for levels that are even and at full speed; without a level at which
     some share a core and others do not, no level beyond the cores. A host whose cores are all
-    doubly used is even again at ``even_again``, and everybody is slow there.
+    doubly used is even again at ``even_again``, and everybody is slow there. ``slowed``: see ``_most``.
     """
     vcpus, cores = context.vcpus, context.cores
     measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
@@ -53,7 +57,8 @@ def capacity(
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     wanted = vcpus / context.reference.busy if vcpus and context.reference else None
     most = (
-        _most(context, measured, scaling, lasting_by_level(measured, vcpus, wanted, len(context.core_by_cpu))) or None
+        _most(context, measured, scaling, lasting_by_level(measured, vcpus, wanted, len(context.core_by_cpu)), slowed)
+        or None
     )
     evenly = min(even.throughput, most) if even and even.throughput and most else None
     full = scaling.effective_cores is not None and most is not None
@@ -88,10 +93,13 @@ def capacity(
     )
 
 
-def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, lasting: Mapping[int, float]) -> float:
+def _most(
+    context: RunContext, levels: Sequence[LevelView], scaling: Scaling, lasting: Mapping[int, float], slowed: float
+) -> float:
     """The largest throughput; Mrows/s. Where some share a core and others do not, what was seen of sharing bounds it.
 
     Who shares a core there goes on alone when others end: counted by time alone, it seems to have done more before.
+    ``slowed``: how many times as long the single sessions took, that the rates are reckoned in, by what was counted.
     """
     alone, quota, cores = context.reference, quota_of(context.record), context.cores
     uneven = {each.level for each in levels if each.even is not Answer.YES and each.level > (cores or 0)}
@@ -102,9 +110,8 @@ def _most(context: RunContext, levels: Sequence[LevelView], scaling: Scaling, la
         return float("inf") if limit is None or not alone else limit * alone.mrows_per_s
 
     # A round that ends within a period of the quota has had more than lasts.
-    first = next((each for each in levels if each.level == 1), None)
     held = float("inf") if quota is None or not alone else quota * alone.mrows_per_s / alone.busy
-    held *= (first.counted_slowdown if first else None) or 1.0
+    held *= slowed
     return min(held, max(min(rate, possible(level)) if level in uneven else rate for level, rate in lasting.items()))
 
 

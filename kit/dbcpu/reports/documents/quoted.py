@@ -76,7 +76,8 @@ def _taken_off(notes: QuoteNotes) -> list[str]:
     lost = number(notes.divided_by, 2)
     if notes.divided_by is None or lost == number(1.0, 2):
         return []
-    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted at N=1, as the table's rates are not"]
+    where = f"at N=1{f' under {notes.alone_under}' if notes.alone_under else ''}"
+    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted {where}, as the table's rates are not"]
 
 
 def quoted_sentence(quote: Quote) -> str:

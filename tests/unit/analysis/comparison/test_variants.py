@@ -10,11 +10,10 @@ from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.comparison.variants import compare_variants, measured_variants
 from dbcpu.analysis.conclusions import single_run
-from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
+from dbcpu.analysis.conclusions.single_run import explain_variants, explained
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import Analysis
 from dbcpu.errors import UsageError
 from dbcpu.record.header import AA
 from dbcpu.record.plan import RoundSpec, blocks
@@ -101,11 +100,11 @@ def test_each_variant_is_explained_on_the_cpus_that_it_left(varied: RunRecord) -
 def test_each_variant_is_explained_once(varied: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(record: RunRecord, *others: Any) -> Analysis:
+    def counted(record: RunRecord, *others: Any) -> Any:
         asked.append(record.header.plan.variants[0])
-        return explain_variant(record, *others)
+        return explained(record, *others)
 
-    monkeypatch.setattr(single_run, "explain_variant", counted)
+    monkeypatch.setattr(single_run, "explained", counted)
     assert explain(varied).variants is not None
     assert asked == ["baseline", "smt_off"]
     runs = measured_variants(varied)

@@ -1,0 +1,106 @@
+"""The single sessions of the first variant are the reference of all: also for what they lost, not for their times only.
+
+CPU 0 of the simulated host serves interrupts. A single session is seldom there on all CPUs, and often on CPUs 0 and 1.
+"""
+
+import pytest
+from msgspec.structs import replace
+
+from dbcpu.analysis.conclusions.headline import one_word
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.variant_rounds import one_variant
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.record.rounds import RunRecord
+from dbcpu.reports.documents.quoted import quoted_of_run
+from dbcpu.simulator import SimulatedHost, simulate
+
+FEW = "cpus:0-1"
+
+
+@pytest.fixture(scope="module")
+def run() -> RunRecord:
+    host = SimulatedHost("box", cores=4, threads=1, irq=0.5)
+    return simulate(host, (1, 2, 4), repeats=6, seed=1, variants=("baseline", FEW))
+
+
+@pytest.fixture(scope="module")
+def analysis(run: RunRecord) -> Analysis:
+    return explain(run)
+
+
+def test_usable_cores_are_divided_by_what_the_sessions_that_they_are_reckoned_in_lost(
+    run: RunRecord, analysis: Analysis
+) -> None:
+    alone = next(each for each in analysis.levels if (each.variant, each.level) == (FEW, 1))
+    assert alone.counted_slowdown == pytest.approx(2.0, rel=0.05), "its own single session is no reference"
+    assert analysis.variants is not None
+    found = analysis.variants.variants[1]
+    assert found.quote.usable_cores == pytest.approx(1.5, rel=0.05), "a CPU, and half of another"
+    assert found.quote_notes.divided_by is None
+    assert "divided by" not in " ".join(quoted_of_run(run, analysis))
+
+
+def test_what_is_divided_names_whose_single_session_it_is(run: RunRecord) -> None:
+    """Where the first variant's own lost half of its time."""
+    turned = {FEW: "baseline", "baseline": FEW}
+    other = RunRecord(run.header, tuple(replace(each, variant=turned[each.variant]) for each in run.rounds))
+    first, second = quoted_of_run(other, explain(other))
+    assert "the slowdown that was counted at N=1, as" in first
+    assert "the slowdown that was counted at N=1 under baseline, as" in second
+
+
+def test_what_single_sessions_lost_is_that_of_the_reference(analysis: Analysis) -> None:
+    """Taken off what the variant's own lose, interrupts explain nothing of what these lost."""
+    alone, two = (each for each in analysis.levels if each.variant == FEW and each.level < 4)
+    assert (alone.main_cause, two.main_cause) == (Cause.IRQ, Cause.IRQ)
+    assert Cause.UNEXPLAINED not in {each.cause for each in analysis.sessions if each.variant == FEW}
+
+
+def test_what_the_host_did_is_counted_in_the_rounds_of_all_variants(run: RunRecord, analysis: Analysis) -> None:
+    (found,) = [each for each in analysis.findings if each.code == "interrupts"]
+    parts = [explain(one_variant(run, name)).findings for name in ("baseline", FEW)]
+    counted = [each.seen.split(", in ")[1] for part in parts for each in part if each.code == "interrupts"]
+    many = sum(int(each.split()[0]) for each in counted)
+    assert [each.endswith(" of 18 rounds") for each in counted] == [True, True]
+    assert found.seen.endswith(f", in {many} of {len(run.rounds)} rounds")
+    assert " under " in found.seen.split(")")[0]
+
+
+def test_the_answer_of_the_run_takes_nothing_from_another_variant() -> None:
+    host = SimulatedHost("box", cores=4, threads=1, steal=0.25, irq=0.5)
+    found = explain(simulate(host, (1, 2), repeats=3, seed=1, variants=("baseline", FEW)))
+    even = {(each.variant, each.level): each.even for each in found.levels}
+    assert (even["baseline", 2], even[FEW, 2]) == (Answer.UNDECIDED, Answer.NO)
+    assert one_word(found) == "slower"
+
+
+def test_no_rounds_are_advised_that_cannot_be_added(box: RunRecord) -> None:
+    found = explain(box)
+    assert found.more_rounds is not None
+    (seen,) = [each for each in found.findings if each.code == "inconclusive"]
+    again = f"`--repeats {found.more_rounds.rounds}`"
+    assert f"all variants measured again with {again} would probably decide" in found.verdict.lower()
+    assert f"all variants measured again, {again}" in seen.remedy
+    assert "dbcpu more" not in found.verdict + seen.remedy
+    assert "more rounds (about" not in found.verdict
+
+
+@pytest.fixture
+def box() -> RunRecord:
+    """One that is measured by dbcpu, as far as its header says: a simulated one has no more rounds anyway."""
+    made = simulate(
+        SimulatedHost("box", cores=8, threads=1, irq=0.3), (1, 2), repeats=6, seed=1, variants=("baseline", FEW)
+    )
+    database = replace(made.header.database, kind="sqlite")
+    return replace(made, header=replace(made.header, database=database))
+
+
+def test_more_than_so_many_vcpus_can_do_is_said_of_these() -> None:
+    """Steal took less of the one CPU of three sessions than of a single session's: they do more than it alone."""
+    host = SimulatedHost("box", cores=2, threads=1, steal=0.6)
+    found = explain(simulate(host, (1, 2, 3), repeats=3, seed=3, variants=("baseline", "cpus:0")))
+    (seen,) = [each.seen for each in found.findings if each.code == "baseline-too-slow"]
+    assert seen.startswith("under cpus:0: at N=2-3 the throughput is up to")
+    assert seen.endswith("x of what 1 vCPU at the speed of a single session would reach (N=3)")
