@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.levels.noise import within_rounds
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions, without_unusual_loss
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
@@ -53,7 +53,7 @@ class Drift(Struct, frozen=True):
 
 def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | None) -> Drift | None:
     """How the anchor moved, or None when it did not by more than chance and the least tolerance."""
-    alone = np.array(times_of(solo_sessions(record, sessions)))
+    alone = np.array(times_of(without_unusual_loss(solo_sessions(record, sessions))))
     if reference is None or alone.size < 2:
         return None
     thirds = np.array_split(alone, 3) if alone.size > 2 else [alone[:1], alone[1:]]
