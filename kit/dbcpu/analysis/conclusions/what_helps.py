@@ -139,7 +139,7 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: tuple[Advic
         beyond = _is_beyond(analysis, level)
         waits = beyond and cause is Cause.RUN_QUEUE
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
-        what = Cause.COMPETITOR.words if remedy in stop else what
+        what = Cause.COMPETITOR.words if remedy in stop or remedy == Cause.COMPETITOR.remedy else what
         inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
         what = TURBO if inferred else what
         if waits and fewer:
@@ -208,12 +208,15 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: boo
     if cause is Cause.RUN_QUEUE and not beyond:  # there is a CPU for each: sessions were put on one, or others had it
         wanted = tuple(code for code in wanted if code != "oversubscribed")
     has_room = worst.level <= (analysis.cores or 0) if cause is Cause.SHARED_CORE else not beyond
-    if has_room and analysis.disturbance in cause.others:
-        wanted = (analysis.disturbance, *wanted)
+    others = has_room and worst.others_share is not None
+    if has_room and (others or analysis.disturbance in cause.others):
+        wanted = (*cause.others, *wanted)
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
         fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
-    in_general = _of_waits(analysis, worst, cause) or cause.remedy or Cause.UNEXPLAINED.remedy
+    in_general = (
+        _of_waits(analysis, worst, cause) or (Cause.COMPETITOR if others else cause).remedy or Cause.UNEXPLAINED.remedy
+    )
     measured = [each.level for each in analysis.levels]
     if cause is Cause.SLOWER_CPU and not hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         in_general = f"measure at {SEVERAL_TIMES}"
