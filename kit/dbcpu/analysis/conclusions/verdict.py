@@ -6,6 +6,7 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.named_levels import (
     ALIKE,
+    as_well_words,
     by_turns,
     lost_words,
     named_beyond,
@@ -292,7 +293,7 @@ class _Words:
         if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE and second in ALIKE)):
             more = f"unequal through {also}"
         elif level.unequal_by == cause:
-            more = f"all lose to {also} as well"
+            more = as_well_words(second, others)
         also = f", and {more}" if also else ""
         how = f"{also}, with lower confidence" if cause in INFERRED and steal_unseen(self.record) else also
         whole = f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
