@@ -102,5 +102,5 @@ def _of_run(run: Measured, levels: Sequence[int]) -> tuple[float, float]:
 
 
 def _drift(run: Measured) -> float:
-    found = drift(run.record, timed(run.record), run.analysis.reference)
+    found = drift(run.record, timed(run.record), run.analysis.reference, whole=True)
     return found.change if found else 0.0

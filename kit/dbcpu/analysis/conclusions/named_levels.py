@@ -94,6 +94,15 @@ def _of_some_cpus(level: LevelView) -> tuple[Cause, ...]:
     return tuple(cause for cause in OF_SOME_CPUS if cause in few)
 
 
+def as_well_words(second: Cause, others: Collection[Cause]) -> str:
+    """What sessions lose beside what makes them unequal: ``second`` all of them, but what is on some CPUs only some."""
+    known = [each.words for each in (second, *others) if each.is_known]
+    if not second.is_known or second in OF_SOME_CPUS:
+        return f"{' and '.join(known)} as well"
+    some = " and ".join(known[1:])
+    return f"all lose to {second.words} as well{f', some to {some}' if some else ''}"
+
+
 def named_by_turns_alone(level: LevelView) -> bool:
     """Whether a verdict says of a level above the vCPUs that its sessions take turns, and names no cause."""
     cause = lost_to(level)

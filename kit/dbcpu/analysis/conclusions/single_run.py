@@ -14,6 +14,7 @@ from dbcpu.analysis.causes.without_host import with_likely_causes
 from dbcpu.analysis.conclusions import all_findings
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.host_findings import main_disturbance
+from dbcpu.analysis.conclusions.others_beside import with_others
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.verdict import verdict
 from dbcpu.analysis.host_usage.host_time import typical_share
@@ -115,6 +116,8 @@ def _explained(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
         speeds, more, in_turns,
     )  # fmt: skip
+    disturbance = main_disturbance(given)
+    first, level_views = (with_others(each, record, vcpus, cores, disturbance) for each in (first, level_views))
     shown = level_to_show(first, noise_limit(ref))
     found = Analysis(
         run_id=record.header.run_id,
@@ -134,7 +137,7 @@ def _explained(
         unit=record.header.plan.workload.unit,
         two_speeds=speeds,
         more_rounds=more,
-        disturbance=main_disturbance(given),
+        disturbance=disturbance,
         two_kinds=has_two_kinds(record),
         steal_share=typical_share(record.rounds),
     )

@@ -11,7 +11,7 @@ def falls_words(scaling: Scaling | None) -> tuple[str, ...]:
         return ()
     least = "at least " if fall.at_least else ""
     less = f"at {fall.to_level} sessions it is {least}{percent(fall.share)} less than at {fall.from_level}"
-    most = "" if fall.best_level in (None, fall.from_level) else f", and most at {fall.best_level}"
+    most = "" if fall.best_level in (None, fall.from_level) else f", and it is highest at {fall.best_level}"
     return (f"throughput falls with more sessions: {less}{most}",)
 
 

@@ -6,6 +6,7 @@ from itertools import takewhile
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.named_levels import (
     ALIKE,
+    as_well_words,
     by_turns,
     lost_words,
     named_beyond,
@@ -15,10 +16,11 @@ from dbcpu.analysis.conclusions.named_levels import (
     take_turns,
 )
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
+from dbcpu.analysis.conclusions.others_beside import others_words
 from dbcpu.analysis.conclusions.throughput_words import falls_words
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
 from dbcpu.analysis.conclusions.unnamed_levels import unnamed_words
-from dbcpu.analysis.host_usage.host_time import typical_foreign_share, typical_share
+from dbcpu.analysis.host_usage.host_time import typical_share
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
     LevelLosses,
@@ -41,7 +43,6 @@ from dbcpu.analysis.results.run import LevelView, MoreRounds
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
 from dbcpu.formatting import COLON, is_short, number, percent, plain, plural, seconds, sentences, short_ranges, times
-from dbcpu.record.findings import FOREIGN_SHARE
 from dbcpu.record.reported_steal import steal_unseen
 from dbcpu.record.rounds import RunRecord
 
@@ -292,10 +293,12 @@ class _Words:
         if turns or (level.unequal_by == second and not (beyond and cause is Cause.RUN_QUEUE and second in ALIKE)):
             more = f"unequal through {also}"
         elif level.unequal_by == cause:
-            more = f"all lose to {also} as well"
+            more = as_well_words(second, others)
         also = f", and {more}" if also else ""
         how = f"{also}, with lower confidence" if cause in INFERRED and steal_unseen(self.record) else also
-        return f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
+        whole = f"{cause.words}: {sentence}{how}" if sentence and not brief else f"{cause.words}{how}"
+        named = level.others_share is None or Cause.COMPETITOR.words in whole
+        return whole if named or (beside := self._beside_others(level)) in whole else f"{whole}{beside}"
 
     def _sentence(self, cause: Cause, level: LevelView) -> str:
         """What the cause is here; the closest of what is known."""
@@ -322,10 +325,7 @@ class _Words:
         return (level.slow or level.slower or 0) > max(2, self.threads)
 
     def _beside_others(self, level: LevelView) -> str:
-        """What other processes took of the CPUs in the rounds of a level; '' where that was little."""
-        rounds = [each for each in self.record.rounds if (each.level, each.variant) == (level.level, level.variant)]
-        others = typical_foreign_share(rounds, self.vcpus)
-        return f", while other processes used {percent(others)} of the CPUs" if others > FOREIGN_SHARE else ""
+        return others_words(level, self.record, self.vcpus)
 
     def _falling_speed(self) -> str:
         """What may slow all alike, the more of them run; bare metal hides no SMT."""

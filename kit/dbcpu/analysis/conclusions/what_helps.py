@@ -8,6 +8,13 @@ from dbcpu.analysis.conclusions.advice import Advice, is_said
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_by_turns_alone, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
 from dbcpu.analysis.conclusions.throughput_words import fewer_words
+from dbcpu.analysis.conclusions.turbo_advice import (
+    PLAN_WITH_FALL,
+    is_beside,
+    may_be_turbo,
+    turbo_remedy,
+    verdict_has_turbo,
+)
 from dbcpu.analysis.conclusions.verdict import like_one_core, steal_may_be_why
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losses, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
@@ -16,16 +23,12 @@ from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.analysis.scaling.turbo import is_turbo, is_turbo_beside
+from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.formatting import plural
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import TOGETHER
 
 VCPUS_AS_THREADS = ". It is as normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
-PLAN_WITH_FALL = (
-    "plan with the times of as many sessions as you run. A turbo frequency alone seldom falls so far: look for another "
-    "cause, too"
-)
 TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
@@ -137,7 +140,7 @@ def _against(analysis: Analysis, levels: Sequence[LevelView], first: tuple[Advic
         beyond = _is_beyond(analysis, level)
         waits = beyond and cause is Cause.RUN_QUEUE
         what = f"{cause.words} above the vCPUs" if beyond and cause.words in named else cause.words
-        what = Cause.COMPETITOR.words if remedy in stop else what
+        what = Cause.COMPETITOR.words if remedy in stop or remedy == Cause.COMPETITOR.remedy else what
         inferred = cause is Cause.SLOWER_CPU and remedy.startswith((PLAN_WITH_TURBO, PLAN_WITH_FALL))
         what = TURBO if inferred else what
         if waits and fewer:
@@ -160,7 +163,7 @@ def _others_first(analysis: Analysis, found: list[tuple[LevelView, Cause, str]])
 def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple[LevelView, Cause, str]]:
     own = [each for each in analysis.levels if levels and each.variant == levels[0].variant]
     named = named_losses(level_losses(own, analysis.vcpus))
-    turbo = any(_is_named_turbo(analysis, each) for each in levels)
+    turbo = verdict_has_turbo(analysis, levels, named)
     for level in levels:
         main = _main(level, analysis.findings)
         causes = named_causes(level, analysis.vcpus) or (main,)
@@ -169,14 +172,8 @@ def _remedies(analysis: Analysis, levels: Sequence[LevelView]) -> Iterator[tuple
         for cause in causes:
             yield level, cause, _remedy_of(analysis, level, cause, turbo=turbo)
         # The verdict says of no other level that even its fastest session is slow.
-        if is_turbo_beside(level, analysis.scaling, analysis.two_speeds, analysis.vcpus) and level in named:
-            yield level, Cause.SLOWER_CPU, PLAN_WITH_TURBO if analysis.scaling.fall is None else PLAN_WITH_FALL
-
-
-def _is_named_turbo(analysis: Analysis, level: LevelView) -> bool:
-    """Whether the verdict says of a level that turbo is why: only where nothing else is its main cause."""
-    slower = lost_to(level) in (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
-    return slower and is_turbo(level, analysis.scaling, analysis.two_speeds)
+        if is_beside(analysis, level) and level in named:
+            yield level, Cause.SLOWER_CPU, turbo_remedy(analysis)
 
 
 def _is_beyond(analysis: Analysis, level: LevelView) -> bool:
@@ -196,9 +193,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: boo
     by_code = {each.code: each.remedy for each in analysis.findings}
     if turbo and cause is Cause.SLOWER_CPU and is_turbo(worst, analysis.scaling, analysis.two_speeds):
         # Inferred from times, as in a guest, which cannot set a frequency.
-        if analysis.scaling.fall is not None:
-            return PLAN_WITH_FALL
-        return f"{PLAN_WITH_TURBO}{VCPUS_AS_THREADS if analysis.cores in (None, analysis.vcpus) else ''}"
+        normal = turbo_remedy(analysis) == PLAN_WITH_TURBO and analysis.cores in (None, analysis.vcpus)
+        return f"{turbo_remedy(analysis)}{VCPUS_AS_THREADS if normal else ''}"
     wanted = cause.helped_by
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
@@ -213,15 +209,20 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: boo
     if cause is Cause.RUN_QUEUE and not beyond:  # there is a CPU for each: sessions were put on one, or others had it
         wanted = tuple(code for code in wanted if code != "oversubscribed")
     has_room = worst.level <= (analysis.cores or 0) if cause is Cause.SHARED_CORE else not beyond
-    if has_room and analysis.disturbance in cause.others:
-        wanted = (analysis.disturbance, *wanted)
+    others = has_room and worst.others_share is not None
+    if has_room and (others or analysis.disturbance in cause.others):
+        wanted = (*cause.others, *wanted)
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
         fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
-    in_general = _of_waits(analysis, worst, cause) or cause.remedy or Cause.UNEXPLAINED.remedy
+    in_general = (
+        _of_waits(analysis, worst, cause) or (Cause.COMPETITOR if others else cause).remedy or Cause.UNEXPLAINED.remedy
+    )
     measured = [each.level for each in analysis.levels]
     if cause is Cause.SLOWER_CPU and not hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         in_general = f"measure at {SEVERAL_TIMES}"
+    if turbo and cause is Cause.SLOWER_CPU and may_be_turbo(analysis, worst):
+        in_general = turbo_remedy(analysis)
     return next((by_code[code] for code in wanted if by_code.get(code)), "") or in_general
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.levels.noise import within_rounds
-from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions
+from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions, without_unusual_loss
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
@@ -51,9 +51,15 @@ class Drift(Struct, frozen=True):
         return abs(float(np.log(self.later_s / self.earlier_s)))
 
 
-def drift(record: RunRecord, sessions: Sequence[Timed], reference: Reference | None) -> Drift | None:
-    """How the anchor moved, or None when it did not by more than chance and the least tolerance."""
-    alone = np.array(times_of(solo_sessions(record, sessions)))
+def drift(
+    record: RunRecord, sessions: Sequence[Timed], reference: Reference | None, *, whole: bool = False
+) -> Drift | None:
+    """How the anchor moved, or None when it did not by more than chance and the least tolerance.
+
+    ``whole``: with the time that the kernel counted beside CPU time, which is no drift but moves figures as well.
+    """
+    solo = solo_sessions(record, sessions)
+    alone = np.array(times_of(solo if whole else without_unusual_loss(solo)))
     if reference is None or alone.size < 2:
         return None
     thirds = np.array_split(alone, 3) if alone.size > 2 else [alone[:1], alone[1:]]

@@ -6,7 +6,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
-from dbcpu.analysis.levels.answers import exceeds
+from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import all_lose_more
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -23,7 +23,8 @@ def causes_shown(views: Sequence[SessionView], same: bool) -> list[Cause]:
 def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even: Answer) -> dict[Cause, float]:
     """What the sessions of a round lost to each of their causes, part by part.
 
-    Where shares are unequal, over the fastest of them: what all lose alike makes none slower than another.
+    Where shares are unequal, over the fastest of them: what all lose alike makes none slower than another. Of those
+    that are slower than that one: small differences of many by noise are no reason, whatever they add up to.
     """
     if even is not Answer.NO:
         return _lost_by_part(views, causes)
@@ -31,9 +32,11 @@ def lost_by_session(views: Sequence[SessionView], causes: Sequence[Cause], even:
     fastest_slowdown, alone_s = fastest.slowdown or 1.0, fastest.reference_s or 1.0
     lost, shown = dict[Cause, float](), _named(views, causes)
     common = {name: lost_s / alone_s for name, lost_s in fastest.parts}
+    slowest = max(view.slowdown or 1.0 for view in views)
+    least = min((EQUAL - 1) * fastest_slowdown, (slowest - fastest_slowdown) / 2)
     for cause, view in zip(causes, views, strict=True):
         over = (view.slowdown or 1.0) - fastest_slowdown
-        if over > 0 and cause != Cause.NONE:
+        if over > 0 and over >= least and cause != Cause.NONE:
             for name, part in _over(common, view, cause, over, shown):
                 lost[name] = lost.get(name, 0.0) + part
     return lost

@@ -7,6 +7,7 @@ import pytest
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.simulator import SimulatedHost, simulate
@@ -55,6 +56,16 @@ def test_a_single_session_that_loses_time_in_most_rounds_is_said_by_rounds_too()
     said = "ven a single session is not always fast: in 4 of 6 rounds it has a slowdown of 1.39x (interrupts), in"
     assert said in found.verdict
     assert headline(found).headline == "No: even a single session is not always at full speed"
+
+
+def test_all_are_said_to_lose_only_to_what_all_lose_to() -> None:
+    """A turbo frequency that falls slows all of five sessions, interrupts those that are on one CPU of four."""
+    host = SimulatedHost(cores=4, threads=1, irq=0.3, turbo_slope=0.4, scheduler="smt_balancing")
+    found = made(host, (1, 2, 3, 4, 5, 8), seed=5)
+    five = [dict(each.parts) for each in found.sessions if each.level == 5]
+    assert all(parts.get(Cause.SLOWER_CPU, 0.0) > 0.1 for parts in five)
+    assert sum(parts.get(Cause.IRQ, 0.0) > 0.1 for parts in five) < len(five)
+    assert "and all lose to slower CPU as well, some to interrupts)" in found.verdict
 
 
 @pytest.mark.parametrize(("hidden", "verdict"), [(True, "unclear"), (False, "agrees")])

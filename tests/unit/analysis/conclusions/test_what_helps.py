@@ -60,6 +60,36 @@ def test_against_turbo_there_is_one_remedy_also_above_the_vcpus() -> None:
     assert "frequency, may be why" not in remedy
 
 
+@pytest.mark.parametrize(("host", "seed", "level"), [
+    (SimulatedHost(cores=4, threads=2, noisy_neighbour=0.5, steal=0.1), 1, 8),
+    (SimulatedHost(cores=4, threads=2, noisy_neighbour=0.5, scheduler=BALANCING), 2, 4),
+])  # fmt: skip
+def test_other_processes_are_named_by_verdict_and_advice_alike(host: SimulatedHost, seed: int, level: int) -> None:
+    """A session on the neighbour's CPU is moved to that of another session, which then waits for a session.
+
+    With steal that is the larger disturbance; without, only the advice had the other processes.
+    """
+    found = made(host, (*range(1, 11), 16), seed)
+    at_level = next(part for part in re.split(r"\. |; |: at", found.verdict) if f"{level} sessions" in part[:14])
+    assert ", while other processes used" in at_level
+    assert "stop the other processes" in headline(found).remedy
+    assert "top -H" not in headline(found).remedy
+
+
+@pytest.mark.parametrize(("host", "levels", "seldom"), [
+    (SimulatedHost(cores=4, threads=2, turbo_slope=0.6), (1, 4, 5, 8), True),  # no curve fits these levels
+    (SimulatedHost(cores=4, threads=2, turbo_slope=0.6), (*range(1, 11), 16), True),
+    (SimulatedHost(cores=4, threads=2, turbo_slope=0.3), (*range(1, 11), 16), False),
+])  # fmt: skip
+def test_against_turbo_there_is_one_advice_by_how_far_it_falls(
+    host: SimulatedHost, levels: tuple[int, ...], seldom: bool
+) -> None:
+    remedy = headline(made(host, levels, seed=1)).remedy
+    assert remedy.count("turbo frequency alone seldom falls so far") == seldom
+    assert remedy.count("with the number of busy cores is normal") == (not seldom)
+    assert "measure at several times" not in remedy
+
+
 @pytest.mark.parametrize(("host", "seed"), [
     (SimulatedHost(cores=4, threads=2, hidden_smt=True, steal=0.1), 4),
     (SimulatedHost(cores=4, threads=2, hidden_smt=True, noisy_neighbour=0.5), 4),

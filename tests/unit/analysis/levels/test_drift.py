@@ -7,7 +7,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.record.rounds import RunRecord
+from dbcpu.record.rounds import RunRecord, Session
 from support.builders.record import SOLO_S, record, round_of, session, solos
 
 
@@ -73,6 +73,17 @@ def test_where_nothing_else_tells_of_the_noise_three_solo_rounds_may_differ_by_a
 
     assert moved(only_solos(1.0, 1.0, 1.2)) is None
     assert moved(only_solos(1.0, 1.0, 1.5)) == ("at the start", "at the end")
+
+
+@pytest.mark.parametrize(
+    "taken", [session(0, SOLO_S, gap_s=0.5 * SOLO_S), session(0, SOLO_S, queue_s=0.5 * SOLO_S)], ids=["gap", "queue"]
+)
+def test_time_that_the_kernel_counted_beside_cpu_time_is_no_drift(taken: Session) -> None:
+    """Interrupts on the CPU of one single session in three: that is a cause, and no change of the host."""
+    pairs = [round_of([session(0), session(1, SOLO_S * 1.01)])] * 5
+    slower = session(0, SOLO_S * 1.5)
+    assert moved(record([*solos(2), *pairs, round_of([taken])])) is None
+    assert moved(record([*solos(2), *pairs, round_of([slower])])) == ("at the start", "at the end")
 
 
 def test_it_is_a_finding_with_both_times() -> None:

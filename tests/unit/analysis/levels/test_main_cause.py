@@ -11,6 +11,7 @@ from dbcpu.analysis.results.run import SessionView
 from support.builders.example import three_on_two
 
 QUEUE, SHARED, STEAL, NONE = Cause.RUN_QUEUE, Cause.SHARED_CORE, Cause.STEAL, Cause.NONE
+SLOWER = Cause.SLOWER_CPU
 
 
 def views(*slowdowns: float, parts: tuple[tuple[str, float], ...] = ()) -> list[SessionView]:
@@ -39,6 +40,14 @@ def test_where_shares_are_unequal_what_all_lost_alike_does_not_count() -> None:
     assert lost_by_session(views(1.5, 1.5, 1.9), [STEAL, STEAL, QUEUE], Answer.NO) == {QUEUE: pytest.approx(0.4)}
     assert main([STEAL, STEAL, QUEUE], 1.5, 1.5, 1.9, even=Answer.NO) is QUEUE
     assert main([STEAL, STEAL, QUEUE], 1.5, 1.5, 1.9) is STEAL
+
+
+def test_small_differences_of_many_by_noise_are_no_reason_for_unequal_shares() -> None:
+    """Fifteen that a turbo frequency slows alike, but for noise, and two that share a core on top."""
+    alike = views(2.48, *[2.52] * 14, parts=((SLOWER, 1.5),))
+    sharing = views(2.84, 2.84, parts=((SLOWER, 1.6), (SHARED, 0.24)))
+    found = [replace(each, second_cause=SHARED) for each in sharing]
+    assert main_cause([lost_by_session([*alike, *found], [SLOWER] * 17, Answer.NO)]) is SHARED
 
 
 def test_one_bad_round_does_not_speak_for_the_others() -> None:
