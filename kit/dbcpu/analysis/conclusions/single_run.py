@@ -51,7 +51,7 @@ from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import RunRecord
 
 
-class Alone(Struct, frozen=True):
+class SingleSessions(Struct, frozen=True):
     """The single sessions that another variant is compared with, and what they lost: its own may lose more, or less."""
 
     reference: Reference
@@ -67,9 +67,9 @@ def explain_variant(record: RunRecord, licence_rules: Sequence[Licence] | None =
 def explained(
     record: RunRecord,
     licence_rules: Sequence[Licence] | None = None,
-    known: Alone | None = None,
+    known: SingleSessions | None = None,
     in_turns: bool = False,
-) -> tuple[Analysis, Alone | None]:
+) -> tuple[Analysis, SingleSessions | None]:
     """The same, with its single sessions; ``known``: those of another variant, if these are what counts.
 
     ``in_turns``: the variant is one of several, measured in turns.
@@ -80,8 +80,8 @@ def explained(
 
 
 def _explained(
-    record: RunRecord, licence_rules: Sequence[Licence] | None, known: Alone | None, in_turns: bool
-) -> tuple[Analysis, Alone | None]:
+    record: RunRecord, licence_rules: Sequence[Licence] | None, known: SingleSessions | None, in_turns: bool
+) -> tuple[Analysis, SingleSessions | None]:
     context = run_context(record, known.reference if known else None)
     context = replace(context, single=known.sessions if known else context.single, in_turns=in_turns)
     ref, vcpus, cores = context.reference, context.vcpus, context.cores
@@ -141,7 +141,7 @@ def _explained(
         two_kinds=has_two_kinds(record),
         steal_share=typical_share(record.rounds),
     )
-    return refused(found), Alone(ref, context.single, lost) if ref else None
+    return refused(found), SingleSessions(ref, context.single, lost) if ref else None
 
 
 def _curve_and_topology(
