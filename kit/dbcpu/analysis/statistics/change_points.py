@@ -19,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dbcpu.analysis.statistics.inference import MAX_COUNTED, mann_whitney_p
+from dbcpu.analysis.statistics.robust import NORMAL_CONSISTENT
 
 MIN_PART = 4
 MAX_CHANGES = 8
 ALPHA = 0.05
 """Chance that a series without any change is said to have one."""
 SPIKE = 6.0
-"""So many standard deviations beyond the MIN_PART values on either side; one is known by how neighbours differ."""
+"""So many standard deviations beyond the MIN_PART values on either side; one is known by how neighbours differ, and is
+no less than that of the calmer side: a calm month says nothing of a stretch that varies."""
 NEAR_NORMAL = 0.88
 """Of the quantile of a normal distribution: so far from its usual value U is at least wherever its exact p passes."""
 
@@ -49,13 +51,20 @@ def _without_spikes(values: Sequence[float]) -> Sequence[int]:
     spikes: set[int] = set()
     for at, length in product(first if len(first) > 1 else (), range(1, MIN_PART)):
         end = at + length
-        middles = [median(part) for part in (values[max(0, at - MIN_PART) : at], values[end : end + MIN_PART]) if part]
+        parts = [part for part in (values[max(0, at - MIN_PART) : at], values[end : end + MIN_PART]) if part]
+        middles = [median(part) for part in parts]
         least, most = min(middles, default=0.0), max(middles, default=0.0)
         inside, beside = values[at:end], (*values[max(0, at - 1) : at], *values[end : end + 1])
         under, over = min((least, *beside)) - max(inside), min(inside) - max((most, *beside))
-        if max(under, over) > limit:
+        if max(under, over) > limit and max(under, over) > SPIKE * min(map(_deviation, parts), default=0.0):
             spikes.update(range(at, min(end, len(values))))
     return [at for at in every if at not in spikes]
+
+
+def _deviation(values: Sequence[float]) -> float:
+    """Standard deviation of most of these, by the median absolute deviation."""
+    middle = median(values)
+    return NORMAL_CONSISTENT * median(abs(value - middle) for value in values)
 
 
 def _changes(values: Sequence[float]) -> tuple[int, ...]:

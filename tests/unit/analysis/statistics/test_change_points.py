@@ -72,6 +72,20 @@ def test_a_spike_hides_no_change(at: int, length: int) -> None:
     assert all(step[each] > 30 and not any(value > 37 for value in step[each:]) for each in found)
 
 
+def test_a_stretch_that_varies_between_calm_ones_is_no_row_of_spikes() -> None:
+    """Its values are far from each other by the differences of calm neighbours: most of it was set aside."""
+    found = 0
+    for seed in range(40):
+        values = [
+            *steps((90, 12), noise=0.1, seed=seed),
+            *steps((83, 12), noise=3.5, seed=seed),
+            *steps((90, 12), noise=0.1, seed=seed + 40),
+        ]
+        values[30] = 37.0
+        found += len(change_points(values)) == 2
+    assert found >= 36
+
+
 def test_noise_alone_has_hardly_ever_a_change() -> None:
     """At most 5 %; 400 series of 30 values, so that 35 would be seen once in a thousand times by chance."""
     luck = np.random.default_rng(20_170_105)
