@@ -92,7 +92,11 @@ METRICS = (
     Metric("efficiency_share", LEVEL, "throughput over single-session rate x min(N, vCPUs), up to 1"),
     Metric("slowdown_x", LEVEL, "elapsed over that of a single session, of the median session; with its interval"),
     Metric("slowdown_max_x", LEVEL, "the same of the slowest session"),
-    Metric("max_over_min_x", LEVEL, "slowest over fastest session of a round; high: the true ratio is below (95 %)"),
+    Metric(
+        "max_over_min_x",
+        LEVEL,
+        "slowest over fastest session of a round; high: the true ratio is below it (95 %), and the value can be above",
+    ),
     Metric("cv_share", LEVEL, "standard deviation over mean of the elapsed times of a round"),
     Metric("counted_slowdown_x", LEVEL, "of the median session by what the kernel counted alone"),
     Metric("slow_sessions", LEVEL, "sessions in the slower of two groups"),

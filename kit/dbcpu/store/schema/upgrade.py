@@ -186,8 +186,9 @@ def _back_up(path: Path, found: str) -> Path:
         ):
             source.backup(copy)
     except (OSError, sqlite3.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise NotWritable(
-            f"the store {path} needs an upgrade from schema {found}, but could not be copied to {backup}: {error}; "
-            "nothing was changed"
+            f"the store {path} needs an upgrade from schema {found}, but could not be copied to {backup}: {why}; "
+            "nothing was changed. Copy it to a folder that can be written to, and name the copy with --store"
         ) from None
     return backup
