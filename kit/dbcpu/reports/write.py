@@ -95,7 +95,7 @@ def _files(
                 yield f"{name}.{form}", picture
     for form, member in members.items():
         try:
-            content = rendered(form, document, pictures)
+            content = rendered(form, member, document, pictures)
         except PlugInError as error:
             if all_wanted:
                 raise

@@ -97,5 +97,5 @@ def print_document(document: "Document", form: str = "table") -> None:
         member.show(document, console)
     else:
         shown = replace(document, width=asked_width() or document.width)
-        content = rendered(form, shown)
+        content = rendered(form, member, shown)
         click.echo(content if isinstance(content, bytes) else encodable(content.rstrip("\n")))

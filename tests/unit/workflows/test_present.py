@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from dbcpu.analysis import explain
-from dbcpu.analysis.comparison import decisions, measured_run
 from dbcpu.analysis.conclusions import single_run
-from dbcpu.analysis.results.run import Analysis
 from dbcpu.cli import main
 from dbcpu.config.request import Request
 from dbcpu.errors import StoreError
@@ -32,14 +30,13 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def explained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The variants that were explained, in turn."""
     seen: list[str] = []
-    real = single_run.explain_variant
+    real = single_run.explained
 
-    def counting(record: RunRecord, *rest: Any) -> Analysis:
+    def counting(record: RunRecord, *rest: Any) -> Any:
         seen.append(record.rounds[0].variant)
         return real(record, *rest)
 
-    for module in (single_run, explain, measured_run, decisions):
-        monkeypatch.setattr(module, "explain_variant", counting)
+    monkeypatch.setattr(single_run, "explained", counting)
     return seen
 
 

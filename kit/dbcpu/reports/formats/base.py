@@ -45,9 +45,8 @@ def load_format(name: str) -> FormatModule:
     return member
 
 
-def rendered(name: str, document: "Document", pictures: Pictures = NO_PICTURES) -> str | bytes:
-    """The document in the format called ``name``. Raises UnknownName, PlugInError, and as ``render``."""
-    member = load_format(name)
+def rendered(name: str, member: FormatModule, document: "Document", pictures: Pictures = NO_PICTURES) -> str | bytes:
+    """The document in the format ``member``, which is called ``name``. Raises PlugInError, and as ``render``."""
     with registry.called(ROOM, name):
         content = member.render(document, pictures)
     if not isinstance(content, bytes if member.BINARY else str | bytes):
