@@ -26,10 +26,7 @@ def what_would_decide(
     if context.reference is None or context.reference.noise_range is None:
         return "more rounds of one session would decide"
     if more is not None and context.in_turns:
-        return (
-            f"all variants measured again with `--repeats {more.rounds}` would probably decide (no rounds can be "
-            "added to a run of several)"
-        )
+        return f"all variants measured again with `--repeats {more.rounds}` would probably decide"
     if more is not None:
         return (
             f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
