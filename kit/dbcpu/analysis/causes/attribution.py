@@ -44,11 +44,11 @@ MIN_LOSS = 0.03
 
 
 def attribute(
-    context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None, lost_alone: SingleLosses | None = None
+    context: RunContext, groups: Mapping[Key, str], seen: WatchedRun | None, lost_alone: SingleLosses
 ) -> dict[Key, SessionView]:
     """A view of every session of the run by its key (round order, ordinal); ``seen`` is from ``watched_run``.
 
-    ``lost_alone``: of the single sessions that are the reference, where they are those of another variant.
+    ``lost_alone``: by the single sessions that are the reference, which may be those of another variant.
     """
     if seen is None:
         return {}

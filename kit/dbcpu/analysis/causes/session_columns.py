@@ -117,7 +117,7 @@ class Sessions:
     known than the rate; ``waits`` and ``traced``: the database counted waits of it, and the kernel who ran instead.
     """
 
-    def __init__(self, context: RunContext, seen: WatchedRun, lost_alone: "SingleLosses | None" = None) -> None:
+    def __init__(self, context: RunContext, seen: WatchedRun, lost_alone: "SingleLosses") -> None:
         self.timed, self.evidence, self.seen = context.delivered, seen.evidence, seen
         cores = cores_of(context.record)
         self.core_of, self.node, self.full_cores = cores.core, cores.node, full_cores(cores)
@@ -138,7 +138,7 @@ class Sessions:
         self.pace = self._paces(context)
         self.reference, self.delivered = context.reference, context.as_delivered()
         self.alone = self._alone()
-        self._single = SingleLosses.of(context.single, seen) if lost_alone is None else lost_alone
+        self._single = lost_alone
         self.waits_alone = waits_alone(context.single)
         self._unseen = steal_unseen(context.record)
 

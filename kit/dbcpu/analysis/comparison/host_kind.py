@@ -196,7 +196,7 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
     Raises UsageError where its vCPUs, or a throughput, are not known.
     """
     name, record, analysis = run
-    levels = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    levels = analysis.first_levels
     cores, cores_from = cores_behind(record, analysis)
     # Beyond the vCPUs sessions may be even again by taking turns: no more of them are served by that.
     fair, unfair = fair_level(levels, ratio, analysis.vcpus or 0, cores)

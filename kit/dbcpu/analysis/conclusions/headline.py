@@ -75,7 +75,7 @@ def one_word(analysis: Analysis) -> str:
         return ""
     kind = headline(analysis).kind
     if kind == Outcome.BAD:
-        first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+        first = analysis.first_levels
         within = [each for each in first if analysis.vcpus is None or each.level <= analysis.vcpus]
         return "unequal" if any(each.even is Answer.NO for each in within) else "slower"
     return {Outcome.GOOD: "equal", Outcome.PARTLY: "partly"}.get(kind, "inconclusive")

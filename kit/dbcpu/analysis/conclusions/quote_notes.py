@@ -28,7 +28,7 @@ def quote_notes(analysis: Analysis, alone_under: str = "") -> QuoteNotes:
 def _even_levels(analysis: Analysis) -> tuple[int, ...]:
     """() where evenness is decided, or a measured level is not shown to be even."""
     found = analysis.capacity.evenness if analysis.capacity else None
-    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    first = analysis.first_levels
     within = [each for each in first if 1 < each.level <= (analysis.vcpus or 0)]
     open_ = found is not None and found.even is Answer.UNDECIDED
     return tuple(each.level for each in within) if open_ and all(each.even is Answer.YES for each in within) else ()

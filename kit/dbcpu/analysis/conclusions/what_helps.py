@@ -67,7 +67,7 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: tuple[Advice, ...]
     first, worst = headline_level(found), found.worst
     apart = [_of_slow_rounds(each) for each in found.undecided if is_explained([each])]
     if found.alone_undecided:  # the verdict names what some rounds of a single session lost to
-        own = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+        own = analysis.first_levels
         alone = [_of_slow_rounds(each) for each in own if each.level == 1]
         apart += [each for each in alone if lost_to(each).is_known][:1]
     if first is None or worst is None:
@@ -249,7 +249,7 @@ def _main(worst: LevelView, findings: tuple[Finding, ...]) -> Cause:
 def to_decide(analysis: Analysis) -> tuple[Advice, ...]:
     """Of what takes CPU time on the host, and then more rounds or levels where they would decide; else of the noise."""
     by_code = {each.code: each.remedy for each in analysis.findings}
-    first = [each for each in analysis.levels if each.variant == analysis.levels[0].variant]
+    first = analysis.first_levels
     alone = [each for each in first if each.level == 1 and each.full_speed is Answer.UNDECIDED]
     codes = [code for each in alone for code in lost_to(_of_slow_rounds(each)).helped_by]
     host = next((by_code[code] for code in (*codes, analysis.disturbance) if by_code.get(code)), "")

@@ -118,10 +118,10 @@ def without_unusual_loss(members: Sequence[Timed]) -> tuple[Timed, ...]:
     }
     if len(lost_s) < len(members) or not lost_s:
         return tuple(members)
-    usual_s, least_s = median(list(lost_s.values())), MIN_TOLERANCE * median(times_of(members))
+    usual_s, tolerance_s = median(list(lost_s.values())), MIN_TOLERANCE * median(times_of(members))
     return tuple(
         replace(each, span=each.span.shortened((lost_s[each.key] - usual_s) * len(each.span.executions)))
-        if each.span and abs(lost_s[each.key] - usual_s) > least_s
+        if each.span and abs(lost_s[each.key] - usual_s) > tolerance_s
         else each
         for each in members
     )

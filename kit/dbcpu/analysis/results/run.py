@@ -378,3 +378,8 @@ class Analysis(Struct, frozen=True):
     def busy(self) -> float:
         """Share of its time in which a session alone wants a CPU; 1 where that is not known."""
         return self.reference.busy if self.reference else 1.0
+
+    @property
+    def first_levels(self) -> tuple[LevelView, ...]:
+        """Those of the first variant."""
+        return tuple(each for each in self.levels if each.variant == self.levels[0].variant)

@@ -220,7 +220,7 @@ def _trace(record: RunRecord) -> str:
 
 def _contention(analysis: Analysis) -> str:
     """Of the first variant: levels of the others are other ones, though they have the same numbers."""
-    own = [view for view in analysis.levels if view.variant == analysis.levels[0].variant]
+    own = analysis.first_levels
     kinds = (
         ("avoidable (another core or CPU idle)", "misplaced_s"),
         ("SMT sharing", "sharing_s"),
