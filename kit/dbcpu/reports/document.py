@@ -166,18 +166,30 @@ class Curves(Struct, frozen=True):
     marked: tuple[tuple[str, float, float], ...] = ()
 
 
+class TimelineChange(Struct, frozen=True):
+    """``at`` and ``date``: index and date of the first moment after it; medians ``before`` and ``after``.
+
+    ``places``: indexes of the earliest and the latest moment that may be the first after it.
+    """
+
+    at: int
+    date: str
+    before: float
+    after: float
+    places: tuple[int, int]
+
+
 class TimelineSeries(Struct, frozen=True):
     """One figure over the moments of a timeline, None where it was not measured.
 
-    ``low`` to ``high`` is what is usual since the last change. ``changes``: index and date of the first moment after
-    it, median before and after. ``least``: what no value is below.
+    ``low`` to ``high`` is what is usual since the last change. ``least``: what no value is below.
     """
 
     title: str
     values: tuple[float | None, ...]
     low: float | None = None
     high: float | None = None
-    changes: tuple[tuple[int, str, float, float], ...] = ()
+    changes: tuple[TimelineChange, ...] = ()
     least: float | None = None
 
 

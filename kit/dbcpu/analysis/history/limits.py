@@ -74,13 +74,22 @@ class LastingChange(Struct, frozen=True):
     """A lasting change: ``since`` and ``at`` are date and index of the first run after it.
 
     ``before`` and ``after`` are medians since the change before it and until the next one; ``ratio`` is after over
-    before.
+    before. ``places`` and ``dates`` are indexes and dates of the earliest and the latest run that may be the first
+    after it (95 %).
     """
 
     since: str
     before: float
     after: float
     at: int
+    places: tuple[int, int]
+    dates: tuple[str, str]
+
+    @property
+    def when(self) -> str:
+        """``2026-11-10``, with its interval where that has other dates."""
+        earliest, latest = self.dates
+        return self.since if earliest == latest else f"{self.since} (95 % CI {earliest} to {latest})"
 
     @property
     def ratio(self) -> float:
@@ -245,14 +254,15 @@ def band(values: Sequence[float], widths: float) -> Band | None:
 
 def lasting_changes(series: Sequence[tuple[str, float]]) -> tuple[LastingChange, ...]:
     """Those of (started_at, value), the oldest first. One that would be written as 1.00x is none."""
-    from dbcpu.analysis.statistics.change_points import change_points  # few checks come so far
+    from dbcpu.analysis.statistics.change_points import change_points, change_ranges  # few checks come so far
 
-    values = [value for _, value in series]
-    edges = (0, *change_points(values), len(values))
-    medians = [median(values[first:last]) for first, last in pairwise(edges)] if values else []
+    days, values = [started_at[:10] for started_at, _ in series], [value for _, value in series]
+    if not (changes := change_points(values)):
+        return ()
+    medians = [median(values[first:last]) for first, last in pairwise((0, *changes, len(values)))]
     found = [
-        LastingChange(series[at][0][:10], before, after, at)
-        for at, (before, after) in zip(edges[1:-1], pairwise(medians), strict=True)
+        LastingChange(days[at], before, after, at, places, (days[places[0]], days[places[1]]))
+        for at, places, (before, after) in zip(changes, change_ranges(values, changes), pairwise(medians), strict=True)
         if before > 0
     ]
     return tuple(each for each in found if round(each.ratio, 2) != 1.0)
@@ -351,7 +361,7 @@ def unusual(value: Value, now: HistoryPoint, earlier: Sequence[HistoryPoint], li
     changes = lasting_changes([*series, (now.started_at, value.value)])
     since = changes[-1].since if changes else ""
     text = f"{found.text} (limit {with_unit(value.metric, found.limit)})"
-    text += f", lasting change since {since}" if since else ""
+    text += f", lasting change since {changes[-1].when}" if changes else ""
     return [Violation(value.metric, value.level, value.value, found.limit, text, lasting=bool(changes), since=since)]
 
 

@@ -102,22 +102,17 @@ class Trend(Struct, frozen=True):
 
 def past_run(header: Header | BriefHeader, figures: RunFigures) -> PastRun:
     """The figures of the first variant."""
-    variant, vcpus = figures.text("variant"), figures.value("vcpus")
-    throughput, spread = dict[int, float | None](), dict[int, float | None]()
-    levels = set[int]()
-    # Of ten thousand runs one pass takes half as long as a look-up by each name.
-    for each in figures.all:
-        if (level := each.level) > 1 and each.variant == variant:
-            levels.add(level)
-            if each.metric == "throughput_mrows_per_s":
-                throughput[level] = each.value
-            elif each.metric == "max_over_min_x":
-                spread[level] = each.value
+    vcpus = figures.value("vcpus")
+    variant, value = figures.text("variant"), figures.value
     return PastRun(
         header=header,
         vcpus=None if vcpus is None else int(vcpus),
-        solo=figures.value("solo_mrows_per_s"),
-        levels=tuple((level, throughput.get(level), spread.get(level)) for level in sorted(levels)),
+        solo=value("solo_mrows_per_s"),
+        levels=tuple(
+            (level, value("throughput_mrows_per_s", level, variant), value("max_over_min_x", level, variant))
+            for level in figures.levels(variant)
+            if level > 1
+        ),
     )
 
 
@@ -192,8 +187,14 @@ def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], width
         levels=levels,
         values=values,
         usual=usual,
-        changes=tuple(replace(each, at=known[each.at][0]) for each in changes),
+        changes=tuple(_among_all(each, [at for at, _ in known]) for each in changes),
     )
+
+
+def _among_all(change: LastingChange, known: Sequence[int]) -> LastingChange:
+    """The same with indexes of all runs, where it has those among ``known``."""
+    earliest, latest = change.places
+    return replace(change, at=known[change.at], places=(known[earliest], known[latest]))
 
 
 def _value(metric: str, levels: tuple[int, ...], run: PastRun) -> float | None:

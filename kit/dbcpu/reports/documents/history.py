@@ -11,7 +11,17 @@ from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREA
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.formatting import MAX_LABEL, UNKNOWN, moment, number, plain, plural, short_ranges, shortened
 from dbcpu.record.header import SWEEP
-from dbcpu.reports.document import MIN_SPAN, Chart, Column, Document, FigureHistory, Front, Section, TimelineSeries
+from dbcpu.reports.document import (
+    MIN_SPAN,
+    Chart,
+    Column,
+    Document,
+    FigureHistory,
+    Front,
+    Section,
+    TimelineChange,
+    TimelineSeries,
+)
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
@@ -31,7 +41,7 @@ COMPARABLE = (
 )
 READING = (
     "Every dot is a run. The shaded band is the usual range; an orange line marks a lasting change, with its date, "
-    "ratio, and the medians before and after; a dotted line a change of kernel, database or settings; grey a time "
+    "ratio, and the medians before and after, and an orange band when it may have been (95 %); a dotted line a change of kernel, database or settings; grey a time "
     "without runs."
 )
 ALONE = "Mrows/s of one session"
@@ -146,7 +156,7 @@ def _change_words(trend: Trend) -> str:
                 ("Less even" if worse else "More even") if series.metric == SPREAD else "Slower" if worse else "Faster"
             )
             more = f" (the newest of {plural(len(series.changes), 'change')})" if len(series.changes) > 1 else ""
-            return f"{word} since {series.changes[-1].since}: {_went(series, series.changes[-1])}{more}"
+            return f"{word} since {series.changes[-1].when}: {_went(series, series.changes[-1])}{more}"
     return ""
 
 
@@ -159,7 +169,7 @@ def _went(series: Series, change: LastingChange) -> str:
 def _sentence(trend: Trend) -> str:
     """The lasting changes of one target."""
     changed = [
-        f"{_went(series, change)}, a lasting change since {change.since}"
+        f"{_went(series, change)}, a lasting change since {change.when}"
         for series in trend.series
         for change in series.changes
     ]
@@ -244,8 +254,8 @@ def _usual(series: Series) -> str:
 
 def _verdict(trend: Trend) -> tuple[str, ...]:
     changed = [
-        f"{_words(each)} changed to {change.ratio:.2f}x since {change.since} "
-        f"({_written(each, change.before)} before, {_written(each, change.after)} after)"
+        f"{_words(each)} changed to {change.ratio:.2f}x ({_written(each, change.before)} before, "
+        f"{_written(each, change.after)} after) since {change.when}"
         for each in trend.series
         for change in each.changes
     ]
@@ -343,7 +353,9 @@ def _timeline_series(series: Series) -> TimelineSeries:
         values=series.values,
         low=usual.low if usual else None,
         high=usual.high if usual else None,
-        changes=tuple((each.at, each.since, each.before, each.after) for each in series.changes),
+        changes=tuple(
+            TimelineChange(each.at, each.since, each.before, each.after, each.places) for each in series.changes
+        ),
         least=1.0 if series.metric == SPREAD else None,
     )
 

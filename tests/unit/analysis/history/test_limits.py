@@ -161,9 +161,12 @@ def test_there_and_back_are_two_changes_and_one_of_nothing_is_none() -> None:
     luck = np.random.default_rng(6)
     values = np.concatenate([luck.normal(100, 1, 8), luck.normal(90, 1, 8), luck.normal(100, 1, 8)])
     found = lasting_changes([(f"2026-11-{day:02}", float(value)) for day, value in enumerate(values, 1)])
-    assert [(each.since, each.at, round(each.ratio, 1)) for each in found] == [
+    assert [(each.when, each.at, round(each.ratio, 1)) for each in found] == [
         ("2026-11-09", 8, 0.9), ("2026-11-17", 16, 1.1)
     ]  # fmt: skip
+    between = [100.0 + day % 3 for day in range(9)] + [97.0, 95.0, 94.0] + [90.0 + day % 3 for day in range(9)]
+    (late,) = lasting_changes([(f"2026-11-{day:02}", value) for day, value in enumerate(between, 1)])
+    assert late.when == "2026-11-11 (95 % CI 2026-11-10 to 2026-11-12)"
     tiny = [(f"2026-11-{day:02}", 100.0 + (day > 9) * 0.1 + day * 1e-6) for day in range(1, 19)]
     assert lasting_changes(tiny) == ()
 

@@ -9,7 +9,7 @@ from matplotlib.text import Text
 
 from dbcpu.reports.charts.canvas import drawing
 from dbcpu.reports.charts.comparison import history, ratio_bars, strips
-from dbcpu.reports.document import Bars, FigureHistory, Strips, TimelineSeries
+from dbcpu.reports.document import Bars, FigureHistory, Strips, TimelineChange, TimelineSeries
 
 
 def bars(*ratios: tuple[float, float | None, float | None], groups: int = 1) -> Figure:
@@ -68,7 +68,7 @@ def test_the_label_of_a_change_covers_no_run() -> None:
     """As high as a label at its usual place are the runs after an early rise."""
     moments = tuple(f"2026-11-{day:02}T04:30:00+00:00" for day in range(1, 21))
     values = (70.0,) * 8 + (100.0,) * 6 + (70.0,) * 6
-    rise = TimelineSeries("Mrows/s", values, changes=((8, "2026-11-09", 70.0, 100.0),))
+    rise = TimelineSeries("Mrows/s", values, changes=(TimelineChange(8, "2026-11-09", 70.0, 100.0, (7, 9)),))
     with drawing():
         figure = history.draw(FigureHistory("box", moments, (rise,)))
         figure.draw_without_rendering()

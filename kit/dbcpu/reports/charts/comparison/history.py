@@ -21,7 +21,7 @@ LETTER_PT = 4.9
 STEPS = 6
 """Of the curve between two values, where a label may cover it."""
 LINE, CHANGE = BLUE, ORANGE
-LEGEND = "shaded: usual range; orange: lasting change; grey: not measured; dotted: settings changed"
+LEGEND = "blue band: usual; orange: lasting change; grey: not measured; dotted: settings changed"
 
 
 def draw(timeline: FigureHistory) -> Figure:
@@ -56,7 +56,7 @@ def draw(timeline: FigureHistory) -> Figure:
 def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: FigureHistory) -> None:
     known = [value for value in series.values if value is not None]
     if series.low is not None and series.high is not None:
-        start = moments[series.changes[-1][0] if series.changes else 0]
+        start = moments[series.changes[-1].at if series.changes else 0]
         axes.fill_between([start, moments[-1]], series.low, series.high, color=LINE, alpha=0.13, lw=0)
     for index in timeline.gaps:
         axes.axvspan(moments[index - 1], moments[index], color=GUIDE, alpha=0.12, lw=0)
@@ -86,14 +86,16 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
 
 def _changes(axes: Axes, series: TimelineSeries, moments: list[float]) -> None:
     """A line each with its date and ratio, and the medians between them; labels lie where no value does."""
-    edges = [0, *(index for index, *_ in series.changes), len(moments) - 1]
-    for number, (index, date, before, after) in enumerate(series.changes):
-        at = moments[index]
+    edges = [0, *(each.at for each in series.changes), len(moments) - 1]
+    for number, change in enumerate(series.changes):
+        at, (earliest, latest) = moments[change.at], change.places
         axes.axvline(at, color=CHANGE, lw=1.6)
+        if earliest < latest:
+            axes.axvspan(moments[max(0, earliest - 1)], moments[latest], color=CHANGE, alpha=0.12, lw=0)
         if number == 0:
-            axes.hlines(before, moments[0], at, color=CHANGE, lw=1.0, ls="--")
-        axes.hlines(after, at, moments[edges[number + 2]], color=CHANGE, lw=1.0, ls="--")
-        text = f"{after / before:.2f}x  {date}"
+            axes.hlines(change.before, moments[0], at, color=CHANGE, lw=1.0, ls="--")
+        axes.hlines(change.after, at, moments[edges[number + 2]], color=CHANGE, lw=1.0, ls="--")
+        text = f"{change.after / change.before:.2f}x  {change.date}"
         x, y = _free_place(axes, series, moments, at, text, 10 * (number % 2))
         axes.annotate(
             text, (at, 1.0 if y < 0 else 0.0), (x, y), xycoords=("data", "axes fraction"), textcoords="offset points",
