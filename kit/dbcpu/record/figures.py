@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-VERSION = 23
+VERSION = 24
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
@@ -83,6 +83,7 @@ METRICS = (
     Metric("two_speeds_share", RUN, "of the time they are slow"),
     Metric("steal_share", RUN, "CPU steal, median of the rounds"),
     Metric("others_share", RUN, "what other processes used of all vCPUs, median of the rounds"),
+    Metric("disturbance", RUN, "text: the finding of what typically took most of the host's CPU time meanwhile"),
     Metric("elapsed_s", LEVEL, "elapsed time of one execution, median"),
     Metric("elapsed_p50_s", LEVEL, "half of the single executions are faster"),
     Metric("elapsed_p95_s", LEVEL, "95 % of the single executions are faster; from 20 executions on"),

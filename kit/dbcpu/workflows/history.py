@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
-from dbcpu.analysis.results.quote import METRICS, kept_quote
+from dbcpu.analysis.results.quote import METRICS, kept_notes, kept_quote
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
@@ -105,4 +105,6 @@ def _trends(runs: ReadableRuns, kept: KeptFigures, histories: Sequence[Sequence[
         there = [run_id for run_id in reversed(shown) if run_id in headers and run_id in known]
         if there:
             past = [past_run(headers[run_id], known[run_id]) for run_id in there]
-            yield replace(trend(past), older=len(shown) < len(run_ids), quote=kept_quote(quoted[there[-1]]))
+            of_newest = quoted[there[-1]]
+            more = {"quote": kept_quote(of_newest), "quote_notes": kept_notes(of_newest)}
+            yield replace(trend(past), older=len(shown) < len(run_ids), **more)

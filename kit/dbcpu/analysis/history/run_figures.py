@@ -53,6 +53,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
     texts = {
         "headline": answer.headline,
         "lost_to": next((fact.cause.value for fact in answer.facts if fact.cause), ""),
+        "disturbance": analysis.disturbance,
         "unit": analysis.unit,
         "variant": _short(analysis.levels[0].variant) if analysis.levels else "",
         "history_key": json.dumps(history_key(record.header)),

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.brief_header import BriefHeader, BriefPlan
 from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
 from dbcpu.analysis.history.limits import Band, LastingChange, band, lasting_changes
-from dbcpu.analysis.results.quote import Quote
+from dbcpu.analysis.results.quote import Quote, QuoteNotes
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.formatting import DAY_S, moment, plural, seconds
 from dbcpu.record.figures import RunFigures
@@ -76,9 +76,8 @@ class Series(Struct, frozen=True):
 class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks.
 
-    ``older``: there are runs before these, which were left out. ``quote``: of the newest run. ``experiment``: sweep,
-    soak, together, or which pool; runs of others are histories of their own. ``vcpus`` and ``cpu_model``: of the newest
-    run. ``machine``: what sets it apart from another history of the same name, in words.
+    ``older``: there are runs before these, which were left out. ``quote``, its notes, ``vcpus`` and ``cpu_model``: of the newest
+    run. ``experiment``: sweep, soak, together, or which pool; runs of others are histories of their own. ``machine``: what sets it apart from another history of the same name, in words.
     """
 
     target: str
@@ -91,6 +90,7 @@ class Trend(Struct, frozen=True):
     marks: tuple[TrendMark, ...]
     older: bool = False
     quote: Quote = Quote()
+    quote_notes: QuoteNotes = QuoteNotes()
     experiment: str = SWEEP
     vcpus: int | None = None
     cpu_model: str = ""

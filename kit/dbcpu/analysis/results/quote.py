@@ -8,8 +8,9 @@ from dbcpu.record.figures import RunFigures
 EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "inconclusive"}
 AT_LEAST = "at least"
 """Text of the kept figure of usable cores."""
-METRICS = ("vcpus", "cpu_quota", "usable_cores", "evenness", "evenness_sessions", "variant", "variants")
-"""Figures that ``kept_quote`` needs."""
+_OF_PAIR = ("vcpus", "cpu_quota", "usable_cores", "evenness", "evenness_sessions", "variant", "variants")
+METRICS = (*_OF_PAIR, "disturbance")
+"""Figures that ``kept_quote`` and ``kept_notes`` need."""
 
 
 class Quote(Struct, frozen=True):
@@ -57,7 +58,7 @@ class QuoteNotes(Struct, frozen=True):
 
 def kept_quote(figures: RunFigures) -> Quote:
     """Of figures that were kept."""
-    vcpus, quota, cores, evenness, level, variant, variants = (figures.figure(metric) for metric in METRICS)
+    vcpus, quota, cores, evenness, level, variant, variants = (figures.figure(metric) for metric in _OF_PAIR)
     several = variants is not None and (variants.value or 0) > 1
     return Quote(
         vcpus=None if vcpus is None or vcpus.value is None else int(vcpus.value),
@@ -73,6 +74,11 @@ def kept_quote(figures: RunFigures) -> Quote:
         evenness_level=None if level is None or level.value is None else int(level.value),
         variant=(variant.text or "") if several and variant else "",
     )
+
+
+def kept_notes(figures: RunFigures) -> QuoteNotes:
+    """Of figures that were kept: of the notes only what else took the host's CPU."""
+    return QuoteNotes(disturbance=figures.text("disturbance"))
 
 
 def quote(vcpus: int | None, room: Capacity | None, quota: float | None = None, variant: str = "") -> Quote:

@@ -276,7 +276,9 @@ def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Secti
         Column("usual", "usual", kind="figure", value=_usual),
         Column("newest", "newest", kind="figure", value=lambda series: _written(series, series.values[-1])),
     )
-    return titled_table(name, title, columns, trend.series, *filter(None, [quoted_sentence(trend.quote)]))
+    return titled_table(
+        name, title, columns, trend.series, *filter(None, [quoted_sentence(trend.quote, trend.quote_notes)])
+    )
 
 
 def _runs(trend: Trend) -> Section:

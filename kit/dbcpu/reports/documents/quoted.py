@@ -67,8 +67,12 @@ def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
     if not parts:
         return ""
     need = f"; usable cores need a level of {notes.needs_level} sessions" if notes.needs_level else ""
+    return f"{', '.join(parts)}{need}{_meanwhile(notes)}"
+
+
+def _meanwhile(notes: QuoteNotes) -> str:
     lost_to = DISTURBANCES.get(notes.disturbance)
-    return ", ".join(parts) + need + (f"; measured while the host lost CPU to {lost_to}" if lost_to else "")
+    return f"; measured while the host lost CPU to {lost_to}" if lost_to else ""
 
 
 def _taken_off(notes: QuoteNotes) -> list[str]:
@@ -80,12 +84,12 @@ def _taken_off(notes: QuoteNotes) -> list[str]:
     return [f"in whole CPUs: divided by {lost}, the slowdown that was counted {where}, as the table's rates are not"]
 
 
-def quoted_sentence(quote: Quote) -> str:
+def quoted_sentence(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
     """``To quote of the newest run: 10.7 usable cores ...``; '' where neither is known."""
     words = quoted_words(quote)
     under = f", its first variant {quote.variant}" if quote.variant else ""
     answer = f": {EVEN_WORDS['no']}" if quote.evenness is not None and quote.even == "no" else ""
-    return f"To quote of the newest run{under}: {words}{answer}." if words else ""
+    return f"To quote of the newest run{under}: {words}{answer}{_meanwhile(notes)}." if words else ""
 
 
 def _least(quote: Quote) -> str:

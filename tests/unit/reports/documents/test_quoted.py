@@ -12,7 +12,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.quote import Quote, kept_quote, quote
+from dbcpu.analysis.results.quote import Quote, kept_notes, kept_quote, quote
 from dbcpu.cli import main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE
@@ -174,6 +174,14 @@ def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.
     assert cores_words(own) in (tmp_path / "out" / "runs.html").read_text()
     header, first = (tmp_path / "out" / "runs.csv").read_text().splitlines()[:2]
     assert dict(zip(header.split(","), first.split(","), strict=True))["evenness"] == f"{own.evenness:.6g}"
+
+
+def test_what_took_the_hosts_cpu_meanwhile_is_said_of_kept_figures_too() -> None:
+    run = simulate(SimulatedHost(cores=8, threads=1, steal=0.2), (1, 4, 8), 3, seed=1, size="short")
+    analysis, figures = explain(run), run_figures(run, explain(run))
+    meanwhile = "; measured while the host lost CPU to steal"
+    assert quotable(run, analysis).endswith(meanwhile)
+    assert quoted_sentence(kept_quote(figures), kept_notes(figures)).endswith(f"{meanwhile}.")
 
 
 def test_nothing_was_taken_off_where_the_counted_slowdown_is_none() -> None:
