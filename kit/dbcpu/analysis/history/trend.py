@@ -76,8 +76,9 @@ class Series(Struct, frozen=True):
 class Trend(Struct, frozen=True):
     """The comparable runs of a target, the oldest first, with their figures and marks.
 
-    ``older``: there are runs before these, which were left out. ``quote``, its notes, ``vcpus`` and ``cpu_model``: of the newest
-    run. ``experiment``: sweep, soak, together, or which pool; runs of others are histories of their own. ``machine``: what sets it apart from another history of the same name, in words.
+    ``older``: there are runs before these, which were left out. ``quote``, its notes, ``vcpus`` and ``cpu_model``: of
+    the newest run. ``experiment``: sweep, soak, together, or which pool; runs of others are histories of their own.
+    ``machine``: what sets it apart from another history of the same name, in words.
     """
 
     target: str
