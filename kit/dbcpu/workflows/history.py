@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
-from dbcpu.analysis.results.quote import METRICS, kept_notes, kept_quote
+from dbcpu.analysis.results.quote import QUOTE_METRICS, kept_notes, kept_quote
 from dbcpu.errors import StoreError, UsageError
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
@@ -100,7 +100,7 @@ def _trends(runs: ReadableRuns, kept: KeptFigures, histories: Sequence[Sequence[
     wanted = list(chain.from_iterable(newest))
     known, headers = kept.of(wanted, FIGURES), runs.brief_headers(wanted)
     last = [there[0] for shown in newest if (there := [each for each in shown if each in headers and each in known])]
-    quoted = kept.of(last, METRICS)
+    quoted = kept.of(last, QUOTE_METRICS)
     for shown, run_ids in zip(newest, histories, strict=True):
         there = [run_id for run_id in reversed(shown) if run_id in headers and run_id in known]
         if there:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dbcpu.analysis.results.quote import METRICS, Quote, kept_quote
+from dbcpu.analysis.results.quote import QUOTE_METRICS, Quote, kept_quote
 from dbcpu.store.database import RunSummary, Store
 from dbcpu.workflows.kept_figures import KeptFigures
 from dbcpu.workflows.readable_runs import ReadableRuns
@@ -20,7 +20,9 @@ class AnswerOfRun(Struct, frozen=True):
 def verdicts(store: Store, runs: Sequence[RunSummary]) -> Mapping[str, AnswerOfRun]:
     """By run."""
     run_ids = [each.run_id for each in runs]
-    known = KeptFigures(store, ReadableRuns(store, are_listed=True), compared=True).of(run_ids, ["verdict", *METRICS])
+    known = KeptFigures(store, ReadableRuns(store, are_listed=True), compared=True).of(
+        run_ids, ["verdict", *QUOTE_METRICS]
+    )
     return {
         run_id: AnswerOfRun(known[run_id].text("verdict"), kept_quote(known[run_id]))
         if run_id in known

@@ -26,7 +26,7 @@ ABSOLUTE = ("solo", "loaded", "throughput")
 """Those that are compared between runs of the same work only."""
 MIN_YIELD = 0.02
 """An SMT yield below this is nothing to be a multiple of."""
-METRICS = {
+COMPARED_METRICS = {
     "solo": "{unit}",
     "loaded": "{unit} per session",
     "throughput": "{unit}",
@@ -51,7 +51,7 @@ def figures(
     decisions: Sequence[Decision] = (),
     levels_per: str = PER_SESSION,
 ) -> tuple[SideFigure, ...]:
-    """Every metric of ``METRICS`` in its order. ``shared``: the level of full load for all, None for each its own.
+    """Every metric of ``COMPARED_METRICS`` in its order. ``shared``: the level of full load for all, None for each its own.
 
     Without ``decisions`` it is the baseline, of which ``against`` only says at which levels max/min counts. Ratio and
     interval of what is decided are those of the decision: a figure has one estimate.
@@ -106,14 +106,14 @@ def _usual(
     if not decisions:
         return tuple(
             SideFigure(metric, unit, values.get(metric), None if metric not in values else 1.0, base=values.get(metric))
-            for metric, unit in METRICS.items()
+            for metric, unit in COMPARED_METRICS.items()
         )
     others = [_metrics(run, spread.of(1), full_level(against, shared), stream=0) for run in against.runs]
     base_values = _of_side([found for found, _ in others])
     decided = {one.summary: one for one in decisions if one.ratio is not None}
     apart = ABSOLUTE if any(one.outcome == OTHER_WORK for one in decisions) else ()
     made = []
-    for metric, unit in METRICS.items():
+    for metric, unit in COMPARED_METRICS.items():
         value, base = values.get(metric), base_values.get(metric)
         known = decided.get(metric)
         nothing = base is not None and value is not None and min(base, value) < MIN_YIELD
@@ -149,7 +149,9 @@ _Metrics = tuple[Mapping[str, float], Mapping[str, _Sample]]
 
 def _of_side(runs: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
     """Of the metrics that some of its runs have the mean: geometric, but where a yield is not positive."""
-    values = {metric: [found[metric] for found in runs if metric in found] for metric in (*METRICS, *FULL_PACE)}
+    values = {
+        metric: [found[metric] for found in runs if metric in found] for metric in (*COMPARED_METRICS, *FULL_PACE)
+    }
     return {
         metric: geometric_mean(known) if min(known) > 0 else float(np.mean(known))
         for metric, known in values.items()

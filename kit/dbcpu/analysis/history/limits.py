@@ -28,7 +28,7 @@ NORMAL_CONSISTENT = 1.4826
 MAINTENANCE = "maintenance-window"
 """In the key of a history: a maintenance window of the database was open."""
 
-METRICS = {
+CHECKED_METRICS = {
     "solo": ("single-session throughput", "Mrows/s", False),
     "throughput": ("throughput", "Mrows/s", False),
     "slowdown": ("slowdown", "x", True),
@@ -37,7 +37,7 @@ METRICS = {
     "steal": ("steal", "%", True),
 }
 """Metric -> (words, unit, more is worse)."""
-RATES = tuple(metric for metric, (_, _, worse) in METRICS.items() if not worse)
+RATES = tuple(metric for metric, (_, _, worse) in CHECKED_METRICS.items() if not worse)
 
 
 class Value(Struct, frozen=True):
@@ -314,7 +314,7 @@ class ComparedFigure(Struct, frozen=True):
     @property
     def is_worse(self) -> bool:
         """Whether it is beyond the limit, on the bad side."""
-        worse = METRICS[self.value.metric][2]
+        worse = CHECKED_METRICS[self.value.metric][2]
         return self.value.value > self.limit if worse else self.value.value < self.limit
 
     @property
@@ -329,7 +329,7 @@ class ComparedFigure(Struct, frozen=True):
         metric, seen, usual = self.value.metric, self.value.value, self.usual
         ratio = f"{seen / usual.median:.2f}x" if usual.median > 0 else "more than"
         # Of a figure that is a ratio itself a second one only confuses.
-        beside = "beside" if METRICS[metric][1] == "x" else ratio
+        beside = "beside" if CHECKED_METRICS[metric][1] == "x" else ratio
         return (
             f"{figure_words(self.value)} is {with_unit(metric, seen)}, {beside} the usual "
             f"{with_unit(metric, usual.median)} of {plural(usual.runs, 'run')}"
@@ -342,7 +342,7 @@ def compared(value: Value, earlier: Sequence[HistoryPoint], limits: CheckLimits)
     usual = band(series, limits.widths)
     if usual is None:
         return None
-    if METRICS[value.metric][2]:
+    if CHECKED_METRICS[value.metric][2]:
         return ComparedFigure(value, usual, usual.high)
     if limits.throughput_drop is None:
         return None
@@ -371,7 +371,7 @@ _NEGLIGIBLE = {"connect_s": 0.1, "steal": 0.01}
 
 def figure_words(value: Value) -> str:
     """``throughput at N=8``; one session alone is slower than nothing but itself, without the time it lost."""
-    words = METRICS[value.metric][0]
+    words = CHECKED_METRICS[value.metric][0]
     if value.metric == "slowdown" and value.level == 1:
         return f"{words} of a single session, by the time that it lost,"
     return f"{words} at N={value.level}" if value.level else words
@@ -379,7 +379,7 @@ def figure_words(value: Value) -> str:
 
 def with_unit(metric: str, value: float) -> str:
     """With its unit."""
-    unit = METRICS[metric][1]
+    unit = CHECKED_METRICS[metric][1]
     if unit == "s":
         return seconds(value)
     if unit == "%":

@@ -9,7 +9,7 @@ EVEN_WORDS = {"yes": "even", "no": "not even", "undecided": "inconclusive"}
 AT_LEAST = "at least"
 """Text of the kept figure of usable cores."""
 _OF_PAIR = ("vcpus", "cpu_quota", "usable_cores", "evenness", "evenness_sessions", "variant", "variants")
-METRICS = (*_OF_PAIR, "disturbance")
+QUOTE_METRICS = (*_OF_PAIR, "disturbance")
 """Figures that ``kept_quote`` and ``kept_notes`` need."""
 
 

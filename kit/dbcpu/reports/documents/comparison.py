@@ -14,7 +14,7 @@ from dbcpu.analysis.comparison.sentences import (
     pool_words,
     value_words,
 )
-from dbcpu.analysis.comparison.side_figures import ABSOLUTE, FULL_PACE, METRICS
+from dbcpu.analysis.comparison.side_figures import ABSOLUTE, COMPARED_METRICS, FULL_PACE
 from dbcpu.analysis.comparison.sizing import Sizing
 from dbcpu.analysis.results.comparison import (
     SPREAD,
@@ -196,7 +196,7 @@ def _figures(comparison: Comparison) -> Section:
     base = comparison.baseline
     rows = [
         (side, figure)
-        for metric in (*METRICS, *FULL_PACE)
+        for metric in (*COMPARED_METRICS, *FULL_PACE)
         if not (comparison.other_work and metric in ABSOLUTE)
         for side in comparison.sides
         for figure in side.figures

@@ -28,7 +28,7 @@ from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
 from dbcpu.reports.plain_data import plain_data
 
-METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
+VARIANT_METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 EACH_OF_ITS_OWN = (
     "Each evenness is at the N named, the least even level up to the vCPUs of that variant: no difference of two is "
     "tested here.",
@@ -189,7 +189,7 @@ def _lines(found: Variants) -> list[Line]:
             made.append(Line(each.name, "", each.quote.evenness_level, each.vcpus, "evenness", each.quote.evenness))
         for row in each.rows:
             base = found.first.row(row.level)
-            for metric in METRICS:
+            for metric in VARIANT_METRICS:
                 value, one = getattr(row, metric), getattr(base, metric, None)
                 if value is not None:
                     ratio = value / one if one else None

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal
 from dbcpu.analysis.comparison.compare import Candidate
-from dbcpu.analysis.comparison.side_figures import METRICS
+from dbcpu.analysis.comparison.side_figures import COMPARED_METRICS
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.run_context import run_context
 from dbcpu.analysis.levels.solo_reference import MIN_COUNTED
@@ -207,7 +207,7 @@ def test_a_comparison_shows_single_sessions_as_delivered_and_at_full_pace() -> N
 def test_a_comparison_without_a_witness_on_both_sides_has_no_figures_at_full_pace() -> None:
     plain = without_witness(run(TOGGLING))
     found = compare([Candidate("with", run(TOGGLING)), Candidate("without", plain)])
-    assert {figure.metric for side in found.sides for figure in side.figures} == set(METRICS)
+    assert {figure.metric for side in found.sides for figure in side.figures} == set(COMPARED_METRICS)
     assert "full pace" not in found.verdict[0]
 
 
