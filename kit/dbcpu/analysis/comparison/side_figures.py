@@ -51,7 +51,7 @@ def figures(
     decisions: Sequence[Decision] = (),
     levels_per: str = PER_SESSION,
 ) -> tuple[SideFigure, ...]:
-    """Every metric of ``COMPARED_METRICS`` in its order. ``shared``: the level of full load for all, None for each its own.
+    """All of ``COMPARED_METRICS`` in their order. ``shared``: the level of full load for all, None for each its own.
 
     Without ``decisions`` it is the baseline, of which ``against`` only says at which levels max/min counts. Ratio and
     interval of what is decided are those of the decision: a figure has one estimate.
