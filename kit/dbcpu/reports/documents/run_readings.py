@@ -6,7 +6,7 @@ from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, QUEUED, SIBLING, UNSEEN, WASTED, Timeline
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
-from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.results.run import Analysis, SessionView
 
 MAX_CPU_ROWS = 64
 MAX_CORE_ROWS = 160
@@ -63,6 +63,10 @@ IN_FIELDS = (
 )
 
 
+MIN_SHOWN = 0.02
+"""Of the single-session time: less is no wider than a line."""
+
+
 def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
     """Of one picture; ``lines`` are the representative rounds that were sampled."""
     more: list[str] = []
@@ -74,8 +78,13 @@ def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
         more = ["A knee at the number of cores is where every core has a session and SMT begins."]
     if name == "sessions":
         orders = {each.order for each in representative_rounds(analysis)}
-        causes = {view.cause for view in analysis.sessions if view.order in orders}
+        shown = [view for view in analysis.sessions if view.order in orders]
+        causes = {view.cause for view in shown}
         more = [
+            *(
+                ["Where grey ends before the dashed line, a session needed less CPU time than one alone."]
+                * _saved(shown)
+            ),
             *(["Shared core on exactly two sessions: they ran on one."] if Cause.SHARED_CORE in causes else []),
             *(["Run-queue wait on all: more sessions than vCPUs."] if Cause.RUN_QUEUE in causes else []),
         ]
@@ -84,6 +93,11 @@ def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
     if name == "lanes":
         more = _of_lanes(lines)
     return " ".join((READINGS[name], *more))
+
+
+def _saved(views: Sequence[SessionView]) -> bool:
+    """Whether any of these needed so much less CPU time than one alone that a picture shows it."""
+    return any((view.inflation_s or 0.0) < -MIN_SHOWN * (view.reference_s or 0.0) for view in views)
 
 
 def _threads(analysis: Analysis) -> bool | None:

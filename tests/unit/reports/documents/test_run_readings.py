@@ -4,6 +4,7 @@ from functools import cache
 
 import pytest
 from matplotlib.colors import to_hex
+from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.representative_round import representative_rounds
@@ -42,3 +43,12 @@ def test_the_legend_of_lanes_has_a_colour_that_is_drawn() -> None:
         (handle,) = (each for each in figure.legends[0].get_patches() if str(each.get_label()).startswith("colour"))
     drawn = {to_hex(each.get_facecolor()) for axes in figure.axes for each in axes.patches}
     assert to_hex(handle.get_facecolor()) in drawn & set(CORE_COLOURS)
+
+
+def test_where_cpus_were_faster_meanwhile_grey_that_ends_early_is_explained() -> None:
+    """It is what is left of the time of one session alone: the picture seemed to contradict its legend."""
+    analysis = explain(three_on_two())
+    faster = [replace(each, inflation_s=-0.1 * (each.reference_s or 0.0)) for each in analysis.sessions]
+    words = "grey ends before the dashed line"
+    assert words in reading("sessions", replace(analysis, sessions=tuple(faster)), ())
+    assert words not in read("without", "sessions")
