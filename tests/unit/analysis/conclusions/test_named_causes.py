@@ -76,4 +76,4 @@ def test_a_host_on_which_all_are_as_slow_as_siblings_is_not_called_consistent(hi
     found = made(host, (*range(1, 11), 16), seed=3).topology
     assert found is not None
     assert found.verdict == verdict
-    assert ("CPUs may share cores that are not shown" in found.why) == hidden
+    assert ("CPUs that share cores which are not shown, or a turbo frequency" in found.why) == hidden
