@@ -51,9 +51,7 @@ def with_proven_sharing(
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     most = context.vcpus or 0
     return tuple(
-        _answered(each, rounds.get((each.variant, each.level), []), seen, costs)
-        if 1 < each.level <= most
-        else each
+        _answered(each, rounds.get((each.variant, each.level), []), seen, costs) if 1 < each.level <= most else each
         for each in levels
     )
 

@@ -246,7 +246,7 @@ class Placement:
         np.minimum.at(begins_s, joined.round_at[joined.stretches.session], joined.stretches.from_s)
         some = np.flatnonzero(np.isfinite(begins_s))
         quota = joined.quota_cpus[some[begins_s[some].searchsorted(at.times[:-1], side="right") - 1]]
-        return np.minimum(1.0, quota / np.maximum(1, at.busy.sum(axis=0)))
+        return np.asarray(np.minimum(1.0, quota / np.maximum(1, at.busy.sum(axis=0))))
 
     def _is_remote(self, part: ResidencyStretches) -> Floats:
         if not any(self._bound):

@@ -51,7 +51,7 @@ def test_under_a_quota_the_yield_is_that_of_the_cores() -> None:
 
 @pytest.mark.parametrize("seed", [2, 3, 6])
 def test_sessions_that_a_quota_holds_back_ran_less_while_they_shared(seed: int) -> None:
-    """Two end early, after which the quota leaves the others more: they share for less of their CPU time than of time."""
+    """Two end early, and the quota leaves the others more: they share for less of their CPU time than of time."""
     host = SimulatedHost(cores=4, threads=2, smt_yield=YIELD, irq=0.4, quota_cpus=3.0, scheduler="smt_balancing")
     shared = explain(simulate(host, (1, 2, 3, 4, 6), 6, seed=seed)).shared_core
     assert shared is not None
