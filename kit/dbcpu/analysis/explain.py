@@ -5,10 +5,10 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.host_findings import of_all_variants
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.conclusions.several_variants import of_all_variants
 from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu, without_scaled_cpu
@@ -81,20 +81,13 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
         return explain_variant(record, licence_rules)
     found = explain_variants(record, licence_rules)
     first, *others = found.items()
-    known = {each.code for each in first[1].findings}
-    more = [
-        replace(each, seen=f"under {name}: {each.seen}")
-        for name, analysis in others
-        for each in analysis.findings
-        if each.code not in known
-    ]
-    all_ = of_all_variants((*first[1].findings, *more), without_scaled_cpu(record).rounds)
+    all_ = of_all_variants(found, without_scaled_cpu(record).rounds)
     sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
     whole = replace(
         first[1],
         levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
         sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
-        findings=tuple(sorted(all_, key=lambda each: -each.level)),
+        findings=all_,
         variants=_compared(record, found),
     )
     return of_whole_run(whole, record.header, len(record.rounds))

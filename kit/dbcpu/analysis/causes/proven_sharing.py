@@ -41,7 +41,6 @@ def with_proven_sharing(
     context: RunContext,
     seen: WatchedRun | None,
     shared: SharedCore | None,
-    views: Mapping[Key, SessionView],
 ) -> tuple[LevelView, ...]:
     """The levels of a run, undecided ones answered ``no`` where shared cores alone make them unequal or slow."""
     costs = _costs(shared)
@@ -52,9 +51,7 @@ def with_proven_sharing(
         rounds.setdefault((round_.variant, round_.level), []).append(members)
     most = context.vcpus or 0
     return tuple(
-        _answered(each, rounds.get((each.variant, each.level), []), seen, costs, views)
-        if 1 < each.level <= most
-        else each
+        _answered(each, rounds.get((each.variant, each.level), []), seen, costs) if 1 < each.level <= most else each
         for each in levels
     )
 
@@ -107,7 +104,6 @@ def _answered(
     rounds: Sequence[Sequence[Timed]],
     seen: WatchedRun,
     costs: Mapping[int, float],
-    views: Mapping[Key, SessionView],
 ) -> LevelView:
     if Answer.UNDECIDED not in (level.even, level.full_speed):
         return level
@@ -128,8 +124,7 @@ def _answered(
         longer = [
             times_longer for members in used if (times_longer := _sharing_is_slower(members, seen, costs)) is not None
         ]
-        of_level = [views[each.key] for members in used for each in members]
-        answered = _by_sharing(answered, of_level) if longer and exceeds(median(longer)) else answered
+        answered = _by_sharing(answered) if longer and exceeds(median(longer)) else answered
     return answered
 
 
@@ -142,13 +137,13 @@ def _sharing_is_slower(members: Sequence[Timed], seen: WatchedRun, costs: Mappin
     return median([time for time, yes in both if yes]) / median([time for time, yes in both if not yes])
 
 
-def _by_sharing(level: LevelView, views: Sequence[SessionView]) -> LevelView:
+def _by_sharing(level: LevelView) -> LevelView:
     """With shared cores as what makes its sessions unequal, where all lose more to something else."""
     if level.second_cause is not Cause.SHARED_CORE or not exceeds(level.slowdown_min or 1.0):
         return level
     lost = causes_of_both(level.main_cause, Cause.SHARED_CORE, level.slowdown_min, level.max_over_min)
     found = replace(level, main_cause=lost.main, second_cause=lost.second, unequal_by=lost.unequal_by)
-    return replace(found, causes=in_order(found.causes, found, views))
+    return replace(found, causes=in_order(found.causes, found))
 
 
 def _factors(members: Sequence[Timed], seen: WatchedRun, costs: Mapping[int, float]) -> list[float] | None:

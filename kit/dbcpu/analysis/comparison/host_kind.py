@@ -129,6 +129,13 @@ class Kind(Struct, frozen=True):
         """Per core; None also for a quota, which is time on any of the host's CPUs."""
         return self.vcpus / self.cores if self.cores and self.quota is None else None
 
+    @property
+    def threads_behind(self) -> float:
+        """Per whole core: as shown, or as shared unseen, then a whole number; 1 where no cores are known."""
+        if self.core_throughput is not None:
+            return max(1, round(self.vcpus / self.like_cores)) if self.like_cores else 2
+        return self.threads or 1.0
+
 
 def fair_level(
     levels: Sequence[LevelView], ratio: float, most: int, cores: int | None = None

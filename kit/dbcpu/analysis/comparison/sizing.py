@@ -182,11 +182,12 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
 
 
 def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
-    threads = kind.threads or 1.0
+    threads = kind.threads_behind
     whole, in_total = (
         _whole(demand / per_cpu / threads) for per_cpu in (kind.cpu_throughput, kind.total_cpu_throughput)
     )
-    vcpus, cores = math.ceil(whole * threads), whole if kind.threads else None
+    vcpus = math.ceil(whole * threads)
+    cores = math.ceil(vcpus / kind.threads) if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
     total = math.ceil(in_total * threads)
     return Need(kind, vcpus, cores, total, _licences(kind, needed), _price(kind, needed))

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,6 +19,7 @@ from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.joined_rounds import irq_s
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
 from dbcpu.record.reported_steal import steal_unseen
@@ -69,22 +71,44 @@ def _moved(given: FindingInput) -> str:
 
 
 def foreign_load(given: FindingInput) -> Finding | None:
-    shares = [(foreign_share(each, given.vcpus, given.window_s(each)), each) for each in given.rounds]
-    loaded = [(share, each) for share, each in shares if share > FOREIGN_SHARE]
+    found = foreign_of([Loaded.of(each, given.vcpus, given.window_s(each)) for each in given.rounds], given.levels)
+    moved = _moved(given) if found and main_disturbance(given) == "foreign-load" else ""
+    return found and replace(found, seen=joined(found.seen, moved))
+
+
+class Loaded(NamedTuple):
+    """A round, and what other processes used of all vCPUs in it; ``listed``: those of them that a list names."""
+
+    share: float
+    listed: float
+    round: Round
+
+    @classmethod
+    def of(cls, round_: Round, vcpus: int | None, lasted_s: float) -> "Loaded":
+        """``vcpus`` of its variant."""
+        share = foreign_share(round_, vcpus, lasted_s)
+        return cls(share, listed_share(round_, vcpus, lasted_s) if share > FOREIGN_SHARE else 0.0, round_)
+
+
+def foreign_of(rounds: Sequence[Loaded], levels: Sequence[LevelView]) -> Finding | None:
+    """The finding of rounds of one or of several variants."""
+    loaded = [each for each in rounds if each.share > FOREIGN_SHARE]
     if not loaded:
         return None
-    share, worst = max(loaded, key=lambda pair: pair[0])
-    many = f"(in {len(loaded)} of {plural(len(given.rounds), 'round')})"
-    if worst.host_counters:
+    worst = max(loaded, key=lambda each: each.share)
+    many = f"(in {len(loaded)} of {plural(len(rounds), 'round')})"
+    counters, several = worst.round.host_counters, len({each.round.variant for each in rounds}) > 1
+    under = f" under {worst.round.variant}" if several else ""
+    if counters:
         seen = (
-            f"other processes used up to {percent(share)} of the host's CPUs {many}: by {worst.host_counters.source} "
-            f"they were busy for longer than the sessions used them (N={worst.level})"
+            f"other processes used up to {percent(worst.share)} of the host's CPUs {many}: by {counters.source} "
+            f"they were busy for longer than the sessions used them (N={worst.round.level}{under})"
         )
     else:
-        seen = f"other processes used up to {percent(share)} of all vCPUs {many}, {_who(given, loaded)}"
-        seen += _in_place_of_sessions([each for _, each in loaded])
-    found = noted("foreign-load", joined(seen, _moved(given) if main_disturbance(given) == "foreign-load" else ""))
-    return found if any(map(is_loss, given.levels)) else replace(found, meaning=NOT_SLOWED)
+        seen = f"other processes used up to {percent(worst.share)} of all vCPUs{under} {many}, {_who(loaded)}"
+        seen += _in_place_of_sessions([each.round for each in loaded])
+    found = noted("foreign-load", seen)
+    return found if any(map(is_loss, levels)) else replace(found, meaning=NOT_SLOWED)
 
 
 def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
@@ -93,12 +117,11 @@ def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
     return f"; where sessions waited for a CPU, {who}, by the kernel's trace" if who else ""
 
 
-def _who(given: FindingInput, loaded: Sequence[tuple[float, Round]]) -> str:
+def _who(loaded: Sequence[Loaded]) -> str:
     """Who they were; where no list has half of it, that."""
-    listed = [listed_share(each, given.vcpus, given.window_s(each)) for _, each in loaded]
-    if sum(listed) < 0.5 * sum(share for share, _ in loaded):
+    if sum(each.listed for each in loaded) < 0.5 * sum(each.share for each in loaded):
         return "most of it by processes that no list names: each ended before its round did, or used little"
-    return _most_used([each for _, each in loaded])
+    return _most_used([each.round for each in loaded])
 
 
 def _most_used(rounds: Sequence[Round]) -> str:
@@ -118,10 +141,10 @@ def _most_used(rounds: Sequence[Round]) -> str:
 
 
 def steal(given: FindingInput) -> Finding | None:
-    return _steal(given.rounds)
+    return steal_of(given.rounds)
 
 
-def _steal(rounds: Sequence[Round]) -> Finding | None:
+def steal_of(rounds: Sequence[Round]) -> Finding | None:
     stolen = [(share, each) for each in rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
     if not stolen:
         return None
@@ -140,10 +163,10 @@ def steal_unreported(given: FindingInput) -> Finding | None:
 
 
 def interrupts(given: FindingInput) -> Finding | None:
-    return _interrupts(given.rounds)
+    return interrupts_of(given.rounds)
 
 
-def _interrupts(rounds: Sequence[Round]) -> Finding | None:
+def interrupts_of(rounds: Sequence[Round]) -> Finding | None:
     """By the CPU that lost most, in the round in which it did."""
     found = [
         (irq_s(cpu, lasted_s) / lasted_s, cpu.cpu, each)
@@ -167,22 +190,6 @@ def _where(worst: Round, rounds: Sequence[Round]) -> str:
     """Its level, and its variant where the rounds are of several."""
     under = f" under {worst.variant}" if len({each.variant for each in rounds}) > 1 else ""
     return f"N={worst.level}{under}"
-
-
-_OF_THE_HOST = {"steal": _steal, "interrupts": _interrupts}
-"""By code: what the host did, whatever the variant."""
-
-
-def of_all_variants(findings: Sequence[Finding], rounds: Sequence[Round]) -> list[Finding]:
-    """The findings of several variants, those of the host once each, by the ``rounds`` of all."""
-    kept: list[Finding] = []
-    for each in findings:
-        if each.code not in _OF_THE_HOST:
-            kept.append(each)
-        elif each.code not in {other.code for other in kept}:
-            whole = _OF_THE_HOST[each.code](rounds)
-            kept.append(each if whole is None else replace(each, seen=whole.seen))
-    return kept
 
 
 OWN_OR_TENANT = (

@@ -178,16 +178,25 @@ def unsteady_cpu(given: FindingInput) -> Finding | None:
 
 
 def no_host_evidence(given: FindingInput) -> Finding | None:
-    blind = [each for each in given.rounds if not_sampled(each)]
-    if not blind or given.record.header.plan.sampler == IMPORTED:  # the head says so, and there is no host to look at
+    if given.record.header.plan.sampler == IMPORTED:  # the head says so, and there is no host to look at
         return None
-    reasons = dict.fromkeys(plain(each.not_sampled or "no reason recorded") for each in blind)
-    found = noted(
-        "not-sampled",
-        f"{len(blind)} of {plural(len(given.rounds), 'round')} not sampled: {listed(list(reasons)[:3])}"
-        f"{_counted_host(blind)}",
-    )
-    return without_host(found, " ".join(reasons), given.record.header.database.service)
+    found = not_sampled_of(given.rounds)
+    reasons = " ".join(_why_not_sampled(each) for each in given.rounds if not_sampled(each))
+    return found and without_host(found, reasons, given.record.header.database.service)
+
+
+def not_sampled_of(rounds: Sequence[Round]) -> Finding | None:
+    """The finding of rounds of one or of several variants."""
+    blind = [each for each in rounds if not_sampled(each)]
+    if not blind:
+        return None
+    reasons = listed(list(dict.fromkeys(map(_why_not_sampled, blind)))[:3])
+    many = f"{len(blind)} of {plural(len(rounds), 'round')}"
+    return noted("not-sampled", f"{many} not sampled: {reasons}{_counted_host(blind)}")
+
+
+def _why_not_sampled(round_: Round) -> str:
+    return plain(round_.not_sampled or "no reason recorded")
 
 
 def _counted_host(rounds: Sequence[Round]) -> str:
@@ -262,14 +271,16 @@ def gate_skew(given: FindingInput) -> Finding | None:
 
 
 def not_settled(given: FindingInput) -> Finding | None:
-    noisy = [each for each in given.rounds if not each.gate.settled]
+    return not_settled_of(given.rounds)
+
+
+def not_settled_of(rounds: Sequence[Round]) -> Finding | None:
+    """The finding of rounds of one or of several variants."""
+    noisy = [each for each in rounds if not each.gate.settled]
     if not noisy:
         return None
-    return noted(
-        "not-settled",
-        f"other processes were active before {len(noisy)} of {plural(len(given.rounds), 'round')} "
-        f"({level_words(noisy)})",
-    )
+    many = f"{len(noisy)} of {plural(len(rounds), 'round')}"
+    return noted("not-settled", f"other processes were active before {many} ({level_words(noisy)})")
 
 
 def quick_run(given: FindingInput) -> Finding | None:

@@ -92,7 +92,7 @@ def _explained(
     proven = sessions_with_proven_sharing(views, context, seen, shared)
     if proven is not views and any(proven[key] is not view for key, view in views.items()):
         views, shared = proven, with_cross_table(shared, context, seen, proven)
-    level_views = with_proven_sharing(levels(context, views), context, seen, shared, views)
+    level_views = with_proven_sharing(levels(context, views), context, seen, shared)
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(
         [view for view in level_views if view.variant == variant],

@@ -45,15 +45,21 @@ def may_be_turbo(analysis: Analysis, level: LevelView) -> bool:
     if not scaling.turbo or shared:
         return True  # how much of it is turbo's is not known
     turns = level.ideal_slowdown or 1.0
-    return (level.slowdown_min or 1.0) <= turns * NEAR_KNEE / (1.0 - min(scaling.turbo, 0.9))
+    return (level.slowdown_min or 1.0) <= turns * NEAR_KNEE * _fall(analysis)
 
 
 def turbo_remedy(analysis: Analysis) -> str:
-    """By how far it falls: as far as the curve says, else as the fastest sessions show beside others."""
+    return PLAN_WITH_TURBO if _fall(analysis) <= USUAL_SLOWDOWN * NEAR_KNEE else PLAN_WITH_FALL
+
+
+def _fall(analysis: Analysis) -> float:
+    """What the verdict puts down to turbo, as a slowdown: as the curve says, or as the fastest sessions show.
+
+    Interrupts on one CPU bend the curve before the cores end, and make its turbo too small.
+    """
     turbo = analysis.scaling.turbo or 0.0
     beside = [each.slowdown_min or 1.0 for each in analysis.levels if is_beside(analysis, each)]
-    slowdown = 1.0 / (1.0 - min(turbo, 0.9)) if turbo >= WORTH_SAYING else max(beside, default=1.0)
-    return PLAN_WITH_TURBO if slowdown <= USUAL_SLOWDOWN * NEAR_KNEE else PLAN_WITH_FALL
+    return max([1.0 / (1.0 - min(turbo, 0.9)) if turbo >= WORTH_SAYING else 1.0, *beside])
 
 
 def _is_unequal_by_slower(level: LevelView) -> bool:

@@ -181,7 +181,8 @@ class _Words:
 
     def _others(self, found: LevelLosses) -> tuple[str, ...]:
         """What may slow all of uneven levels, and levels that have no clause of their own."""
-        turbo = [e for e in named_losses(found) if is_turbo_beside(e, self.scaling, self.speeds, self.vcpus)]
+        turbo = [e for e in found.losses if is_turbo_beside(e, self.scaling, self.speeds, self.vcpus)]
+        turbo = turbo if any(each in named_losses(found) for each in turbo) else []
         fastest = f"at N={short_ranges(each.level for each in turbo)} {FASTEST_IS_SLOW}" if turbo else ""
         return fastest, unnamed_words(found, self.vcpus)
 

@@ -121,19 +121,12 @@ def lost_to(level: LevelView) -> Cause:
     return level.counted_cause if is_known_by_count(level) else level.main_cause
 
 
-def in_order(
-    causes: Sequence[tuple[Cause, int]], level: LevelView, views: Iterable[SessionView]
-) -> tuple[tuple[Cause, int], ...]:
+def in_order(causes: Sequence[tuple[Cause, int]], level: LevelView) -> tuple[tuple[Cause, int], ...]:
     """The causes of the sessions of ``level``, with how many have each, as they are listed everywhere.
 
-    The main one, that which is named beside it, and then the commonest. What makes sessions differ, where each of them
-    lost more to what all lose alike, has as many as lost to it as well; ``views``: of these sessions.
+    The main one, that which is named beside it, and then the commonest.
     """
-    main = lost_to(level)
-    if causes and main == level.main_cause and main not in dict(causes):
-        also = sum(each.second_cause == main for each in views)
-        causes = [*causes, (main, also)] if also else causes
-    first = (main, level.second_cause)
+    first = (lost_to(level), level.second_cause)
     return tuple(sorted(causes, key=lambda each: (each[0] != first[0], each[0] != first[1], -each[1])))
 
 

@@ -30,6 +30,7 @@ from dbcpu.analysis.levels.lasting_throughput import even_beside_waits
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.level_losses import in_order, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import (
+    also_by_sessions,
     by_sessions,
     cause_of_slow_rounds,
     causes_of_level,
@@ -156,7 +157,7 @@ def _level(
     found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
-    found = replace(found, causes=in_order(found.causes, found, chain.from_iterable(seen.viewed)))
+    found = replace(found, causes=in_order(found.causes, found))
     return _with_regimes(found, seen, context, seconds)
 
 
@@ -241,14 +242,13 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Caus
     # Above the vCPUs nobody expects equal turns: what all lose comes first there.
     differ_by = None if vcpus is not None and found.level > vcpus else found.max_over_min
     lost = causes_of_level(viewed, causes, found.even, is_lost, found.slowdown_min, differ_by, seen.at_one_pace)
-    shown = by_sessions(causes) if seen.reference and seen.all_shares else ()
+    shown = (viewed, causes) if seen.reference and seen.all_shares else ((), ())
+    also = second_cause(chain.from_iterable(viewed), lost.main, by_sessions(shown[1]))
     return replace(
         found,
-        causes=shown,
+        causes=also_by_sessions(*shown),
         main_cause=lost.main,
-        second_cause=lost.second
-        if lost.second != Cause.NONE
-        else second_cause(chain.from_iterable(viewed), lost.main, shown),
+        second_cause=also if lost.second is Cause.NONE else lost.second,
         unequal_by=lost.unequal_by,
         rounds_apart=found.rounds_apart and replace(found.rounds_apart, cause=cause_of_slow_rounds(viewed, causes)),
     )

@@ -142,6 +142,15 @@ def by_sessions(causes: Sequence[Sequence[Cause]]) -> tuple[tuple[Cause, int], .
     return tuple(Counter(chain.from_iterable(causes)).most_common())
 
 
+def also_by_sessions(
+    views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[Cause]]
+) -> tuple[tuple[Cause, int], ...]:
+    """The same with those that lost to it as their second cause, which is more than a third of the first."""
+    both = zip(chain.from_iterable(views), chain.from_iterable(causes), strict=True)
+    also = [view.second_cause for view, cause in both if Cause.NONE not in (cause, view.second_cause)]
+    return by_sessions([*causes, also])
+
+
 def _over(
     common: Mapping[Cause, float], view: SessionView, cause: Cause, over: float, shown: frozenset[Cause]
 ) -> list[tuple[Cause, float]]:

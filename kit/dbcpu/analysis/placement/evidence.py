@@ -16,7 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.joined_rounds import JoinedRounds, WatchedRound
-from dbcpu.analysis.placement.occupancy import Occupancy
+from dbcpu.analysis.placement.occupancy import During, Occupancy
 from dbcpu.analysis.placement.residency import ASLEEP, STOPPED, ResidencyStretches
 from dbcpu.analysis.statistics.cumulative import Floats, Keys, Mask, or_zero, order_by, spread_by
 
@@ -203,6 +203,7 @@ class Placement:
     def _met_together(self, part: ResidencyStretches, running: Floats, waited_s: Floats) -> dict[str, Floats]:
         """Overlaps with other sessions: on the same CPU, on its siblings, and while other CPUs stood idle."""
         at, during = self.occupancy, self.occupancy.during(part)
+        ran = RunTime(during, self._within_quota(), running)
         none_beside = np.zeros(0, dtype=np.int32)
         queued, others = at.queue >= 2, none_beside if at.is_single else np.minimum(at.others, MAX_OTHERS)
         queued_s, most = during.of(queued), int(others.max(initial=0))
@@ -212,13 +213,13 @@ class Placement:
             contended_s = during.of(crowded)
         met = {
             "shared_queue_s": queued_s,
-            "sibling_most_s": during.of(others / (others + 1)) * running if most else np.zeros_like(running),
-            "others_busy_s": during.of(at.busy_cores - 1) * running,
+            "sibling_most_s": ran.of(others / (others + 1)) if most else np.zeros_like(running),
+            "others_busy_s": ran.of(at.busy_cores - 1),
             "shared_idle_s": np.zeros_like(running),
             "queue_idle_s": np.zeros_like(running),
         }
         for count in range(most + 1):
-            met[f"shared_{count}"] = during.of(others == count if most else np.ones(at.times.size - 1)) * running
+            met[f"shared_{count}"] = ran.of(others == count if most else np.ones(at.times.size - 1))
         kinds, of_session = self.joined.allowed
         kind = of_session[part.session]
         for number in np.flatnonzero(np.bincount(kind)).tolist():
@@ -226,11 +227,26 @@ class Placement:
             idle = self.occupancy.idle(allowed)
             own = kind == number
             if most:
-                met["shared_idle_s"] += during.of((others > 0) & (idle.cores > 0)) * running * own
+                met["shared_idle_s"] += ran.of((others > 0) & (idle.cores > 0)) * own
             beside_idle_cpu_s = during.of(crowded & (idle.cpus > 0))
             share = np.divide(beside_idle_cpu_s, contended_s, out=np.zeros_like(running), where=contended_s > 0)
             met["queue_idle_s"] += waited_s * share * own
         return met
+
+    def _within_quota(self) -> Floats | None:
+        """(cuts): share of the time that a quota leaves to each session; None where nothing was throttled.
+
+        All busy CPUs use it up together: sessions run for a longer part of each period once others have ended.
+        Source: Documentation/scheduler/sched-bwc.rst
+        """
+        joined, at = self.joined, self.occupancy
+        if not at.known or not np.isfinite(joined.quota_cpus).any():
+            return None
+        begins_s = np.full(joined.quota_cpus.size, np.inf)
+        np.minimum.at(begins_s, joined.round_at[joined.stretches.session], joined.stretches.from_s)
+        some = np.flatnonzero(np.isfinite(begins_s))
+        quota = joined.quota_cpus[some[begins_s[some].searchsorted(at.times[:-1], side="right") - 1]]
+        return np.asarray(np.minimum(1.0, quota / np.maximum(1, at.busy.sum(axis=0))))
 
     def _is_remote(self, part: ResidencyStretches) -> Floats:
         if not any(self._bound):
@@ -266,6 +282,25 @@ class Placement:
         every = joined.slices(joined.rows())
         foreign_s = self._foreign_s(every.cpu, every.from_s, every.to_s, every.round_at)
         return every.by_cpu(joined.counted[every.round_at] & (foreign_s >= FOREIGN_BUSY * every.length_s))
+
+
+class RunTime(Struct, frozen=True):
+    """Integrals over the CPU time of stretches, which is spread over each as the ``rates`` of the cuts say, or evenly.
+
+    ``running``: CPU time over length.
+    """
+
+    during: During
+    rates: Floats | None
+    running: Floats
+
+    def of(self, worth: npt.NDArray[Any]) -> Floats:
+        """Seconds, for each stretch; ``worth``: as of ``During``."""
+        if self.rates is None:
+            return self.during.of(worth) * self.running
+        whole_s, ran_s = self.during.of(np.ones_like(self.rates)), self.during.of(self.rates)
+        even_s = np.divide(whole_s, ran_s, out=np.ones_like(ran_s), where=ran_s > 0)
+        return self.during.of(worth * self.rates) * even_s * self.running
 
 
 def _cpus(ran: ResidencyStretches, count: int) -> tuple[tuple[int, ...], ...]:

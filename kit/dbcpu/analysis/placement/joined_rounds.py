@@ -100,7 +100,8 @@ def batches(rounds: Sequence[WatchedRound], width: int, known: Set[int] | None =
 
 class JoinedRounds:
     """``sessions``, ``spans``, ``stretches`` and ``round_at`` are those of all rounds; ``starts``: what was added to
-    the times of each. ``counted``: of each round, whether the CPU time of all its stretches is known."""
+    the times of each. ``counted``: of each round, whether the CPU time of all its stretches is known; ``quota_cpus``:
+    the least quota that it used up, else infinity."""
 
     def __init__(self, rounds: Sequence[WatchedRound]) -> None:
         self.rounds = rounds
@@ -119,6 +120,7 @@ class JoinedRounds:
             np.bincount(at, np.isnan(runnable.cpu_s), minlength=many) == 0
         )
         self.has_timeline = np.array([bool(each.round.cpu_timeline) for each in rounds])
+        self.quota_cpus = np.array([_used_up(each.round) for each in rounds])
         self.has_processes = ~self.has_timeline & np.array([bool(_by_process(each)) for each in rounds])
 
     @cached_property
@@ -309,6 +311,11 @@ def of_each(reduction: np.ufunc, parts: Sequence[Floats]) -> Floats:
     if any(sizes):
         found[some] = of_each(reduction, [part for part in parts if part.size])
     return found
+
+
+def _used_up(round_: Round) -> float:
+    quotas = [each.quota_cpus for each in round_.cgroups if each.throttled_s > 0 and each.quota_cpus is not None]
+    return min(quotas, default=math.inf)
 
 
 def _by_process(each: WatchedRound) -> dict[int, float]:

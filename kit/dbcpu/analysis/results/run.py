@@ -208,8 +208,8 @@ class LevelView(Struct, frozen=True):
     ``ideal_throughput`` is solo rate x min(N, vCPUs / busy) (see ``Reference``), ``efficiency`` the part of it that was
     reached (None where that is impossible), and
     ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
-    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause:
-    the main one (where it is no session's, those that lost to it as well), ``second_cause``, and then the commonest.
+    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause,
+    first or second: the main one, ``second_cause``, and then the commonest.
     ``main_cause`` is what cost the sessions most time in most
     rounds, 'none' if nothing was lost. Where
     shares are unequal that is of the time over the fastest session, unless what all lose alike is more.

@@ -39,6 +39,8 @@ NEARLY_ALL = 0.75
 UNKNOWN = (Cause.SLOWER_CPU, Cause.UNEXPLAINED)
 SHARING = (*UNKNOWN, Cause.SHARED_CORE, Cause.NONE)
 """What sessions that share a core which is not shown may be said to lose time to; a database may say nothing."""
+ONE_OF_TWO = "CPUs that share cores which are not shown, or a turbo frequency that falls"
+"""What slows the sessions of a guest alike, the more there are; no curve shows which."""
 MIN_WIDTH = 0.03
 """Of an interval of a knee, each way: background work rounds a real bend."""
 
@@ -95,7 +97,7 @@ def _checked(
     apart = _groups_apart(context, levels, views) if alike else None
     falls = _slow_as_siblings(context, views, scaling) if alike and found.verdict == "agrees" else None
     if apart is None and falls is not None:
-        text = f"the more sessions, the slower each, up to {times(falls)}: CPUs may share cores that are not shown"
+        text = f"the more sessions, the slower each, up to {times(falls)}, as with {ONE_OF_TWO}"
         return TopologyCheck("unclear", cores, vcpus, None, text)
     if apart is None or found.verdict not in ("agrees", "fewer_cores", "told"):
         return found

@@ -18,15 +18,17 @@ def unmeasured_peak(
     """First and last level, none of them measured, at which more may be done; None where nothing says so.
 
     Where throughput falls, by what the advice goes by (``Fall.between``). Without a fitted curve also where a parabola
-    through three levels, up to the cores shown or with the best one, has its top there, 5 % above all levels: what
+    through three levels, up to the cores shown or with the best one, has its top there, above what the interval of the
+    effective cores holds (5 % above all levels without one): what
     turbo makes of throughput, also of one that second threads then raise again. No sessions do nothing. Beyond ``room``
     (the vCPUs, or the quota) levels do what ``room`` does; between the cores shown and the vCPUs the host is a straight
     line.
     """
     if room is None or curve.effective_cores is None or curve.effective_cores >= FULL * room:
         return None
-    if curve.fall is not None and curve.fall.between is not None:
-        return curve.fall.between if curve.fall.best_level in (None, curve.fall.from_level) else None
+    fall = curve.fall
+    if fall is not None and fall.between is not None and fall.best_level in (None, fall.from_level):
+        return fall.between
     if curve.fit_error is not None:
         return None
     rates: dict[float, float] = {0.0: 0.0}
@@ -37,11 +39,13 @@ def unmeasured_peak(
             rates[at] = max(rate, rates.get(at, 0.0))
     points = sorted(rates.items())
     best = max(range(len(points)), key=lambda i: points[i][1])
+    within = curve.effective_cores_interval
+    beyond = within.high / curve.effective_cores if within else 1 + WORTH_SAYING
     straight = cores if cores is not None and vcpus is not None and cores < vcpus else float("inf")
     for first in range(len(points) - 2):
         three = points[first : first + 3]
         top = _top(three) if first <= best <= first + 2 or three[-1][0] <= straight else None
-        if top is None or top[1] <= (1 + WORTH_SAYING) * points[best][1]:
+        if top is None or top[1] <= beyond * points[best][1]:
             continue
         before, after = max(at for at, _ in three if at <= top[0]), min(at for at, _ in three if at > top[0])
         if before + 1 <= after - 1 and before < straight:

@@ -130,9 +130,10 @@ def _topology(check: TopologyCheck) -> str:
     missing = f" ({listed(check.unmeasured)} not measured)" if check.unmeasured else ""
     like = f"like {number(check.cores_told, 0)} cores" if check.cores_told else "like fewer cores"
     like = f"{'probably ' if check.unmeasured else ''}scales {like}"
+    what = "how many cores there are" if check.cores is None else "whether there are as many cores as reported"
     words = {
         "agrees": "consistent with the reported topology",
-        "unclear": f"topology not verified: {check.why}",
+        "unclear": f"not verified {what}: {check.why}",
         "fewer_cores": f"{like} although {check.cores} are reported{missing}",
         "like_full_cores": "scales as if each hardware thread were a core",
     }

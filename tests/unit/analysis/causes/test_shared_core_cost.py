@@ -47,3 +47,13 @@ def test_under_a_quota_the_yield_is_that_of_the_cores() -> None:
     analysis = found((*range(1, 9), 12), cores=4, smt_yield=-0.1, quota_cpus=5.9)
     assert analysis.scaling.smt_yield == pytest.approx(-0.1, abs=0.02)
     assert "Without SMT the host does more" in headline(analysis).remedy
+
+
+@pytest.mark.parametrize("seed", [2, 3, 6])
+def test_sessions_that_a_quota_holds_back_ran_less_while_they_shared(seed: int) -> None:
+    """Two end early, and the quota leaves the others more: they share for less of their CPU time than of time."""
+    host = SimulatedHost(cores=4, threads=2, smt_yield=YIELD, irq=0.4, quota_cpus=3.0, scheduler="smt_balancing")
+    shared = explain(simulate(host, (1, 2, 3, 4, 6), 6, seed=seed)).shared_core
+    assert shared is not None
+    (speed,) = shared.speeds
+    assert speed.low < SPEED < speed.high

@@ -74,12 +74,16 @@ def range_of(host: SimulatedHost, levels: Sequence[int], seed: int) -> Need:
 @pytest.mark.parametrize("seed", [3, 21, 22])
 @pytest.mark.parametrize("levels", [range(1, 9), range(1, 17), (1, 8), (1, 4, 8), (1, 2, 3, 8)])
 def test_cores_that_are_shared_unseen_give_one_range_whatever_was_measured(levels: Sequence[int], seed: int) -> None:
-    """From total throughput to one session on each core: 24 vCPUs, as on the same host with its siblings shown."""
+    """From total throughput to one session on each core: 24 vCPUs, as on the same host with its siblings shown.
+
+    Both in whole cores: nine do 11.7 times what one session does.
+    """
     need = range_of(HIDDEN, levels, seed)
-    assert need.least in (18, 19)
+    assert need.least in (18, 20)
     assert (need.most, need.is_decided) == (24, False)
     shown = range_of(SimulatedHost(cores=4, threads=2, smt_yield=0.3), range(1, 9), seed)
     assert (shown.vcpus, shown.least) == (24, None)
+    assert shown.total_vcpus in (18, 20)
 
 
 def test_a_range_says_whether_shared_cores_are_seen_or_possible() -> None:
@@ -88,7 +92,7 @@ def test_a_range_says_whether_shared_cores_are_seen_or_possible() -> None:
         return sized(("old", simulated_box()), ("new", hidden), rules=SizingRules((), ())).sentence
 
     seen, possible = sentence(range(1, 9)), sentence((1, 8))
-    assert seen.startswith("Inconclusive: 12 busy cores of old are 19 to 24 vCPUs of new (it shows one thread per")
+    assert seen.startswith("Inconclusive: 12 busy cores of old are 20 to 24 vCPUs of new (it shows one thread per")
     assert (
         "new scales like 4 of the 8 cores that it shows, and chance decides which sessions share one: with one" in seen
     )

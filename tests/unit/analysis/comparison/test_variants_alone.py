@@ -12,7 +12,7 @@ from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.record.rounds import RunRecord
+from dbcpu.record.rounds import RunRecord, Session
 from dbcpu.reports.documents.quoted import quoted_of_run
 from dbcpu.simulator import SimulatedHost, simulate
 
@@ -66,6 +66,23 @@ def test_what_the_host_did_is_counted_in_the_rounds_of_all_variants(run: RunReco
     assert [each.endswith(" of 18 rounds") for each in counted] == [True, True]
     assert found.seen.endswith(f", in {many} of {len(run.rounds)} rounds")
     assert " under " in found.seen.split(")")[0]
+
+
+def unwatched(session: Session) -> Session:
+    return replace(session, residency=(), cpu_s=None)
+
+
+def test_what_other_processes_did_and_what_was_not_seen_is_counted_in_the_rounds_of_all_variants() -> None:
+    host = SimulatedHost("box", cores=4, threads=1, noisy_neighbour=0.5)
+    made = simulate(host, (1, 2), repeats=3, seed=1, variants=("baseline", FEW))
+    rounds = [replace(each, gate=replace(each.gate, settled=at > 5)) for at, each in enumerate(made.rounds)]
+    blind = [replace(each, sessions=tuple(map(unwatched, each.sessions)), not_sampled="no") for each in rounds[8:]]
+    rounds = [*rounds[:8], *blind]
+    seen = {each.code: each.seen for each in explain(RunRecord(made.header, tuple(rounds))).findings}
+    assert len({each.variant for each in rounds[:6]}) == len({each.variant for each in rounds[8:]}) == 2
+    assert f"before 6 of {len(rounds)} rounds" in seen["not-settled"]
+    assert seen["not-sampled"].startswith(f"{len(rounds) - 8} of {len(rounds)} rounds")
+    assert f"of all vCPUs under {FEW} (in {len(rounds)} of {len(rounds)} rounds)" in seen["foreign-load"]
 
 
 def test_the_answer_of_the_run_takes_nothing_from_another_variant() -> None:

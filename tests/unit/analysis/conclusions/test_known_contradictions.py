@@ -201,7 +201,7 @@ CASES = {
         said=(
             ("headline", "^No: even a single session"),
             ("verdict", "CPU quota"),
-            ("scaling", "topology not verified.*CPU quota"),
+            ("scaling", "not verified whether.*CPU quota"),
             ("remedy", "cpu.max"),
         ),
     ),

@@ -68,6 +68,15 @@ def test_all_are_said_to_lose_only_to_what_all_lose_to() -> None:
     assert "and all lose to slower CPU as well, some to interrupts)" in found.verdict
 
 
+def test_a_session_counts_for_each_of_its_causes_at_every_level() -> None:
+    host = SimulatedHost(cores=4, threads=1, irq=0.2, turbo_slope=0.5, scheduler="smt_balancing")
+    found = made(host, (1, 2, 3, 4, 5, 8), seed=1)
+    for level in found.levels:
+        members = [each for each in found.sessions if each.level == level.level]
+        for cause, many in level.causes:
+            assert cause is Cause.NONE or many == sum(cause in (each.cause, each.second_cause) for each in members)
+
+
 @pytest.mark.parametrize(("hidden", "verdict"), [(True, "unclear"), (False, "agrees")])
 def test_a_host_on_which_all_are_as_slow_as_siblings_is_not_called_consistent(hidden: bool, verdict: str) -> None:
     """Beside another process sessions on siblings that the host hides form no groups, and throughput has no knee."""
@@ -76,4 +85,4 @@ def test_a_host_on_which_all_are_as_slow_as_siblings_is_not_called_consistent(hi
     found = made(host, (*range(1, 11), 16), seed=3).topology
     assert found is not None
     assert found.verdict == verdict
-    assert ("CPUs may share cores that are not shown" in found.why) == hidden
+    assert ("CPUs that share cores which are not shown, or a turbo frequency" in found.why) == hidden

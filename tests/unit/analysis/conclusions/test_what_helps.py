@@ -8,12 +8,15 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import short_ranges
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.experiments import RunOptions, simulate_together
 
 BALANCING = "smt_balancing"
+LEVELS = (1, 2, 3, 4, 5, 8)
 UP_TO = {
     "a quota above the vCPUs": (
         SimulatedHost(cores=2, threads=2, smt_yield=0.0, quota_cpus=2.6, scheduler=BALANCING), range(1, 7),
@@ -74,6 +77,17 @@ def test_other_processes_are_named_by_verdict_and_advice_alike(host: SimulatedHo
     assert ", while other processes used" in at_level
     assert "stop the other processes" in headline(found).remedy
     assert "top -H" not in headline(found).remedy
+
+
+@pytest.mark.parametrize(("irq", "turbo", "seed"), [(0.2, 0.5, 1), (0.3, 0.3, 2)])
+def test_what_the_fastest_lose_to_turbo_has_one_remedy_and_all_its_levels(irq: float, turbo: float, seed: int) -> None:
+    """Interrupts bend the curve before the cores end, so that its turbo is less than what the fastest lose."""
+    host = SimulatedHost(cores=4, threads=1, irq=irq, turbo_slope=turbo, scheduler=BALANCING)
+    found = made(host, LEVELS, seed)
+    uneven = [each.level for each in found.levels if each.even is Answer.NO and each.level <= 4]
+    assert f"at N={short_ranges(uneven)} even the fastest is slow" in found.verdict.replace("At N", "at N")
+    assert "measure at several times" not in headline(found).remedy
+    assert "Against a turbo frequency that falls: plan with the times" in headline(found).remedy
 
 
 @pytest.mark.parametrize(("host", "levels", "seldom"), [

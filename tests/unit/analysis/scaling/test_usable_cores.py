@@ -196,6 +196,8 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
     ({"cores": 8, "turbo_slope": 0.9}, (1, 2, 4, 8), (5, 7), 2.5),
     ({"cores": 16, "turbo_slope": 0.6}, (1, 16, 17), (2, 15), 6.76),
     ({"cores": 16, "threads": 2, "turbo_slope": 0.8}, (1, 16, 17, 32), (2, 15), 5.2),  # most seen with all threads
+    ({"cores": 16, "threads": 2, "turbo_slope": 0.75}, (1, 16, 17, 32), (2, 15), 5.5),  # 4 % more than with all threads
+    ({"cores": 4, "threads": 2, "turbo_slope": 0.81, "smt_yield": 0.47}, (1, 4, 5, 8), (2, 3), 1.46),  # falls
     ({"cores": 16, "turbo_slope": 0.9}, tuple(range(1, 18)), None, 4.7),
     ({"cores": 16, "turbo_slope": 0.4}, (1, 16, 17), None, 9.6),  # each session adds something up to the 16th
     ({"cores": 8, "threads": 2}, (1, 8, 9, 16), None, 10.6),

@@ -183,7 +183,7 @@ def test_a_shape_says_what_its_levels_know(store: str) -> None:
     assert "stolen: shares are equal only up to 1 session on its 16 vCPUs" in shown
     (total,) = _data(store, "three", "--size-on", f"hidden={ids['hidden']}")["sizing"]["totals"]
     shown = " ".join(_report(store, "three", "--size-on", f"hidden={ids['hidden']}").output.split())
-    assert 1.2 * total["min_vcpus"] < total["vcpus"] < 1.5 * total["min_vcpus"]
+    assert 1.2 * total["min_vcpus"] < total["vcpus"] <= 1.5 * total["min_vcpus"]  # each of few hosts in whole cores
     assert f"{total['min_vcpus']} to {total['vcpus']}" in shown
     assert "hidden scales like 8 cores behind its 16 vCPUs" in shown
 
