@@ -447,6 +447,11 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
         "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
         "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
+    "processor-group": Entry(WARNING, "an instance in a processor group of the operating system, on Linux or Solaris",
+        "all its processes are bound to the CPUs of that group and run on these alone; {effect}",
+        "nothing, if the group is meant; `--vcpus N` says how many CPUs count, and where the server processes are "
+        "sampled (without `--host none`) these show on which CPUs they may run. To measure the whole host the DBA "
+        "takes `processor_group_name` out of the parameter file and restarts the instance"),
     "one-container": Entry(INFO, "a pluggable database",
         "other pluggable databases on this instance, their sessions (those of another dbcpu too) and the plan of the "
         "root container are not seen here: that no busy session, plan or window is reported does not say that there "

@@ -41,6 +41,7 @@ class Facts(Struct, frozen=True):
     ``open_mode``: of a physical standby or a True Cache, '' where it may not be read. ``pdb_mode``: of a pluggable
     database in a primary, from 21c on.
     ``count_set``: CPU_COUNT was set since the instance started, and is not the number of the host's CPUs.
+    ``count_given``: it was set at all, in the parameter file or since.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
     ``metric_age_s``: how old its figures are, where they are too old to count.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
@@ -77,6 +78,7 @@ class Facts(Struct, frozen=True):
     open_mode: str = ""
     pdb_mode: str = ""
     count_set: bool = False
+    count_given: bool = False
     managed: int | None = None
     managed_wait_ms: float = 0.0
     metric_age_s: float | None = None
@@ -154,7 +156,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     ahead_s = zone_s(process, 0.0)
     managed, metric_age_s = _recent(one("pdb_cpus") if inside and release >= _PDB_METRIC_SINCE else None, ahead_s)
     osstat = numbers(views.rows(connection, "osstat") or ())
-    parameters = {name: str(value) for name, value in pairs("parameters").items()}
+    known = views.rows(connection, "parameters") or ()
+    parameters = {str(name): str(value) for name, value, *_ in known if value is not None}
     limits = pairs("profile_limits") if parameters.get("resource_limit", "TRUE") == "TRUE" else {}
     return Facts(
         version=connection.version,
@@ -180,7 +183,8 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         role=str(role[0] or "") if role else "",
         open_mode=str(mode[0] or "") if mode else "",
         pdb_mode=str(pdb_mode[0] or "") if pdb_mode else "",
-        count_set=_count_set(views.rows(connection, "parameters") or (), osstat),
+        count_set=_count_set(known, osstat),
+        count_given=any(name == "cpu_count" and (by, since) != ("TRUE", "FALSE") for name, _, by, since in known),
         managed=managed_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
         metric_age_s=metric_age_s,

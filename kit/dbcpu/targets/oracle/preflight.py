@@ -21,7 +21,7 @@ from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
 from dbcpu.targets.oracle.settings import words
-from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count
+from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count, group_cpus, processor_group
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with {} it ends them itself)"
@@ -36,6 +36,12 @@ _EFFECT = {
     None: f"{_UNSEEN}: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
+_GROUP_EFFECT = {
+    True: "levels and ideal throughput count only these",
+    False: "CPU_COUNT was set, and the group may have more: how many CPUs the database may use is unknown, unless "
+    "Resource Manager or the edition enforces CPU_COUNT",
+}
+"""What a processor group does to the figures, by whether CPU_COUNT is its number of CPUs."""
 _WINDOWS = re.compile("windows|win_nt", re.IGNORECASE)
 _WINDOWS_THREADS = (
     "nothing: on Windows sessions are threads of one process, in every version; from 21c on `threaded_execution` is "
@@ -160,11 +166,16 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
     # An edition with a cap sets cpu_count to it by itself: then the edition is what limits.
     cap, own, limits = cap_of(facts), cpu_count(facts), count_limits(facts)
     most = min(facts.osstat.get("NUM_CPUS", 0), cap[0] if cap else math.inf)
-    if facts.caged or own is None or own >= most:
+    if own is None or own >= most:
+        return
+    seen = f"cpu_count is {own}, the host has {plural(int(facts.osstat['NUM_CPUS']), 'CPU')}"
+    if group := processor_group(facts):
+        effect = _GROUP_EFFECT[group_cpus(facts) is not None]
+        yield noted("processor-group", f"processor_group_name is {group}: {seen}", effect=effect)
+    if group or facts.caged:
         return
     level = Level.INFO if limits is False else Level.WARNING
-    there = plural(int(facts.osstat["NUM_CPUS"]), "CPU")
-    instance, seen = instance_name(facts.instance_name), f"cpu_count is {own}, the host has {there}"
+    instance = instance_name(facts.instance_name)
     effect = _EFFECT[limits]
     if limits is None and facts.metric_age_s is not None:
         effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"

@@ -193,6 +193,29 @@ def test_a_cpu_count_that_the_edition_sets_is_not_blamed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changed", "cpus", "effect"),
+    [
+        ({}, (4, "cpu_count (processor group web)"), "count only these"),
+        ({"container": "APP", "managed": 16}, (4, "cpu_count (processor group web)"), "count only these"),
+        ({"container": "APP", "managed": 2}, (2, "v$rsrcpdbmetric"), "count only these"),
+        ({"count_given": True}, None, "is unknown, unless"),
+        ({"count_given": True, "container": "APP", "managed": 16}, None, "is unknown, unless"),
+        ({"count_given": True, "plan": ("P", True, True)}, (4, "cpu_count (instance caging)"), "is unknown, unless"),
+    ],
+)
+def test_an_instance_in_a_processor_group_runs_on_its_cpus_alone(
+    changed: dict[str, Any], cpus: tuple[int, str] | None, effect: str
+) -> None:
+    """Without a plan, too: the operating system binds its processes."""
+    grouped = replace(QUIET, parameters={"cpu_count": "4", "processor_group_name": "web"}, **changed)
+    assert usable(grouped) == cpus
+    found = by_code(grouped)
+    assert found["processor-group"].seen == "processor_group_name is web: cpu_count is 4, the host has 16 CPUs"
+    assert effect in found["processor-group"].meaning
+    assert "cpu-count" not in found, "which says that nothing enforces it"
+
+
+@pytest.mark.parametrize(
     ("version", "verb"),
     [("23.6.0.24.10", "read"), ("12.1.0.2.0", "read"), ("12.1.0.1.0", "select"), ("11.2.0.4.0", "select")],
 )
