@@ -371,7 +371,8 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
         "`alter system set resource_manager_plan = '' scope = memory sid = '{instance}'`, afterwards `alter system set "
         "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`; a VALUE there is what `show parameter "
-        "resource_manager_plan` says before. For instance caging see `instance-caging`"),
+        "resource_manager_plan` says before. In a pluggable database that clears its own plan alone, not that of the "
+        "root. For instance caging see `instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
         "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` where the wallet "

@@ -18,6 +18,19 @@ from dbcpu.record.header import AUTONOMOUS, RDS
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
 UNKNOWN_VALUE = "VALUE"
+IN_THE_ROOT = (
+    "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
+    "there and can change it"
+)
+NO_PLAN_SET = (
+    "`show parameter resource_manager_plan` says whether a plan is on now: when the run began, none was set that could "
+    "be cleared; in a pluggable database see the root, too. Standard Edition 2, Free and Express Edition limit the CPUs without one; for a cage see "
+    "`instance-caging`"
+)
+_IN_NO_ROOT = (
+    "nothing that a user can change: the plan is one of the root, and nobody has the root on Amazon RDS; compare runs "
+    "under the same plan"
+)
 _WHICH_GRANTS = "as a user with more privileges; for Oracle `dbcpu doctor TARGET` prints the grants"
 _SET_BY_WINDOW = re.compile(r"SCHEDULER\[\w*\]:")
 """What stands before a plan that a scheduler window has set."""
@@ -73,6 +86,8 @@ def where(finding: Finding, service: str) -> Finding:
         return replace(finding, remedy=_OF_SERVICE[finding.code].format(service=service))
     if service == AUTONOMOUS and finding.code in _OF_AUTONOMOUS:
         return replace(finding, remedy=_OF_AUTONOMOUS[finding.code])
+    if service == RDS and finding.remedy == IN_THE_ROOT:
+        return replace(finding, remedy=_IN_NO_ROOT)
     if service == RDS and finding.code in _MEMORY and "aws rds" not in finding.remedy:
         change = f"{_GROUP.format(_MEMORY[finding.code])}ParameterValue=BYTES,ApplyMethod=pending-reboot"
         return replace(finding, remedy=f"{finding.remedy}: `aws rds modify-db-parameter-group {change}`{_GROUP_NOTE}")
@@ -109,6 +124,16 @@ def value_to_restore(parameters: Mapping[str, str], name: str, otherwise: str = 
     """What puts a parameter back to what was read: a plan without the window that set it; ``VALUE`` where unknown."""
     value = _SET_BY_WINDOW.sub("", parameters.get(name) or otherwise)
     return value if _SAFE.fullmatch(value) else UNKNOWN_VALUE
+
+
+def plan_to_restore(parameters: Mapping[str, str], active: str) -> str:
+    """What puts RESOURCE_MANAGER_PLAN back: '' where V$PARAMETER was read and has none; else ``active``, as it is seen.
+
+    Without a plan that is set V$RSRC_PLAN still names one, such as INTERNAL_PLAN.
+    """
+    if "cpu_count" in parameters and not parameters.get("resource_manager_plan"):
+        return ""
+    return value_to_restore(parameters, "resource_manager_plan", active)
 
 
 def by_oracle_window(plan: str) -> bool:

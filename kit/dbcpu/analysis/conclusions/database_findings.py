@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from dbcpu.analysis.causes.database_waits import wait_cause
 from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
@@ -11,7 +13,7 @@ from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import UNSET
-from dbcpu.record.service_remedies import UNKNOWN_VALUE, instance_name, value_to_restore
+from dbcpu.record.service_remedies import IN_THE_ROOT, NO_PLAN_SET, UNKNOWN_VALUE, instance_name, plan_to_restore
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
@@ -79,10 +81,14 @@ def _held_by_the_host(given: FindingInput) -> Finding | None:
 
 
 def _managed(given: FindingInput, seen: str) -> Finding:
+    """With a remedy that reaches the plan: none of its own is on in a pluggable database under one of the root."""
     known = given.record.header.database.parameters
-    plan = value_to_restore(known, "resource_manager_plan", known.get("resource_plan") or UNKNOWN_VALUE)
+    plan = plan_to_restore(known, known.get("resource_plan") or UNKNOWN_VALUE)
     name = instance_name(plain(known.get("instance_name", "")))
-    return noted("resource-manager-waits", seen, instance=name, plan=plan)
+    found = noted("resource-manager-waits", seen, instance=name, plan=plan)
+    if known.get("cpu_managed") != "ON" and known.get("root_plan"):
+        return replace(found, remedy=IN_THE_ROOT)
+    return found if plan or known.get("cpu_managed") == "ON" else replace(found, remedy=NO_PLAN_SET)
 
 
 def parallel_servers(given: FindingInput) -> Finding | None:

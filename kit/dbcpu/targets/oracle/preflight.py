@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dbcpu.formatting import plural
 from dbcpu.record.findings import Finding, Level, noted
 from dbcpu.record.header import AUTONOMOUS, RDS
-from dbcpu.record.service_remedies import instance_name, value_to_restore, where
+from dbcpu.record.service_remedies import IN_THE_ROOT, instance_name, plan_to_restore, value_to_restore, where
 from dbcpu.targets.oracle import privileges, standby
 from dbcpu.targets.oracle.driver import NOT_OURS
 from dbcpu.targets.oracle.facts import Facts
@@ -53,10 +53,6 @@ _PARALLEL_LEVEL = re.compile(r"_(high|medium)(_ro)?(_tls)?$")
 
 Source: Autonomous Database on Dedicated Exadata Infrastructure, Predefined Database Service Names
 """
-_IN_THE_ROOT = (
-    "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
-    "there and can change it"
-)
 _CLUSTER_WIDE = {
     "cluster_instances": "the number of instances is",
     "tagged_sessions_cluster": "what killed runs left on other instances is",
@@ -133,13 +129,13 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
             instance=instance,
-            plan=value_to_restore(facts.parameters, "resource_manager_plan", facts.plan[0]),
+            plan=plan_to_restore(facts.parameters, facts.plan[0]),
         )
     elif facts.managed is not None and facts.managed < facts.osstat.get("NUM_CPUS", 0):
         used = f"{plural(facts.managed, 'CPU')} of the host's {facts.osstat['NUM_CPUS']:.0f}"
         seen = f"Resource Manager lets {facts.container} use {used} (V$RSRCPDBMETRIC)"
         # A plan of the root: none of its own is seen that could be cleared.
-        yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=_IN_THE_ROOT)
+        yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=IN_THE_ROOT)
     yield from _cpu_count(facts)
     yield from _cpu_scope(facts)
     if facts.window:

@@ -261,8 +261,16 @@ def test_what_changes_the_database_comes_with_the_way_back(
 def test_a_value_that_may_not_be_read_is_not_invented() -> None:
     remedy = by_code(replace(QUIET, plan=("P", True, True), parameters={}))["instance-caging"].remedy
     assert "cpu_count = VALUE scope" in remedy
-    odd = replace(QUIET, plan=("x'y", True, False), instance_name="a'b")
+    named = {"cpu_count": "16", "resource_manager_plan": "x'y"}
+    odd = replace(QUIET, plan=("x'y", True, False), instance_name="a'b", parameters=named)
     assert "resource_manager_plan = 'VALUE' scope = memory sid = 'INSTANCE'" in by_code(odd)["resource-manager"].remedy
+
+
+@pytest.mark.parametrize(("parameters", "back"), [({"cpu_count": "16"}, "''"), ({}, "'DAY'")])
+def test_a_plan_that_no_parameter_names_is_not_put_back_as_one(parameters: dict[str, str], back: str) -> None:
+    """RESOURCE_MANAGER_PLAN is NULL where V$PARAMETER was read; where it was not, the active plan is all there is."""
+    managed = by_code(replace(QUIET, plan=("DAY", True, False), parameters=parameters))["resource-manager"]
+    assert f"afterwards `alter system set resource_manager_plan = {back} scope" in managed.remedy
 
 
 @pytest.mark.parametrize(("changed", "code", "there", "back"), CHANGED)
