@@ -444,8 +444,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active, and `{grant}` lets dbcpu see what it leaves to a pluggable database "
-        "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
+        "active{metrics}. In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
         "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
         "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
     "processor-group": Entry(WARNING, "an instance in a processor group of the operating system, on Linux or Solaris",
@@ -474,8 +473,10 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "the whole instance is restarted: `alter system set threaded_execution = false scope = spfile sid = '*'`, as "
         "SYS with a password (with threads the operating system authenticates nobody), in the root of a container "
         "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
-        "the same value; afterwards `alter system set threaded_execution = true scope = spfile sid = '*'` and a "
-        "restart. Without a server parameter file set it in each parameter file"),
+        "the same value. Where listener.ora has `DEDICATED_THROUGH_BROKER_LISTENER = ON` (behind the last _ its "
+        "listener's name), take that out too, and `lsnrctl reload`; afterwards put it back, `alter system set "
+        "threaded_execution = true scope = spfile sid = '*'` and a restart. Without a server parameter file set it in "
+        "each parameter file"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),
@@ -551,7 +552,8 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
         "--is-auto-scaling-enabled false`, afterwards the same with `true` if it was on"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
-        "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
+        "these levels run statements in parallel and queue them: this does not measure the CPU of one session. With "
+        "fewer than 4 ECPUs or 2 OCPUs they run none in parallel, unless it was asked for",
         "connect to the service ending in `_tp` (`_tp_tls`), or in `_low` where tnsnames.ora has no `_tp`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
         "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "

@@ -2,7 +2,7 @@
 
 A managed service lets nobody onto its host and refuses ALTER SYSTEM for most parameters, or all.
 Source: Amazon RDS User Guide, Parameter groups for RDS for Oracle; Using Oracle Autonomous Database Serverless, SQL
-Commands, Initialization Parameters, Idle Time Limits; AWS CLI, modify-db-parameter-group, reset-db-parameter-group
+Commands, Initialization Parameters, Idle Time Limits, Manage CPU/IO Shares, CS_RESOURCE_MANAGER Package; AWS CLI, modify-db-parameter-group, reset-db-parameter-group
 and describe-db-parameters
 """
 
@@ -55,7 +55,15 @@ _OF_SERVICE = {
     "not-sampled": "nothing on {service}, which lets nobody onto the database's host; for full attribution measure on "
     "a host of your own: `dbcpu run` there",
 }
+_SHARES = (
+    "nothing, if the shares of the consumer groups are meant; ADMIN changes them by "
+    "`cs_resource_manager.update_plan_directive`, for all sessions of a group, and sees before by `select * from "
+    "cs_resource_manager.list_current_rules()` what to put back. `alter system` for a plan is refused on Autonomous "
+    "Database; compare runs under the same shares and service"
+)
 _OF_AUTONOMOUS = {
+    "resource-manager": _SHARES,
+    "resource-manager-waits": _SHARES,
     "several-instances": "fewer sessions, or a service that runs on one instance: `_tp` or `_low`; nobody names an "
     "instance of an Autonomous Database",
     "idle-limits": "ADMIN may set MAX_IDLE_TIME there (Using Autonomous Database Serverless, Idle Time Limits): before "

@@ -17,6 +17,13 @@ from dbcpu.record.service_remedies import IN_THE_ROOT, NO_PLAN_SET, UNKNOWN_VALU
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
+_WITHOUT_TABLES = ("cartesian", "emp_join", "arithmetic", "hashing", "mixed")
+_NO_TABLE = (
+    "workload {} reads no table, so these are blocks of something else. Of the temporary tablespace: a work area that "
+    "did not fit, so raise `pga_aggregate_target` or run fewer sessions. Others: see whether the sessions are audited "
+    "(`show parameter audit`, `select * from audit_unified_enabled_policies`) or traced (`select * from "
+    "dba_enabled_traces`), whether a logon trigger does work, and measure once more where the instance had just started"
+)
 WORTH_WAITING = 0.01
 """Share of a session's time in one event that is reported."""
 
@@ -42,11 +49,13 @@ def physical_io(given: FindingInput) -> Finding | None:
         each.session.db.get("temp_reads", 0) + each.session.db.get("temp_writes", 0) for each in given.sessions
     )
     of_them = f", up to {temporary:.0f} of them in the temporary tablespace" if temporary else ""
-    return noted(
+    found = noted(
         "physical-io",
         f"{plural(len(busy), 'session')} at {_where(busy)} read or wrote up to {max(map(count, busy)):.0f} blocks of "
         f"files{of_them}",
     )
+    workload = given.record.header.plan.workload.name
+    return replace(found, remedy=_NO_TABLE.format(workload)) if workload in _WITHOUT_TABLES else found
 
 
 def resource_manager_waits(given: FindingInput) -> Finding | None:

@@ -33,7 +33,7 @@ _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
     False: "no resource plan enforces it, and without one it limits no session's CPU: levels and ideal throughput "
     "count the host's CPUs, or those that Resource Manager leaves",
-    None: f"{_UNSEEN}: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
+    None: f"{_UNSEEN}: how many CPUs the database may use is unknown",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
 _GROUP_EFFECT = {
@@ -175,8 +175,10 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
     effect = _EFFECT[limits]
     if limits is None and facts.metric_age_s is not None:
         effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"
-    grant = _grant("V_$RSRCPDBMETRIC", facts)
-    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, grant=grant)
+    metrics = ""
+    if "pdb_cpus" in facts.denied:  # asked in a pluggable database from 12.2 on alone
+        metrics = f", and `{_grant('V_$RSRCPDBMETRIC', facts)}` lets dbcpu see what it leaves to this pluggable database"
+    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, metrics=metrics)
 
 
 def _grant(view: str, facts: Facts) -> str:

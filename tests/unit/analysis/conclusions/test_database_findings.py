@@ -105,6 +105,19 @@ def test_a_few_blocks_of_a_temporary_table_are_no_finding() -> None:
     assert "physical-io" not in findings(managed(0, physical_reads=10.0, physical_writes=9.0), managed(1))
 
 
+@pytest.mark.parametrize(
+    ("workload", "remedy", "never"),
+    [("cartesian", "reads no table", "use `--workload"), ("logical_io", "use `--workload cartesian`", "reads no table")],
+)
+def test_blocks_of_a_workload_without_tables_are_something_elses(workload: str, remedy: str, never: str) -> None:
+    given = record(rounds(managed(0, physical_reads=30.0, temp_reads=8.0), managed(1)))
+    plan = replace(given.header.plan, workload=replace(given.header.plan.workload, name=workload))
+    given = replace(given, header=replace(given.header, plan=plan))
+    found = {each.code: each for each in explain(given).findings}["physical-io"]
+    assert remedy in found.remedy
+    assert never not in found.remedy
+
+
 def test_waits_for_the_resource_manager_are_found() -> None:
     found = findings(managed(0, 3.6, waits=(Wait("resmgr:cpu quantum", 20, 1.7),)), managed(1))
     assert "sessions waited up to 1.70 s for the resource manager at N=2" in found["resource-manager-waits"].seen

@@ -56,13 +56,29 @@ def test_cpu_that_is_managed_by_control_groups_is_said(changed: dict[str, Any], 
 @pytest.mark.parametrize(
     ("changed", "code", "statement"),
     [
-        ({"parameters": {"cpu_count": "4"}}, "cpu-count", "`grant read on sys.v_$rsrcpdbmetric to bench;`"),
+        (
+            {"parameters": {"cpu_count": "4"}, "container": "APP", "denied": {"pdb_cpus": "ORA-00942"}},
+            "cpu-count",
+            "`grant read on sys.v_$rsrcpdbmetric to bench;`",
+        ),
         ({"cluster": None, "instances": None}, "cluster-unknown", "`grant read on sys.v_$instance to bench;`"),
         ({"cluster": None, "instances": None, "version": "11.2.0.4.0"}, "cluster-unknown", "`grant select on"),
     ],
 )
 def test_a_grant_that_is_printed_is_a_whole_statement(changed: dict[str, Any], code: str, statement: str) -> None:
     assert statement in by_code(replace(QUIET, **changed))[code].remedy
+
+
+@pytest.mark.parametrize("changed", [{}, {"container": "APP", "managed": 16}, {"container": "APP", "version": "12.1"}])
+def test_a_grant_that_is_there_or_would_not_help_is_not_asked_for(changed: dict[str, Any]) -> None:
+    """Outside of a pluggable database, before 12.2, and where the view was read."""
+    found = by_code(replace(QUIET, parameters={"cpu_count": "4"}, **changed))["cpu-count"]
+    assert "rsrcpdbmetric" not in (found.remedy + found.meaning).lower()
+
+
+def test_threads_have_a_line_in_the_listeners_file_too() -> None:
+    _, _, back = by_code(replace(QUIET, threads=True))["threaded-execution"].remedy.partition("DEDICATED_THROUGH_BROKER")
+    assert "afterwards put it back" in back
 
 
 def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
@@ -285,6 +301,8 @@ def test_a_managed_service_gets_remedies_that_can_be_run_there(
     if code == "idle-limits":
         assert "ADMIN may set MAX_IDLE_TIME" in autonomous
         return
+    if code == "resource-manager":
+        assert "cs_resource_manager.update_plan_directive" in autonomous
     assert "alter system set" not in autonomous
     assert "refused on Autonomous Database" in autonomous
 
