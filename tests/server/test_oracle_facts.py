@@ -213,6 +213,13 @@ def test_the_scope_of_cpu_management_is_in_the_record_from_23ai_on(scope: str) -
         assert "resource_manager_cpu_scope" not in target.describe().parameters
 
 
+def test_the_scope_is_seen_by_what_public_may_read() -> None:
+    managed = Instance(plan="DAY", cpu_managed=True, parameters={"resource_manager_cpu_scope": "SERVER_WIDE"})
+    assert facts_of(managed, "23ai", "v$parameter").cpu_scope == "SERVER_WIDE"
+    assert facts_of(replace(managed, cpu_managed=False), "23ai", "v$parameter").cpu_scope == "OFF"
+    assert "cpu_scope" not in facts_of(managed, "19c").denied, "there is no such column"
+
+
 @pytest.mark.parametrize("container", ["APP", ""])
 def test_a_processor_group_says_how_many_cpus_the_database_may_use(container: str) -> None:
     grouped = Instance(container=container, osstat={"NUM_CPUS": 16}, processor_group=(0, 1, 2, 3))

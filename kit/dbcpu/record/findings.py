@@ -371,8 +371,7 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
         "`alter system set resource_manager_plan = '' scope = memory sid = '{instance}'`, afterwards `alter system set "
         "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`; a VALUE there is what `show parameter "
-        "resource_manager_plan` says before. In a pluggable database that clears its own plan alone, not that of the "
-        "root. For instance caging see `instance-caging`"),
+        "resource_manager_plan` says before. A plan of the root stays. For instance caging see `instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
         "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` where the wallet "
@@ -444,14 +443,13 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active{metrics}. In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
-        "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
-        "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
+        "active{metrics}. In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, "
+        "afterwards `alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable database "
+        "for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
     "processor-group": Entry(WARNING, "an instance in a processor group of the operating system, on Linux or Solaris",
         "all its processes are bound to the CPUs of that group and run on these alone; {effect}",
-        "nothing, if the group is meant; `--vcpus N` says how many CPUs count, and where the server processes are "
-        "sampled (without `--host none`) these show on which CPUs they may run. To measure the whole host the DBA "
-        "takes `processor_group_name` out of the parameter file and restarts the instance"),
+        "nothing, if it is meant; `--vcpus N` says how many CPUs count, and server processes that are sampled show it. "
+        "Without a group: the DBA takes `processor_group_name` out of the parameter file and restarts the instance"),
     "one-container": Entry(INFO, "a pluggable database",
         "other pluggable databases on this instance, their sessions (those of another dbcpu too) and the plan of the "
         "root container are not seen here: that no busy session, plan or window is reported does not say that there "
@@ -475,8 +473,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
         "the same value. Where listener.ora has `DEDICATED_THROUGH_BROKER_LISTENER = ON` (behind the last _ its "
         "listener's name), take that out too, and `lsnrctl reload`; afterwards put it back, `alter system set "
-        "threaded_execution = true scope = spfile sid = '*'` and a restart. Without a server parameter file set it in "
-        "each parameter file"),
+        "threaded_execution = true scope = spfile sid = '*'` and a restart. Without an spfile edit each parameter file"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),

@@ -147,13 +147,17 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
 
 
 def _cpu_scope(facts: Facts) -> Iterator[Finding]:
-    """On Autonomous Database it is the default, where V$PARAMETER may not be read, too.
+    """On Autonomous Database it is the default, where neither V$PARAMETER nor V$RSRC_PLAN says it, too.
 
-    Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE
+    Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE, V$RSRC_PLAN (CPU_SCOPE)
     """
     scope, first = facts.parameters.get("resource_manager_cpu_scope"), facts.version.partition(".")[0]
     if scope == "SERVER_WIDE":
         yield noted("server-wide-cpu", "resource_manager_cpu_scope is SERVER_WIDE")
+    elif facts.cpu_scope == "SERVER_WIDE":
+        yield noted("server-wide-cpu", "CPU_SCOPE of the active plan is SERVER_WIDE (V$RSRC_PLAN)")
+    elif facts.cpu_scope == "INSTANCE_ONLY":
+        return
     elif scope is None and facts.autonomous and first.isdecimal() and int(first) >= _CPU_SCOPE_SINCE:
         yield noted("server-wide-cpu", "resource_manager_cpu_scope is not seen; SERVER_WIDE is the default there")
 

@@ -154,6 +154,7 @@ class OracleTarget:
             "resource_plan": facts.plan[0] if facts.plan else None,
             "cpu_managed": ("ON" if facts.plan[1] else "OFF") if facts.plan else None,
             "instance_caging": ("ON" if facts.caged else "OFF") if facts.plan else None,
+            "cpu_scope": facts.cpu_scope or None,
             "maintenance_window": facts.window[0] if facts.window else None,
             "other_runs": "unknown" if "tagged_sessions" in self._views.denied else None,
             "cpu_count_set": "ON" if facts.count_set else None,

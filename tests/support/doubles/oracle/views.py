@@ -224,11 +224,14 @@ def resource_plans(me: Session) -> Iterable[Row]:
     count = instance.parameters.get("cpu_count", "0") if "resource_manager_plan" in altered else "0"
     set_here = own <= ROOT_ID and altered.get("cpu_count", count) != "0"
     caged = instance.instance_caging or (set_here and bool(plan))
+    scope = instance.parameters.get("resource_manager_cpu_scope", "INSTANCE_ONLY")
+    scoped = me.server.profile.version[0] >= 23
     for number in (4, 3) if own == ROOT_ID else ():
         yield {"name": f"PLAN_OF_{number}", "is_top_plan": "TRUE", "cpu_managed": "ON", "instance_caging": "ON",
-               "con_id": number}  # fmt: skip
+               "con_id": number, **({"cpu_scope": scope} if scoped else {})}  # fmt: skip
     yield {"name": plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[managed],
-           "instance_caging": on[caged], "con_id": own}  # fmt: skip
+           "instance_caging": on[caged], "con_id": own,
+           **({"cpu_scope": scope if managed else "OFF"} if scoped else {})}  # fmt: skip
 
 
 def container_id(me: Session) -> int:

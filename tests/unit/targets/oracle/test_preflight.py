@@ -43,6 +43,9 @@ def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
         ({"parameters": {"resource_manager_cpu_scope": "INSTANCE_ONLY"}, "cloud_service": "OLTP"}, ""),
         ({"cloud_service": "OLTP", "version": "23.26.0.0.0"}, "SERVER_WIDE is the default there"),
         ({"cloud_service": "OLTP", "version": "19.20.0.0.0"}, ""),
+        ({"cloud_service": "OLTP", "version": "23.26.0.0.0", "cpu_scope": "INSTANCE_ONLY"}, ""),
+        ({"cloud_service": "OLTP", "version": "23.26.0.0.0", "cpu_scope": "OFF"}, "SERVER_WIDE is the default there"),
+        ({"version": "23.26.0.0.0", "cpu_scope": "SERVER_WIDE"}, "CPU_SCOPE of the active plan is SERVER_WIDE"),
         ({"version": "23.26.0.0.0"}, ""),
     ],
 )
