@@ -226,7 +226,10 @@ def test_a_processor_group_says_how_many_cpus_the_database_may_use(container: st
     with OracleDouble(instance=grouped) as double, open_target(double) as target:
         assert target.vcpus() == (4, "cpu_count (processor group grp)")
         assert "processor-group" in {finding.code for finding in target.findings()}
-    with OracleDouble(instance=replace(grouped, parameters={"cpu_count": "2"})) as double, open_target(double) as target:
+    with (
+        OracleDouble(instance=replace(grouped, parameters={"cpu_count": "2"})) as double,
+        open_target(double) as target,
+    ):
         assert target.vcpus() is None, "a CPU_COUNT of the parameter file is not that of the group"
 
 

@@ -473,7 +473,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
         "the same value. Where listener.ora has `DEDICATED_THROUGH_BROKER_LISTENER = ON` (behind the last _ its "
         "listener's name), take that out too, and `lsnrctl reload`; afterwards put it back, `alter system set "
-        "threaded_execution = true scope = spfile sid = '*'` and a restart. Without an spfile edit each parameter file"),
+        "threaded_execution = true scope = spfile sid = '*'`, and a restart. Without spfile edit each parameter file"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),

@@ -2,8 +2,8 @@
 
 A managed service lets nobody onto its host and refuses ALTER SYSTEM for most parameters, or all.
 Source: Amazon RDS User Guide, Parameter groups for RDS for Oracle; Using Oracle Autonomous Database Serverless, SQL
-Commands, Initialization Parameters, Idle Time Limits, Manage CPU/IO Shares, CS_RESOURCE_MANAGER Package; AWS CLI, modify-db-parameter-group, reset-db-parameter-group
-and describe-db-parameters
+Commands, Initialization Parameters, Idle Time Limits, Manage CPU/IO Shares, CS_RESOURCE_MANAGER Package; AWS CLI,
+modify-db-parameter-group, reset-db-parameter-group and describe-db-parameters
 """
 
 import re
@@ -24,8 +24,8 @@ IN_THE_ROOT = (
 )
 NO_PLAN_SET = (
     "`show parameter resource_manager_plan` says whether a plan is on now: when the run began, none was set that could "
-    "be cleared; in a pluggable database see the root, too. Standard Edition 2, Free and Express Edition limit the CPUs without one; for a cage see "
-    "`instance-caging`"
+    "be cleared; in a pluggable database see the root, too. Standard Edition 2, Free and Express Edition limit the "
+    "CPUs without one; for a cage see `instance-caging`"
 )
 _IN_NO_ROOT = (
     "nothing that a user can change: the plan is one of the root, and nobody has the root on Amazon RDS; compare runs "

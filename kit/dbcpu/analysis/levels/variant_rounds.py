@@ -12,7 +12,6 @@ from dbcpu.errors import UnknownName
 from dbcpu.record.header import AA, BASELINE, Cpu, Header
 from dbcpu.record.rounds import Round, RunRecord
 
-
 _CAGE = "cage:"
 """How the variants of instance caging begin. Source: Oracle Database Reference, CPU_COUNT"""
 

@@ -9,8 +9,8 @@ from typing import Any
 from dbcpu.targets.oracle.facts import Facts
 
 _OWN_IN_PDB = {
-    "sessions": "SESSIONS of the pluggable database is {}, which its DBA sets there up to the root's value; how many are "
-    "in use is not known there",
+    "sessions": "SESSIONS of the pluggable database is {}, which its DBA sets there up to the root's value; how many "
+    "are in use is not known there",
     "processes": "PROCESSES of the whole container database is {}, which takes a restart; how many are in use is not "
     "known there",
 }

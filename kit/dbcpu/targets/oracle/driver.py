@@ -157,7 +157,9 @@ class Dialer:
         connection: Connection | None = _within(timeout_s, lambda: self._open(timeout_s), lambda late: late.close())
         if connection is None:
             given = str(self._address.options.get("protocol", "")).lower() == "tcps"
-            port = "whose port speaks TLS (else leave out protocol=tcps)" if given else "(with TLS only by protocol=tcps)"
+            port = (
+                "whose port speaks TLS (else leave out protocol=tcps)" if given else "(with TLS only by protocol=tcps)"
+            )
             raise ConnectError(
                 f"{self._address.where} did not open a session within {timeout_s:g} s, though something accepts "
                 f"connections there: check that it is a listener of Oracle {port}, that the "

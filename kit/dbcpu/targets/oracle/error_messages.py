@@ -61,9 +61,9 @@ REMEDIES: dict[str, str] = {
     "ORA-47605": "SQL Firewall has no such statement on this user's allow-list: have the DBA add those of sql/oracle, "
     "or measure as a user without one",
     "ORA-65162": "the password of the common user has expired: give it a new one in the root",
-    "ORA-00018": "use fewer sessions, or raise the parameter sessions: in a pluggable database its own, by ALTER SYSTEM "
-    "SET SESSIONS there, up to the root's value; else by a restart (on Amazon RDS in the parameter group, on Autonomous "
-    "Database by more ECPUs)",
+    "ORA-00018": "use fewer sessions, or raise the parameter sessions: in a pluggable database its own, by ALTER "
+    "SYSTEM SET SESSIONS there, up to the root's value; else by a restart (on Amazon RDS in the parameter group, on "
+    "Autonomous Database by more ECPUs)",
     "ORA-00020": "use fewer sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
     "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
@@ -227,8 +227,9 @@ _NOT_OPENED, _CLOSED = "DPY-6005", "DPY-4011"
 _RESET = "Connection reset by peer"
 _RESET_AT_CONNECT = "a TCPS port needs protocol=tcps; else see the listener's log"
 _ENDED = (
-    "the connection of a session was cut: see the alert log of the instance, whether the instance or its server process "
-    "was ended (on the host by kill, or for want of memory: dmesg), and whether a firewall or gateway drops connections"
+    "the connection of a session was cut: see the alert log of the instance, whether the instance or the server "
+    "process was ended (on the host by kill, or for want of memory: dmesg), and whether a firewall or gateway drops "
+    "connections"
 )
 _NO_LISTENER = (
     "what answers there may be no listener of Oracle: check host and port, whether it is a TCPS port (protocol=tcps), "

@@ -181,7 +181,9 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
         effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"
     metrics = ""
     if "pdb_cpus" in facts.denied:  # asked in a pluggable database from 12.2 on alone
-        metrics = f", and `{_grant('V_$RSRCPDBMETRIC', facts)}` lets dbcpu see what it leaves to this pluggable database"
+        metrics = (
+            f", and `{_grant('V_$RSRCPDBMETRIC', facts)}` lets dbcpu see what it leaves to this pluggable database"
+        )
     yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, metrics=metrics)
 
 

@@ -156,7 +156,8 @@ def parameters(me: Session) -> Iterable[Row]:
     """The instance's, under what this session altered; name, value and whether the value is the default."""
     instance = me.server.instance
     defaults = {
-        "cpu_count": str(len(instance.processor_group) or os.cpu_count() or 1), "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
+        "cpu_count": str(len(instance.processor_group) or os.cpu_count() or 1),
+        "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
         "parallel_degree_policy": "MANUAL", "threaded_execution": str(me.server.faults.threaded).upper(),
         "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE",
         "timed_statistics": str(_is_timed(me)).upper(),

@@ -107,7 +107,10 @@ def test_a_few_blocks_of_a_temporary_table_are_no_finding() -> None:
 
 @pytest.mark.parametrize(
     ("workload", "remedy", "never"),
-    [("cartesian", "reads no table", "use `--workload"), ("logical_io", "use `--workload cartesian`", "reads no table")],
+    [
+        ("cartesian", "reads no table", "use `--workload"),
+        ("logical_io", "use `--workload cartesian`", "reads no table"),
+    ],
 )
 def test_blocks_of_a_workload_without_tables_are_something_elses(workload: str, remedy: str, never: str) -> None:
     given = record(rounds(managed(0, physical_reads=30.0, temp_reads=8.0), managed(1)))
@@ -131,7 +134,7 @@ V_PARAMETER = {"cpu_count": "16", "instance_name": "ORCL"}
     ("parameters", "remedy", "never"),
     [
         (
-            {**V_PARAMETER, "container": "APP", "root_plan": "ON", "resource_plan": "INTERNAL_PLAN", "cpu_managed": "OFF"},
+            {**V_PARAMETER, "root_plan": "ON", "resource_plan": "INTERNAL_PLAN", "cpu_managed": "OFF"},
             "it is one of the root", "alter system",
         ),
         (

@@ -80,7 +80,9 @@ def test_a_grant_that_is_there_or_would_not_help_is_not_asked_for(changed: dict[
 
 
 def test_threads_have_a_line_in_the_listeners_file_too() -> None:
-    _, _, back = by_code(replace(QUIET, threads=True))["threaded-execution"].remedy.partition("DEDICATED_THROUGH_BROKER")
+    _, _, back = by_code(replace(QUIET, threads=True))["threaded-execution"].remedy.partition(
+        "DEDICATED_THROUGH_BROKER"
+    )
     assert "afterwards put it back" in back
 
 
