@@ -550,7 +550,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "--is-auto-scaling-enabled false`, afterwards the same with `true` if it was on"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
         "these levels run statements in parallel and queue them: this does not measure the CPU of one session. With "
-        "fewer than 4 ECPUs or 2 OCPUs they run none in parallel, unless it was asked for",
+        "fewer than 4 ECPUs or 2 OCPUs they run none in parallel, unless that is requested",
         "connect to the service ending in `_tp` (`_tp_tls`), or in `_low` where tnsnames.ora has no `_tp`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
         "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "
