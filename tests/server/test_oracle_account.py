@@ -23,7 +23,8 @@ def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_conn
     with OracleDouble(instance=Instance(limits=LIMITS)) as double:
         code, _, err = call("run", double.url, "--sessions", "1,3", "--size", "tiny", "--yes")
     assert code == 2
-    assert "lower --sessions to 2" in err
+    assert "2 of 3 sessions can connect: SESSIONS_PER_USER of the profile of DBCPU is 3, and dbcpu's own" in err
+    assert "lower --sessions to 2 or raise it" in err
 
 
 @pytest.mark.slow

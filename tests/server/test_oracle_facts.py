@@ -1,5 +1,7 @@
 """What is read of an Oracle database before a run, from the double by the real driver."""
 
+import os
+
 import pytest
 from msgspec.structs import replace
 
@@ -209,3 +211,29 @@ def test_the_scope_of_cpu_management_is_in_the_record_from_23ai_on(scope: str) -
         assert ("server-wide-cpu" in {each.code for each in target.findings()}) is (scope == "SERVER_WIDE")
     with OracleDouble("19c") as double, open_target(double) as target:
         assert "resource_manager_cpu_scope" not in target.describe().parameters
+
+
+def test_the_scope_is_seen_by_what_public_may_read() -> None:
+    managed = Instance(plan="DAY", cpu_managed=True, parameters={"resource_manager_cpu_scope": "SERVER_WIDE"})
+    assert facts_of(managed, "23ai", "v$parameter").cpu_scope == "SERVER_WIDE"
+    assert facts_of(replace(managed, cpu_managed=False), "23ai", "v$parameter").cpu_scope == "OFF"
+    assert "cpu_scope" not in facts_of(managed, "19c").denied, "there is no such column"
+
+
+@pytest.mark.parametrize("container", ["APP", ""])
+def test_a_processor_group_says_how_many_cpus_the_database_may_use(container: str) -> None:
+    grouped = Instance(container=container, osstat={"NUM_CPUS": 16}, processor_group=(0, 1, 2, 3))
+    with OracleDouble(instance=grouped) as double, open_target(double) as target:
+        assert target.vcpus() == (4, "cpu_count (processor group grp)")
+        assert "processor-group" in {finding.code for finding in target.findings()}
+    with (
+        OracleDouble(instance=replace(grouped, parameters={"cpu_count": "2"})) as double,
+        open_target(double) as target,
+    ):
+        assert target.vcpus() is None, "a CPU_COUNT of the parameter file is not that of the group"
+
+
+def test_the_double_binds_its_processes_to_the_processor_group() -> None:
+    first = min(os.sched_getaffinity(0))
+    with OracleDouble(instance=Instance(processor_group=(first,))) as double, open_target(double):
+        assert [os.sched_getaffinity(pid) for pid in double.pids()] == [{first}]

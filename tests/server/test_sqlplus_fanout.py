@@ -238,6 +238,18 @@ def test_a_stale_password_is_tried_once(fanout: Fanout, double: OracleDouble) ->
         assert len(other.journal("logon denied")) == 1
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_password_file_from_windows_has_no_carriage_return_in_its_password(
+    shell: str, fanout: Fanout, double: OracleDouble
+) -> None:
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"this machine has no {shell.split()[0]}")
+    arguments = ("-n", "1", "-r", "1", "-s", "tiny")
+    with fanout.start(double, *arguments, shell=shell, password=f"{double.password}\r") as process:
+        _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0, err
+
+
 def test_a_sqlplus_that_does_not_begin_says_why(double: OracleDouble, tmp_path: Path) -> None:
     missing = "sqlplus: error while loading shared libraries: libsqlplus.so: cannot open shared object file"
     code, out, err = Fanout(tmp_path, f"echo '{missing}' >&2; exit 127").run(double, "-n", "1", "-r", "1")

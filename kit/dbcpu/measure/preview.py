@@ -12,7 +12,7 @@ from dbcpu.record import plan
 from dbcpu.record.findings import Finding
 from dbcpu.record.header import Database, HostInfo
 from dbcpu.record.plan import RoundSpec
-from dbcpu.targets.base import Target, Work
+from dbcpu.targets.base import NamesItsLimit, Target, Work
 
 MEMORY_SHARE = 0.75
 """Largest part of the available memory that all sessions together may take."""
@@ -81,9 +81,11 @@ def check_room(preview: Preview, info: HostInfo | None, target: Target, option: 
     free = target.connections_free()
     if free is not None and free < most:
         instead = f"lower {option} to {free}" if free > 0 else "close some connections"
+        limit = target.connection_limit() if isinstance(target, NamesItsLimit) else ""
+        raised = "it" if limit else "the limit (max_connections, CONNECTION LIMIT of role or database)"
         raise UsageError(
-            f"{max(0, free)} of {plural(most, 'session')} can connect: the server has no more free connections; "
-            f"{instead} or raise the limit (max_connections, CONNECTION LIMIT of role or database; Oracle: processes)"
+            f"{max(0, free)} of {plural(most, 'session')} can connect: "
+            f"{limit or 'the server has no more free connections'}; {instead} or raise {raised}"
         )
     available = info.limits.memory_available_bytes if info else None
     if available is not None and preview.memory_bytes > MEMORY_SHARE * available:

@@ -371,7 +371,7 @@ COUNTERS = Topic("Did the database only compute? (from its own counters)", {
         "nothing, if the plan is meant; without it, which frees all applications from the plan, so in a test window: "
         "`alter system set resource_manager_plan = '' scope = memory sid = '{instance}'`, afterwards `alter system set "
         "resource_manager_plan = '{plan}' scope = memory sid = '{instance}'`; a VALUE there is what `show parameter "
-        "resource_manager_plan` says before. For instance caging see `instance-caging`"),
+        "resource_manager_plan` says before. A plan of the root stays. For instance caging see `instance-caging`"),
     "parallel-query": Entry(PROBLEM, "sessions that ran in parallel, according to the database's counters",
         "one session then uses several processes, and its times and CPU times are not those of one process",
         "connect to a service without automatic parallelism: on Autonomous Database `_tp`, or `_low` where the wallet "
@@ -443,10 +443,13 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
     "cpu-count": Entry(WARNING, "a cpu_count below the CPUs of the host",
         "{effect}",
         "`--vcpus N` says how many count; `show parameter resource_manager_plan`, in the root too, whether a plan is "
-        "active, and `{grant}` lets dbcpu see what it leaves to a pluggable database "
-        "(12.2). In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, afterwards "
-        "`alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable "
-        "database for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
+        "active{metrics}. In a test window: `alter system set cpu_count = 0 scope = memory sid = '{instance}'`, "
+        "afterwards `alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in a pluggable database "
+        "for it alone; parallel servers and the optimizer's costs follow CPU_COUNT and change too"),
+    "processor-group": Entry(WARNING, "an instance in a processor group of the operating system, on Linux or Solaris",
+        "all its processes are bound to the CPUs of that group and run on these alone; {effect}",
+        "nothing, if it is meant; `--vcpus N` says how many CPUs count, and server processes that are sampled show it. "
+        "Without a group: the DBA takes `processor_group_name` out of the parameter file and restarts the instance"),
     "one-container": Entry(INFO, "a pluggable database",
         "other pluggable databases on this instance, their sessions (those of another dbcpu too) and the plan of the "
         "root container are not seen here: that no busy session, plan or window is reported does not say that there "
@@ -468,8 +471,9 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "the whole instance is restarted: `alter system set threaded_execution = false scope = spfile sid = '*'`, as "
         "SYS with a password (with threads the operating system authenticates nobody), in the root of a container "
         "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
-        "the same value; afterwards `alter system set threaded_execution = true scope = spfile sid = '*'` and a "
-        "restart. Without a server parameter file set it in each parameter file"),
+        "the same value. Where listener.ora has `DEDICATED_THROUGH_BROKER_LISTENER = ON` (behind the last _ its "
+        "listener's name), take that out too, and `lsnrctl reload`; afterwards put it back, `alter system set "
+        "threaded_execution = true scope = spfile sid = '*'`, and a restart. Without spfile edit each parameter file"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),
@@ -545,7 +549,8 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "switch auto-scaling off for the run: `oci db autonomous-database update --autonomous-database-id OCID "
         "--is-auto-scaling-enabled false`, afterwards the same with `true` if it was on"),
     "autonomous-parallel": Entry(PROBLEM, "Autonomous Database, at service level HIGH or MEDIUM",
-        "these levels run statements in parallel and queue them: this does not measure the CPU of one session",
+        "these levels run statements in parallel and queue them: this does not measure the CPU of one session. With "
+        "fewer than 4 ECPUs or 2 OCPUs they run none in parallel, unless that is requested",
         "connect to the service ending in `_tp` (`_tp_tls`), or in `_low` where tnsnames.ora has no `_tp`"),
     "data-guard-standby": Entry(WARNING, "a standby of Data Guard",
         "{applying}; workload logical_io makes a table, which a standby refuses, or a physical one from 18c on creates "

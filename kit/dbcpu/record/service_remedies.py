@@ -2,8 +2,8 @@
 
 A managed service lets nobody onto its host and refuses ALTER SYSTEM for most parameters, or all.
 Source: Amazon RDS User Guide, Parameter groups for RDS for Oracle; Using Oracle Autonomous Database Serverless, SQL
-Commands, Initialization Parameters, Idle Time Limits; AWS CLI, modify-db-parameter-group, reset-db-parameter-group
-and describe-db-parameters
+Commands, Initialization Parameters, Idle Time Limits, Manage CPU/IO Shares, CS_RESOURCE_MANAGER Package; AWS CLI,
+modify-db-parameter-group, reset-db-parameter-group and describe-db-parameters
 """
 
 import re
@@ -18,6 +18,19 @@ from dbcpu.record.header import AUTONOMOUS, RDS
 NOT_REQUESTED = "requested by --host none"
 """Why a host is not sampled that nobody wanted to be."""
 UNKNOWN_VALUE = "VALUE"
+IN_THE_ROOT = (
+    "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
+    "there and can change it"
+)
+NO_PLAN_SET = (
+    "`show parameter resource_manager_plan` says whether a plan is on now: when the run began, none was set that could "
+    "be cleared; in a pluggable database see the root, too. Standard Edition 2, Free and Express Edition limit the "
+    "CPUs without one; for a cage see `instance-caging`"
+)
+_IN_NO_ROOT = (
+    "nothing that a user can change: the plan is one of the root, and nobody has the root on Amazon RDS; compare runs "
+    "under the same plan"
+)
 _WHICH_GRANTS = "as a user with more privileges; for Oracle `dbcpu doctor TARGET` prints the grants"
 _SET_BY_WINDOW = re.compile(r"SCHEDULER\[\w*\]:")
 """What stands before a plan that a scheduler window has set."""
@@ -42,7 +55,15 @@ _OF_SERVICE = {
     "not-sampled": "nothing on {service}, which lets nobody onto the database's host; for full attribution measure on "
     "a host of your own: `dbcpu run` there",
 }
+_SHARES = (
+    "nothing, if the shares of the consumer groups are meant; ADMIN changes them by "
+    "`cs_resource_manager.update_plan_directive`, for all sessions of a group, and sees before by `select * from "
+    "cs_resource_manager.list_current_rules()` what to put back. `alter system` for a plan is refused on Autonomous "
+    "Database; compare runs under the same shares and service"
+)
 _OF_AUTONOMOUS = {
+    "resource-manager": _SHARES,
+    "resource-manager-waits": _SHARES,
     "several-instances": "fewer sessions, or a service that runs on one instance: `_tp` or `_low`; nobody names an "
     "instance of an Autonomous Database",
     "idle-limits": "ADMIN may set MAX_IDLE_TIME there (Using Autonomous Database Serverless, Idle Time Limits): before "
@@ -73,6 +94,8 @@ def where(finding: Finding, service: str) -> Finding:
         return replace(finding, remedy=_OF_SERVICE[finding.code].format(service=service))
     if service == AUTONOMOUS and finding.code in _OF_AUTONOMOUS:
         return replace(finding, remedy=_OF_AUTONOMOUS[finding.code])
+    if service == RDS and finding.remedy == IN_THE_ROOT:
+        return replace(finding, remedy=_IN_NO_ROOT)
     if service == RDS and finding.code in _MEMORY and "aws rds" not in finding.remedy:
         change = f"{_GROUP.format(_MEMORY[finding.code])}ParameterValue=BYTES,ApplyMethod=pending-reboot"
         return replace(finding, remedy=f"{finding.remedy}: `aws rds modify-db-parameter-group {change}`{_GROUP_NOTE}")
@@ -109,6 +132,16 @@ def value_to_restore(parameters: Mapping[str, str], name: str, otherwise: str = 
     """What puts a parameter back to what was read: a plan without the window that set it; ``VALUE`` where unknown."""
     value = _SET_BY_WINDOW.sub("", parameters.get(name) or otherwise)
     return value if _SAFE.fullmatch(value) else UNKNOWN_VALUE
+
+
+def plan_to_restore(parameters: Mapping[str, str], active: str) -> str:
+    """What puts RESOURCE_MANAGER_PLAN back: '' where V$PARAMETER was read and has none; else ``active``, as it is seen.
+
+    Without a plan that is set V$RSRC_PLAN still names one, such as INTERNAL_PLAN.
+    """
+    if "cpu_count" in parameters and not parameters.get("resource_manager_plan"):
+        return ""
+    return value_to_restore(parameters, "resource_manager_plan", active)
 
 
 def by_oracle_window(plan: str) -> bool:

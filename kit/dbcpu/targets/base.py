@@ -231,6 +231,14 @@ class TakesTurns(Protocol):
 
 
 @runtime_checkable
+class NamesItsLimit(Protocol):
+    """A target that knows which of several limits decides how many sessions may connect."""
+
+    def connection_limit(self) -> str:
+        """In words, which one makes ``connections_free`` as few as it is; '' where none is known."""
+
+
+@runtime_checkable
 class LeavesWork(Protocol):
     """A target whose server may go on with what a session was given, although nobody waits for it any more."""
 

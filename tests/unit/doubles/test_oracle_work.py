@@ -175,7 +175,8 @@ def test_every_query_of_the_catalogue_is_answered(cursor: oracledb.Cursor) -> No
     given = {"sql_id": "00000000000000", "child_number": 0, "oldest_s": 60, "newest_s": -5}
     for name in statements.names():
         text = statements.text(name)
-        if text.lower().startswith(("select", "with")):
+        # The column of cpu_scope is there from 23ai on: see test_oracle_facts.py.
+        if text.lower().startswith(("select", "with")) and name != "cpu_scope":
             executed(cursor, name, **{key: value for key, value in given.items() if f":{key}" in text})
 
 

@@ -51,7 +51,7 @@ def test_on_amazon_rds_a_parameter_group_is_changed_and_put_back() -> None:
 @pytest.mark.parametrize("service", [RDS, AUTONOMOUS])
 @pytest.mark.parametrize("code", [code for code, entry in ENTRIES.items() if "alter system set" in entry.remedy])
 def test_no_remedy_of_the_catalogue_sends_what_a_managed_service_refuses(code: str, service: str) -> None:
-    values = {"count": "4", "plan": "4", "effect": "4", "changes": "x", "back": "y", "grant": "grant z"}
+    values = {"count": "4", "plan": "4", "effect": "4", "changes": "x", "back": "y", "grant": "grant z", "metrics": ""}
     fitted = where(noted(code, "seen", None, instance="ORCL", **values), service)
     # Of all parameters here ADMIN of an Autonomous Database sets one.
     assert "alter system set" not in fitted.remedy.replace("alter system set max_idle_time", "")

@@ -67,8 +67,10 @@ def _verified(record: RunRecord, _: Analysis) -> str:
     return f"{verified} of {plural(len(sessions), 'server process')} verified before sampling"
 
 
-def _polls(record: RunRecord, _: Analysis) -> str:
+def _polls(record: RunRecord, _: Analysis) -> str | None:
     rates = [poll_hz(each) for each in record.rounds if each.cost and each.cost.polls]
+    if not rates and all(not_sampled(each) for each in record.rounds):
+        return None
     moves = [each.migrations for each in _sessions(record) if each.migrations is not None]
     counted = f"; the kernel counted {plural(sum(moves), 'migration')}" if moves else ""
     return f"at least {min(rates):.1f} samples per second{counted}" if rates else ""

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from dbcpu.analysis.causes.database_waits import wait_cause
 from dbcpu.analysis.conclusions.finding_input import FindingInput, level_words
 from dbcpu.analysis.host_usage.scaled_cpu import is_scaled, is_unknown
@@ -11,10 +13,17 @@ from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import UNSET
-from dbcpu.record.service_remedies import UNKNOWN_VALUE, instance_name, value_to_restore
+from dbcpu.record.service_remedies import IN_THE_ROOT, NO_PLAN_SET, UNKNOWN_VALUE, instance_name, plan_to_restore
 
 FEW_READS = 20
 """Physical reads and writes per session that parsing and a temporary table of a few blocks explain."""
+_WITHOUT_TABLES = ("cartesian", "emp_join", "arithmetic", "hashing", "mixed")
+_NO_TABLE = (
+    "workload {} reads no table, so these are blocks of something else. Of the temporary tablespace: a work area that "
+    "did not fit, so raise `pga_aggregate_target` or run fewer sessions. Others: see whether the sessions are audited "
+    "(`show parameter audit`, `select * from audit_unified_enabled_policies`) or traced (`select * from "
+    "dba_enabled_traces`), whether a logon trigger does work, and measure once more where the instance had just started"
+)
 WORTH_WAITING = 0.01
 """Share of a session's time in one event that is reported."""
 
@@ -40,11 +49,13 @@ def physical_io(given: FindingInput) -> Finding | None:
         each.session.db.get("temp_reads", 0) + each.session.db.get("temp_writes", 0) for each in given.sessions
     )
     of_them = f", up to {temporary:.0f} of them in the temporary tablespace" if temporary else ""
-    return noted(
+    found = noted(
         "physical-io",
         f"{plural(len(busy), 'session')} at {_where(busy)} read or wrote up to {max(map(count, busy)):.0f} blocks of "
         f"files{of_them}",
     )
+    workload = given.record.header.plan.workload.name
+    return replace(found, remedy=_NO_TABLE.format(workload)) if workload in _WITHOUT_TABLES else found
 
 
 def resource_manager_waits(given: FindingInput) -> Finding | None:
@@ -79,10 +90,14 @@ def _held_by_the_host(given: FindingInput) -> Finding | None:
 
 
 def _managed(given: FindingInput, seen: str) -> Finding:
+    """With a remedy that reaches the plan: none of its own is on in a pluggable database under one of the root."""
     known = given.record.header.database.parameters
-    plan = value_to_restore(known, "resource_manager_plan", known.get("resource_plan") or UNKNOWN_VALUE)
+    plan = plan_to_restore(known, known.get("resource_plan") or UNKNOWN_VALUE)
     name = instance_name(plain(known.get("instance_name", "")))
-    return noted("resource-manager-waits", seen, instance=name, plan=plan)
+    found = noted("resource-manager-waits", seen, instance=name, plan=plan)
+    if known.get("cpu_managed") != "ON" and known.get("root_plan"):
+        return replace(found, remedy=IN_THE_ROOT)
+    return found if plan or known.get("cpu_managed") == "ON" else replace(found, remedy=NO_PLAN_SET)
 
 
 def parallel_servers(given: FindingInput) -> Finding | None:

@@ -1,12 +1,19 @@
-"""The rounds of one variant as a run of their own, on the host as its sessions had it: without CPUs taken from them."""
+"""The rounds of one variant as a run of their own, on the host as its sessions had it: without CPUs taken from them.
+
+Nor with more vCPUs than instance caging left them.
+"""
 
 from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.placement.usable_cpus import vcpu_count
 from dbcpu.errors import UnknownName
 from dbcpu.record.header import AA, BASELINE, Cpu, Header
 from dbcpu.record.rounds import Round, RunRecord
+
+_CAGE = "cage:"
+"""How the variants of instance caging begin. Source: Oracle Database Reference, CPU_COUNT"""
 
 
 def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
@@ -20,7 +27,8 @@ def one_variant(record: RunRecord, variant: str | None = None) -> RunRecord:
     if not real_variants(record):
         return RunRecord(header, rounds)
     usual = [each for each in record.rounds if each.variant == BASELINE]
-    return RunRecord(host_of_variant(replace(header, plan=replace(header.plan, rounds=None)), rounds, usual), rounds)
+    found = host_of_variant(replace(header, plan=replace(header.plan, rounds=None)), rounds, usual)
+    return RunRecord(_caged(found, chosen), rounds)
 
 
 def real_variants(record: RunRecord) -> tuple[str, ...]:
@@ -52,6 +60,15 @@ def host_of_variant(header: Header, rounds: Sequence[Round], usual: Sequence[Rou
             limits=replace(host.limits, allowed_cpus=tuple(sorted(usable))),
         ),
     )
+
+
+def _caged(header: Header, variant: str) -> Header:
+    """With no more vCPUs than a cage leaves the instance: its sessions run on all CPUs, but not on more at a time."""
+    count = variant.removeprefix(_CAGE)
+    if count == variant or not count.isdecimal():
+        return header
+    vcpus = min(int(count), vcpu_count(RunRecord(header, ())) or int(count))
+    return replace(header, plan=replace(header.plan, vcpus=vcpus))
 
 
 def _online(rounds: Sequence[Round]) -> set[int]:

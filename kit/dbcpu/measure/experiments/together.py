@@ -32,6 +32,7 @@ from dbcpu.targets.base import (
     DatabaseSession,
     HostReading,
     LeavesWork,
+    NamesItsLimit,
     TakesTurns,
     Target,
     Work,
@@ -103,12 +104,20 @@ class TargetGroup:
 
     def connections_free(self) -> int | None:
         """The room of the fullest, as if every target had that much more than its own sessions need."""
-        free = [
-            (target.connections_free(), member.sessions)
-            for target, member in zip(self.targets, self._members, strict=True)
-        ]
-        known = [room - needed for room, needed in free if room is not None]
-        return sum(member.sessions for member in self._members) + min(known) if known else None
+        known = self._rooms()
+        return sum(member.sessions for member in self._members) + min(known)[0] if known else None
+
+    def connection_limit(self) -> str:
+        """See ``targets.base.NamesItsLimit``: of the fullest."""
+        known = self._rooms()
+        fullest = self.targets[min(known)[1]] if known else None
+        return fullest.connection_limit() if isinstance(fullest, NamesItsLimit) else ""
+
+    def _rooms(self) -> list[tuple[int, int]]:
+        """How many more sessions than its own each target has room for, with its index; of those that say so."""
+        members = enumerate(zip(self.targets, self._members, strict=True))
+        free = [(target.connections_free(), member.sessions, index) for index, (target, member) in members]
+        return [(room - needed, index) for room, needed, index in free if room is not None]
 
     def host(self) -> Host | None:
         hosts = [target.host() for target in self.targets]

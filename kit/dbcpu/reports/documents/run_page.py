@@ -77,7 +77,7 @@ def page_sections(record: RunRecord, analysis: Analysis, said: Sequence[str] = (
         *slowed_section(analysis, "Slowed sessions"),
         *published_section(analysis),
         shown(
-            "host", "The host", "The host was not sampled: the database runs elsewhere.",
+            "host", "The host", _no_host(record),
             run_tables.host_table(record), f"{'; '.join((*limits_of(host, analysis), *pressure_lines(record)))}."
             if host else "",
         ),
@@ -189,6 +189,11 @@ def _not_sampled(record: RunRecord, analysis: Analysis) -> str:
         apart = seconds(1 / poll_hz(rounds[0]))
         reason = f"polls are {apart} apart, and none fell between start and end of a session"
     return plain(f"{plural(len(rounds[0].sessions), 'session')} not sampled: {reason}.")
+
+
+def _no_host(record: RunRecord) -> str:
+    reason = next((each.not_sampled for each in record.rounds if each.not_sampled), "")
+    return f"The host was not sampled{f': {plain(reason)}' if reason else ''}."
 
 
 def pressure_lines(record: RunRecord) -> tuple[str, ...]:

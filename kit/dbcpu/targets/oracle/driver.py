@@ -156,9 +156,13 @@ class Dialer:
         """Raises ConnectError, without any secret in it, after ``timeout_s`` at the latest."""
         connection: Connection | None = _within(timeout_s, lambda: self._open(timeout_s), lambda late: late.close())
         if connection is None:
+            given = str(self._address.options.get("protocol", "")).lower() == "tcps"
+            port = (
+                "whose port speaks TLS (else leave out protocol=tcps)" if given else "(with TLS only by protocol=tcps)"
+            )
             raise ConnectError(
                 f"{self._address.where} did not open a session within {timeout_s:g} s, though something accepts "
-                "connections there: check that it is a listener of Oracle (with TLS only by protocol=tcps), that the "
+                f"connections there: check that it is a listener of Oracle {port}, that the "
                 "instance is up and the host not overloaded, and that no logon trigger or directory takes as long"
             )
         keep_signals()

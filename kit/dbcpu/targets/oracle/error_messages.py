@@ -61,8 +61,9 @@ REMEDIES: dict[str, str] = {
     "ORA-47605": "SQL Firewall has no such statement on this user's allow-list: have the DBA add those of sql/oracle, "
     "or measure as a user without one",
     "ORA-65162": "the password of the common user has expired: give it a new one in the root",
-    "ORA-00018": "use fewer sessions, or raise the parameter sessions (a restart; on Amazon RDS in the parameter "
-    "group, on Autonomous Database by more ECPUs)",
+    "ORA-00018": "use fewer sessions, or raise the parameter sessions: in a pluggable database its own, by ALTER "
+    "SYSTEM SET SESSIONS there, up to the root's value; else by a restart (on Amazon RDS in the parameter group, on "
+    "Autonomous Database by more ECPUs)",
     "ORA-00020": "use fewer sessions, or raise the parameter processes (in the root, and a restart; on Amazon RDS in "
     "the parameter group, on Autonomous Database by more ECPUs)",
     "ORA-02390": "the user's profile has a COMPOSITE_LIMIT: raise it",
@@ -151,6 +152,9 @@ REMEDIES: dict[str, str] = {
     "ORA-12608": "the network was too slow to send: see whether the host is overloaded, and SQLNET.SEND_TIMEOUT",
     "ORA-12609": "the server did not answer in the time of SQLNET.RECV_TIMEOUT, and a long execution sends nothing: "
     "raise it on the client and the server, or choose a smaller --size",
+    "ORA-00603": "an error that the server could not go on after has ended the session: see the alert log of the "
+    "instance, and the trace file that it names",
+    "ORA-01092": "the instance has ended while the session ran: see its alert log, and start it",
     "ORA-03135": "the connection was cut: see whether a firewall or gateway ends idle connections (?expire_time=1), "
     "and the alert log of the instance",
     "ORA-04030": "the operating system gave a server process no memory: use fewer sessions, and see free memory, "
@@ -217,10 +221,16 @@ _BY_TEXT = {
     "LDAP URL": "thin mode looks up no name in a directory: give dsn= the descriptor that tnsping NAME shows, or add "
     "?thick=1 with Oracle's client libraries, of 23.4 or newer for an LDAP URL",
     "component 'SLEEP' must be declared": "workload mixed needs Oracle Database 18c or newer",
-    "Connection reset by peer": "a TCPS port needs protocol=tcps; else see the listener's log",
 }
 """Errors recognised by their text: TLS has no codes, PL/SQL has one for everything."""
 _NOT_OPENED, _CLOSED = "DPY-6005", "DPY-4011"
+_RESET = "Connection reset by peer"
+_RESET_AT_CONNECT = "a TCPS port needs protocol=tcps; else see the listener's log"
+_ENDED = (
+    "the connection of a session was cut: see the alert log of the instance, whether the instance or the server "
+    "process was ended (on the host by kill, or for want of memory: dmesg), and whether a firewall or gateway drops "
+    "connections"
+)
 _NO_LISTENER = (
     "what answers there may be no listener of Oracle: check host and port, whether it is a TCPS port (protocol=tcps), "
     "and the listener's log"
@@ -255,8 +265,9 @@ def explained(text: str) -> str:
         return f"{message}; {REMEDIES['ORA-12541']}"
     # The innermost code says most, and it stands last.
     remedy = next((REMEDIES[code] for code in reversed(found) if code in REMEDIES), "")
-    if not remedy and set(found) == {_NOT_OPENED, _CLOSED}:
-        remedy = _NO_LISTENER
+    if not remedy and (_CLOSED in found or _RESET in text):
+        at_connect = _RESET_AT_CONNECT if _RESET in text else _NO_LISTENER
+        remedy = at_connect if _NOT_OPENED in found else _ENDED
     return f"{message}; {remedy}" if remedy else message
 
 

@@ -22,6 +22,7 @@ AUTONOMOUS = frozenset({"OLTP", "DWCS", "JDCS", "JSON"})
 _NO_CONTAINERS = frozenset({"ORA-00904", "ORA-02003"})
 """Before 12.1 views have no CON_ID, and sessions none."""
 _PDB_METRIC_SINCE = (12, 2)
+_CPU_SCOPE_SINCE = (23,)
 _PDB_STANDBY_SINCE = (21,)
 """From this version on Data Guard may protect a pluggable database alone: its target is in a primary."""
 _MAX_METRIC_AGE_S = 180.0
@@ -41,10 +42,12 @@ class Facts(Struct, frozen=True):
     ``open_mode``: of a physical standby or a True Cache, '' where it may not be read. ``pdb_mode``: of a pluggable
     database in a primary, from 21c on.
     ``count_set``: CPU_COUNT was set since the instance started, and is not the number of the host's CPUs.
+    ``count_given``: it was set at all, in the parameter file or since.
     ``managed``: of a pluggable database, the CPUs that Resource Manager lets it use; None where it does not say.
     ``metric_age_s``: how old its figures are, where they are too old to count.
     ``managed_wait_ms``: how long its sessions waited for those in the last minute. ``managed_session``: whether
     Resource Manager manages the control session, whichever plan does it.
+    ``cpu_scope``: of the active plan, from 23ai on: OFF where it manages no CPU, INSTANCE_ONLY or SERVER_WIDE.
     ``instances``: open ones of a cluster, 1 outside of one, None unknown. ``instance``: the number of this one.
     ``may_end``: whether sessions can be ended.
     ``limits``: of the user's profile, where they hold. ``logon_warning``: of a logon that succeeds.
@@ -77,10 +80,12 @@ class Facts(Struct, frozen=True):
     open_mode: str = ""
     pdb_mode: str = ""
     count_set: bool = False
+    count_given: bool = False
     managed: int | None = None
     managed_wait_ms: float = 0.0
     metric_age_s: float | None = None
     managed_session: bool = False
+    cpu_scope: str = ""
     busy: int | None = None
     may_end: bool = False
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -153,8 +158,10 @@ def read_facts(connection: Connection, views: Views) -> Facts:
     pdb_mode = one("pdb_open_mode") if inside and release >= _PDB_STANDBY_SINCE and role == ("PRIMARY",) else None
     ahead_s = zone_s(process, 0.0)
     managed, metric_age_s = _recent(one("pdb_cpus") if inside and release >= _PDB_METRIC_SINCE else None, ahead_s)
+    scope = one("cpu_scope") if release >= _CPU_SCOPE_SINCE else None
     osstat = numbers(views.rows(connection, "osstat") or ())
-    parameters = {name: str(value) for name, value in pairs("parameters").items()}
+    known = views.rows(connection, "parameters") or ()
+    parameters = {str(name): str(value) for name, value, *_ in known if value is not None}
     limits = pairs("profile_limits") if parameters.get("resource_limit", "TRUE") == "TRUE" else {}
     return Facts(
         version=connection.version,
@@ -180,11 +187,13 @@ def read_facts(connection: Connection, views: Views) -> Facts:
         role=str(role[0] or "") if role else "",
         open_mode=str(mode[0] or "") if mode else "",
         pdb_mode=str(pdb_mode[0] or "") if pdb_mode else "",
-        count_set=_count_set(views.rows(connection, "parameters") or (), osstat),
+        count_set=_count_set(known, osstat),
+        count_given=any(name == "cpu_count" and (by, since) != ("TRUE", "FALSE") for name, _, by, since in known),
         managed=managed_cpus(managed, osstat.get("NUM_CPUS")),
         managed_wait_ms=float(managed[3] or 0),
         metric_age_s=metric_age_s,
         managed_session=state is not None and state[0] not in (None, "NOT MANAGED"),
+        cpu_scope=str(scope[0] or "") if scope else "",
         instance=int(texts[1]) if texts[1].isdecimal() else None,
         instances=int(open_instances[0]) if open_instances else (1 if cluster is False else None),
         busy=int(busy[0]) if busy else None,

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from dbcpu.formatting import plural
 from dbcpu.record.findings import Finding, Level, noted
 from dbcpu.record.header import AUTONOMOUS, RDS
-from dbcpu.record.service_remedies import instance_name, value_to_restore, where
+from dbcpu.record.service_remedies import IN_THE_ROOT, instance_name, plan_to_restore, value_to_restore, where
 from dbcpu.targets.oracle import privileges, standby
 from dbcpu.targets.oracle.driver import NOT_OURS
 from dbcpu.targets.oracle.facts import Facts
 from dbcpu.targets.oracle.identity import refusal
 from dbcpu.targets.oracle.session import BATCH_S
 from dbcpu.targets.oracle.settings import words
-from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count
+from dbcpu.targets.oracle.vcpus import FREE_CPUS, cap_of, count_limits, cpu_count, group_cpus, processor_group
 
 _CPUS_UNKNOWN = "the number of CPUs that it may use is unknown"
 _LISTED = "the next dbcpu command lists them with the statements that end them (with {} it ends them itself)"
@@ -33,9 +33,15 @@ _EFFECT = {
     True: "the database uses no more CPUs than that: levels and ideal throughput count only these",
     False: "no resource plan enforces it, and without one it limits no session's CPU: levels and ideal throughput "
     "count the host's CPUs, or those that Resource Manager leaves",
-    None: f"{_UNSEEN}: how many CPUs the database may use is unknown, unless v$rsrcpdbmetric (12.2) is granted",
+    None: f"{_UNSEEN}: how many CPUs the database may use is unknown",
 }
 """What a CPU_COUNT below the host's CPUs does, by ``vcpus.count_limits``."""
+_GROUP_EFFECT = {
+    True: "levels and ideal throughput count only these",
+    False: "CPU_COUNT was set, and the group may have more: how many CPUs the database may use is unknown, unless "
+    "Resource Manager or the edition enforces CPU_COUNT",
+}
+"""What a processor group does to the figures, by whether CPU_COUNT is its number of CPUs."""
 _WINDOWS = re.compile("windows|win_nt", re.IGNORECASE)
 _WINDOWS_THREADS = (
     "nothing: on Windows sessions are threads of one process, in every version; from 21c on `threaded_execution` is "
@@ -47,10 +53,6 @@ _PARALLEL_LEVEL = re.compile(r"_(high|medium)(_ro)?(_tls)?$")
 
 Source: Autonomous Database on Dedicated Exadata Infrastructure, Predefined Database Service Names
 """
-_IN_THE_ROOT = (
-    "nothing, if the plan is meant; it is one of the root, whose DBA sees it by `show parameter resource_manager_plan` "
-    "there and can change it"
-)
 _CLUSTER_WIDE = {
     "cluster_instances": "the number of instances is",
     "tagged_sessions_cluster": "what killed runs left on other instances is",
@@ -127,13 +129,13 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
             "resource-manager",
             f"resource plan {facts.plan[0]} manages CPU (consumer group {facts.consumer_group or 'not visible'})",
             instance=instance,
-            plan=value_to_restore(facts.parameters, "resource_manager_plan", facts.plan[0]),
+            plan=plan_to_restore(facts.parameters, facts.plan[0]),
         )
     elif facts.managed is not None and facts.managed < facts.osstat.get("NUM_CPUS", 0):
         used = f"{plural(facts.managed, 'CPU')} of the host's {facts.osstat['NUM_CPUS']:.0f}"
         seen = f"Resource Manager lets {facts.container} use {used} (V$RSRCPDBMETRIC)"
         # A plan of the root: none of its own is seen that could be cleared.
-        yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=_IN_THE_ROOT)
+        yield replace(noted("resource-manager", seen, instance="", plan=""), remedy=IN_THE_ROOT)
     yield from _cpu_count(facts)
     yield from _cpu_scope(facts)
     if facts.window:
@@ -145,13 +147,17 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
 
 
 def _cpu_scope(facts: Facts) -> Iterator[Finding]:
-    """On Autonomous Database it is the default, where V$PARAMETER may not be read, too.
+    """On Autonomous Database it is the default, where neither V$PARAMETER nor V$RSRC_PLAN says it, too.
 
-    Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE
+    Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE, V$RSRC_PLAN (CPU_SCOPE)
     """
     scope, first = facts.parameters.get("resource_manager_cpu_scope"), facts.version.partition(".")[0]
     if scope == "SERVER_WIDE":
         yield noted("server-wide-cpu", "resource_manager_cpu_scope is SERVER_WIDE")
+    elif facts.cpu_scope == "SERVER_WIDE":
+        yield noted("server-wide-cpu", "CPU_SCOPE of the active plan is SERVER_WIDE (V$RSRC_PLAN)")
+    elif facts.cpu_scope == "INSTANCE_ONLY":
+        return
     elif scope is None and facts.autonomous and first.isdecimal() and int(first) >= _CPU_SCOPE_SINCE:
         yield noted("server-wide-cpu", "resource_manager_cpu_scope is not seen; SERVER_WIDE is the default there")
 
@@ -160,16 +166,25 @@ def _cpu_count(facts: Facts) -> Iterator[Finding]:
     # An edition with a cap sets cpu_count to it by itself: then the edition is what limits.
     cap, own, limits = cap_of(facts), cpu_count(facts), count_limits(facts)
     most = min(facts.osstat.get("NUM_CPUS", 0), cap[0] if cap else math.inf)
-    if facts.caged or own is None or own >= most:
+    if own is None or own >= most:
+        return
+    seen = f"cpu_count is {own}, the host has {plural(int(facts.osstat['NUM_CPUS']), 'CPU')}"
+    if group := processor_group(facts):
+        effect = _GROUP_EFFECT[group_cpus(facts) is not None]
+        yield noted("processor-group", f"processor_group_name is {group}: {seen}", effect=effect)
+    if group or facts.caged:
         return
     level = Level.INFO if limits is False else Level.WARNING
-    there = plural(int(facts.osstat["NUM_CPUS"]), "CPU")
-    instance, seen = instance_name(facts.instance_name), f"cpu_count is {own}, the host has {there}"
+    instance = instance_name(facts.instance_name)
     effect = _EFFECT[limits]
     if limits is None and facts.metric_age_s is not None:
         effect = f"{_UNSEEN}: how many CPUs the database may use is unknown, {_old_metrics(facts.metric_age_s)}"
-    grant = _grant("V_$RSRCPDBMETRIC", facts)
-    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, grant=grant)
+    metrics = ""
+    if "pdb_cpus" in facts.denied:  # asked in a pluggable database from 12.2 on alone
+        metrics = (
+            f", and `{_grant('V_$RSRCPDBMETRIC', facts)}` lets dbcpu see what it leaves to this pluggable database"
+        )
+    yield noted("cpu-count", seen, level, effect=effect, instance=instance, count=own, metrics=metrics)
 
 
 def _grant(view: str, facts: Facts) -> str:

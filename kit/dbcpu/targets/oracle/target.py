@@ -21,6 +21,7 @@ from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, setti
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage, checked_name, same_name
+from dbcpu.targets.oracle.connections import least_room
 from dbcpu.targets.oracle.counters import host_reading, numbers
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
 from dbcpu.targets.oracle.facts import Facts, read_facts, unknown_for
@@ -153,6 +154,7 @@ class OracleTarget:
             "resource_plan": facts.plan[0] if facts.plan else None,
             "cpu_managed": ("ON" if facts.plan[1] else "OFF") if facts.plan else None,
             "instance_caging": ("ON" if facts.caged else "OFF") if facts.plan else None,
+            "cpu_scope": facts.cpu_scope or None,
             "maintenance_window": facts.window[0] if facts.window else None,
             "other_runs": "unknown" if "tagged_sessions" in self._views.denied else None,
             "cpu_count_set": "ON" if facts.count_set else None,
@@ -208,16 +210,16 @@ class OracleTarget:
         return Clock("server", offset_s=best[1], uncertainty_s=best[0] / 2)
 
     def connections_free(self) -> int | None:
-        rows = self._views.rows(self._connection(), "session_limits") or ()
-        free = [int(limit) - int(used) for _, used, limit in rows if str(limit).isdecimal()]
-        if not free:
-            # A pluggable database has no rows there: how many are in use is unknown, the control session is one.
-            limits = (self._facts.parameters.get(name, "") for name in ("sessions", "processes"))
-            free = [int(limit) - 1 for limit in limits if limit.isdecimal()]
-        if "SESSIONS_PER_USER" in self._facts.limits:
-            # The control session is one; those of others with this user's name may not be seen.
-            free.append(self._facts.limits["SESSIONS_PER_USER"] - 1)
-        return max(0, min(free)) if free else None
+        found = self._room()
+        return found[0] if found else None
+
+    def connection_limit(self) -> str:
+        """See ``targets.base.NamesItsLimit``."""
+        found = self._room()
+        return found[1] if found else ""
+
+    def _room(self) -> tuple[int, str] | None:
+        return least_room(self._views.rows(self._connection(), "session_limits") or (), self._facts)
 
     def host(self) -> Host | None:
         """This machine when the server runs on it or in a container of it; each process is verified besides."""

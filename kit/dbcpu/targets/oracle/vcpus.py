@@ -2,8 +2,10 @@
 
 A CPU_COUNT below the host's CPUs limits an Enterprise Edition only while a resource plan is active, in a pluggable
 database one of the root. That one is not visible there, but what Resource Manager lets the database use is (12.2).
-Editions with a cap enforce it without a plan.
-Source: Oracle Database Reference, CPU_COUNT, V$RSRCPDBMETRIC; Administrator's Guide, Enabling Instance Caging.
+Editions with a cap enforce it without a plan. An instance in a processor group runs on the CPUs of that group alone;
+their number is CPU_COUNT, where nobody has set another.
+Source: Oracle Database Reference, CPU_COUNT, PROCESSOR_GROUP_NAME, V$RSRCPDBMETRIC; Administrator's Guide, Enabling
+Instance Caging.
 """
 
 from dbcpu.formatting import version_numbers
@@ -41,12 +43,23 @@ def edition_cap(product: str, version: str = "", *, cluster: bool = False) -> tu
 
 def count_limits(facts: Facts) -> bool | None:
     """Whether CPU_COUNT limits the CPU that this database gets; None where a plan may be active that is not seen."""
-    if facts.caged or cap_of(facts) is not None:
+    if facts.caged or cap_of(facts) is not None or group_cpus(facts) is not None:
         return True
     count = cpu_count(facts)
-    if facts.managed is not None and count is not None:
+    if facts.managed is not None and count is not None and (facts.managed <= count or not processor_group(facts)):
         return facts.managed <= count
-    return False if facts.plan_visible else None
+    # One that was set in a processor group may be less than the group has, and the group less than the host.
+    return False if facts.plan_visible and not processor_group(facts) else None
+
+
+def processor_group(facts: Facts) -> str:
+    """The group of CPUs of the operating system to which the instance is bound, by name; '' for none."""
+    return facts.parameters.get("processor_group_name", "")
+
+
+def group_cpus(facts: Facts) -> int | None:
+    """How many CPUs the processor group has; None without one, and where CPU_COUNT was set and need not be that."""
+    return cpu_count(facts) if processor_group(facts) and not facts.count_given else None
 
 
 def cap_of(facts: Facts) -> tuple[int, str] | None:
@@ -61,7 +74,7 @@ def cpu_count(facts: Facts) -> int | None:
 
 
 def usable(facts: Facts) -> tuple[int, str] | None:
-    """The least of what the host has, a cage and the edition allow; with the name of what decided.
+    """The least of what the host and a processor group have, a cage and the edition allow; with what decided.
 
     None where that is unknown, as with a CPU_COUNT below the host's CPUs of which it is not known whether it limits.
     """
@@ -71,7 +84,7 @@ def usable(facts: Facts) -> tuple[int, str] | None:
     if there is not None:
         found.append((there, "v$osstat NUM_CPUS"))
     if count is not None and (limits or there is None):
-        found.append((count, "cpu_count (instance caging)" if facts.caged else "cpu_count"))
+        found.append((count, _named(facts)))
     elif count is not None and limits is None and there is not None and count < there:
         return None
     if facts.managed is not None:
@@ -81,3 +94,10 @@ def usable(facts: Facts) -> tuple[int, str] | None:
     if cap := cap_of(facts):
         found.append((cap[0], f"edition cap of {cap[1]}"))
     return min(found, key=lambda each: each[0])
+
+
+def _named(facts: Facts) -> str:
+    """What makes CPU_COUNT a limit."""
+    if facts.caged:
+        return "cpu_count (instance caging)"
+    return f"cpu_count (processor group {processor_group(facts)})" if group_cpus(facts) is not None else "cpu_count"

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from support.doubles.oracle.catalogue import Catalogue
 from support.doubles.oracle.conversation import serve
 from support.doubles.oracle.faults import Faults
-from support.doubles.oracle.process import end_with_parent, rename
+from support.doubles.oracle.process import bind, end_with_parent, rename
 from support.doubles.oracle.profiles import PROFILES, Instance
 from support.doubles.oracle.session import Killing, Server
 from support.doubles.oracle.sessions import OF_THE_DATABASE, Journal, SessionTable
@@ -107,6 +107,7 @@ class Listener:
         code = 1
         try:
             end_with_parent(parent)
+            bind(self._server.instance.processor_group)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 
 from support.priority import prefer
@@ -43,3 +44,9 @@ def go_ahead() -> None:
 def pin(cpu: int) -> None:
     """Run on this CPU only, if the machine lets it."""
     os.sched_setaffinity(0, {cpu})
+
+
+def bind(group: Iterable[int]) -> None:
+    """Run on the CPUs of this group alone, as far as this machine has them; anywhere for an empty one."""
+    if there := set(group) & os.sched_getaffinity(0):
+        os.sched_setaffinity(0, there)

@@ -69,6 +69,8 @@ class Instance(Struct, frozen=True):
     class of what they wait for as a third, such as ``Idle``.
     ``root_plan``: the root of the container database has an active plan, under which CPU_COUNT limits.
     ``role``: of Data Guard, with V$DATABASE's ``open_mode``, and V$PDBS's ``pdb_mode``.
+    ``processor_group``: the CPUs of PROCESSOR_GROUP_NAME, which is then a parameter: server processes are bound to
+    those that this machine has, and CPU_COUNT is their number where it is not set.
     ``platform_name``: V$DATABASE has it. ``product_system``: what stands behind "TNS for".
     """
 
@@ -92,6 +94,7 @@ class Instance(Struct, frozen=True):
     limits: Mapping[str, str] = field(default_factory=dict)
     foreign_sessions: tuple[tuple[str, ...], ...] = ()
     root_plan: bool = False
+    processor_group: tuple[int, ...] = ()
     role: str = "PRIMARY"
     open_mode: str = "READ WRITE"
     pdb_mode: str = "READ WRITE"

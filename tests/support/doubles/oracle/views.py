@@ -156,7 +156,8 @@ def parameters(me: Session) -> Iterable[Row]:
     """The instance's, under what this session altered; name, value and whether the value is the default."""
     instance = me.server.instance
     defaults = {
-        "cpu_count": str(os.cpu_count() or 1), "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
+        "cpu_count": str(len(instance.processor_group) or os.cpu_count() or 1),
+        "resource_manager_plan": instance.plan, "parallel_max_servers": "40",
         "parallel_degree_policy": "MANUAL", "threaded_execution": str(me.server.faults.threaded).upper(),
         "shared_servers": "1", "statistics_level": "TYPICAL", "sql_trace": "FALSE",
         "timed_statistics": str(_is_timed(me)).upper(),
@@ -167,6 +168,7 @@ def parameters(me: Session) -> Iterable[Row]:
         "optimizer_capture_sql_plan_baselines": "FALSE",
         "compatible": me.server.profile.release, "max_idle_time": "0", "max_idle_blocker_time": "0",
         "control_management_pack_access": "DIAGNOSTIC+TUNING",
+        **({"processor_group_name": "grp"} if instance.processor_group else {}),
         **({"optimizer_ignore_hints": "FALSE"} if me.server.profile.version[0] >= 18 else {}),
         **({"resource_manager_cpu_scope": "INSTANCE_ONLY"} if me.server.profile.version[0] >= 23 else {}),
     }  # fmt: skip
@@ -223,11 +225,14 @@ def resource_plans(me: Session) -> Iterable[Row]:
     count = instance.parameters.get("cpu_count", "0") if "resource_manager_plan" in altered else "0"
     set_here = own <= ROOT_ID and altered.get("cpu_count", count) != "0"
     caged = instance.instance_caging or (set_here and bool(plan))
+    scope = instance.parameters.get("resource_manager_cpu_scope", "INSTANCE_ONLY")
+    scoped = me.server.profile.version[0] >= 23
     for number in (4, 3) if own == ROOT_ID else ():
         yield {"name": f"PLAN_OF_{number}", "is_top_plan": "TRUE", "cpu_managed": "ON", "instance_caging": "ON",
-               "con_id": number}  # fmt: skip
+               "con_id": number, **({"cpu_scope": scope} if scoped else {})}  # fmt: skip
     yield {"name": plan or "INTERNAL_PLAN", "is_top_plan": "TRUE", "cpu_managed": on[managed],
-           "instance_caging": on[caged], "con_id": own}  # fmt: skip
+           "instance_caging": on[caged], "con_id": own,
+           **({"cpu_scope": scope if managed else "OFF"} if scoped else {})}  # fmt: skip
 
 
 def container_id(me: Session) -> int:

@@ -247,6 +247,19 @@ def test_packed_against_spread_says_what_sharing_a_core_costs() -> None:
     assert dict(found.penalties) == {2: pytest.approx(40 / 26, rel=0.02), 4: pytest.approx(40 / 26, rel=0.02)}
 
 
+def test_a_cage_has_the_vcpus_that_it_leaves_though_its_sessions_run_on_every_cpu() -> None:
+    """By CPU_COUNT; ``2.0 of 4`` was quoted of a cage of 2."""
+    host = SimulatedHost("box", cores=4, threads=1, noise=0.002)
+    caged = simulate(replace(host, cores=2), (1, 2, 4), repeats=6, seed=1)
+    whole = simulate(host, (1, 2, 4), repeats=6, seed=2)
+    every = tuple(range(4))
+    run = by_size(("cage:2", every, caged), ("cage:8", every, whole), ("baseline", every, whole))
+    quoted = [cores_words(each.quote) for each in compare_variants(run).variants]
+    assert ["of 2" in quoted[0], "of 4" in quoted[1], "of 4" in quoted[2]] == [True, True, True], quoted
+    remote = replace(run.header, host=None, plan=replace(run.header.plan, vcpus=None))
+    assert one_variant(replace(run, header=remote), "cage:2").header.plan.vcpus == 2
+
+
 def test_twice_the_same_are_no_variants() -> None:
     record = simulate(HOST, (1, 5), repeats=3, seed=1, variants=AA)
     assert one_variant(record, "aa1").header.host == record.header.host

@@ -10,7 +10,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import SessionView
 from dbcpu.record.findings import Finding, Level
-from dbcpu.record.header import UNSET
+from dbcpu.record.header import RDS, UNSET
 from dbcpu.record.rounds import Round, Session, Wait
 from support.builders import experiments as build
 from support.builders.record import record, round_of, session
@@ -105,9 +105,60 @@ def test_a_few_blocks_of_a_temporary_table_are_no_finding() -> None:
     assert "physical-io" not in findings(managed(0, physical_reads=10.0, physical_writes=9.0), managed(1))
 
 
+@pytest.mark.parametrize(
+    ("workload", "remedy", "never"),
+    [
+        ("cartesian", "reads no table", "use `--workload"),
+        ("logical_io", "use `--workload cartesian`", "reads no table"),
+    ],
+)
+def test_blocks_of_a_workload_without_tables_are_something_elses(workload: str, remedy: str, never: str) -> None:
+    given = record(rounds(managed(0, physical_reads=30.0, temp_reads=8.0), managed(1)))
+    plan = replace(given.header.plan, workload=replace(given.header.plan.workload, name=workload))
+    given = replace(given, header=replace(given.header, plan=plan))
+    found = {each.code: each for each in explain(given).findings}["physical-io"]
+    assert remedy in found.remedy
+    assert never not in found.remedy
+
+
 def test_waits_for_the_resource_manager_are_found() -> None:
     found = findings(managed(0, 3.6, waits=(Wait("resmgr:cpu quantum", 20, 1.7),)), managed(1))
     assert "sessions waited up to 1.70 s for the resource manager at N=2" in found["resource-manager-waits"].seen
+
+
+V_PARAMETER = {"cpu_count": "16", "instance_name": "ORCL"}
+"""It was read, and RESOURCE_MANAGER_PLAN is NULL, which is not recorded."""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "remedy", "never"),
+    [
+        (
+            {**V_PARAMETER, "root_plan": "ON", "resource_plan": "INTERNAL_PLAN", "cpu_managed": "OFF"},
+            "it is one of the root", "alter system",
+        ),
+        (
+            {**V_PARAMETER, "container": "APP", "root_plan": "ON", "managed_service": RDS},
+            "nobody has the root on Amazon RDS", "whose DBA",
+        ),
+        ({**V_PARAMETER, "resource_plan": "INTERNAL_PLAN", "cpu_managed": "OFF"}, "none was set", "alter system"),
+        (
+            {**V_PARAMETER, "resource_manager_plan": "DAY", "resource_plan": "DAY", "cpu_managed": "ON"},
+            "afterwards `alter system set resource_manager_plan = 'DAY' scope = memory sid = 'ORCL'`", "INTERNAL_PLAN",
+        ),
+        ({"resource_plan": "DAY", "cpu_managed": "ON"}, "resource_manager_plan = 'DAY' scope", "INTERNAL_PLAN"),
+        ({}, "resource_manager_plan = 'VALUE' scope", "INTERNAL_PLAN"),
+    ],
+)  # fmt: skip
+def test_the_remedy_reaches_the_plan_that_makes_sessions_wait(
+    parameters: dict[str, str], remedy: str, never: str
+) -> None:
+    """A plan of the root is not cleared in a pluggable database, and none that was not set is put back."""
+    given = record(rounds(managed(0, 3.6, waits=(Wait("resmgr:cpu quantum", 20, 1.7),)), managed(1)))
+    header = replace(given.header, database=replace(given.header.database, kind="oracle", parameters=parameters))
+    found = {each.code: each for each in explain(replace(given, header=header)).findings}["resource-manager-waits"]
+    assert remedy in found.remedy
+    assert never not in found.remedy
 
 
 def test_sessions_on_several_instances_are_found() -> None:

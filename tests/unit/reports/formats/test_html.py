@@ -154,6 +154,10 @@ def test_text_from_outside_stays_text() -> None:
     assert EVIL in read.text
 
 
+def without_host(run: RunRecord) -> RunRecord:
+    return replace(run, header=replace(run.header, host=None))
+
+
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("run", "reason"),
@@ -168,11 +172,15 @@ def test_text_from_outside_stays_text() -> None:
             "2 sessions not sampled: no root.",
         ),
         (
-            replace(three_on_two(), header=replace(three_on_two().header, host=None)),
-            "The host was not sampled: the database runs elsewhere.",
+            without_host(three_on_two()),
+            "The host was not sampled.",
+        ),
+        (
+            without_host(record([round_of([unsampled(session(0))], not_sampled="requested by --host none")] * 3)),
+            "The host was not sampled: requested by --host none.",
         ),
     ],
-    ids=["empty", "no solo", "not sampled", "no host"],
+    ids=["empty", "no solo", "not sampled", "no host", "not wanted"],
 )
 def test_a_page_without_a_picture_says_why(run: RunRecord, reason: str) -> None:
     assert reason in read_page(html.render(document(run, explain(run)))).text

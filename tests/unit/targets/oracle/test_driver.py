@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import ConnectError, ServerError, UsageError
+from dbcpu.targets.oracle import driver
 from dbcpu.targets.oracle.address import Address
 from dbcpu.targets.oracle.driver import Dialer, query
 
@@ -124,3 +125,19 @@ def test_what_answers_without_being_a_listener_is_named_as_the_reason() -> None:
         with pytest.raises(ConnectError, match="what answers there may be no listener of Oracle: check host and port"):
             Dialer(Address("u", None, where), "p", "test").connect(20.0)
         listener.join()
+
+
+@pytest.mark.parametrize(
+    ("options", "advice", "never"),
+    [({"protocol": "tcps"}, "leave out protocol=tcps", "only by"), ({}, "with TLS only by protocol=tcps", "leave out")],
+)
+def test_who_asked_for_tls_is_not_told_to_ask_for_it(
+    options: dict[str, str], advice: str, never: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port without TLS waits for the rest of what is no packet of its own, until the time is over."""
+    monkeypatch.setattr(driver, "_within", lambda *_: None)
+    address = Address("bench", options={"host": "db1", "port": 1521, "service_name": "orcl", **options})
+    with pytest.raises(ConnectError, match="did not open a session") as caught:
+        Dialer(address, None, "dbcpu").connect(0.1)
+    assert advice in str(caught.value)
+    assert never not in str(caught.value)

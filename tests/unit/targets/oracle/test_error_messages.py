@@ -20,6 +20,10 @@ from dbcpu.targets.oracle.error_messages import codes, explained, one_line
         ("DPY-3001: Native Network Encryption and Data Integrity is only supported in thick mode", "thick=1"),
         ("DPI-1047: Cannot locate a 64-bit Oracle Client library", "export LD_LIBRARY_PATH=FOLDER, or ldconfig"),
         ("DPY-6005: cannot connect to database.\nDPY-4011: the database closed the connection", "no listener of"),
+        ("DPY-6005: cannot connect to database.\n[Errno 104] Connection reset by peer", "needs protocol=tcps"),
+        ("DPY-4011: the database or network closed the connection\n[Errno 104] Connection reset by peer", "alert log"),
+        ("DPY-4011: the database or network closed the connection", "a firewall or gateway drops"),
+        ("DPY-4011: the database or network closed the connection\nORA-01092: ORACLE instance terminated", "start it"),
         ("To use an LDAP URL in python-oracledb, register an LDAP resolution function", "tnsping NAME shows"),
         ("DPY-4021: invalid protocol \"ipc\"", "thin mode speaks TCP and TCPS"),
         ("ORA-28009: connection as SYS should be as SYSDBA or SYSOPER", "?mode=sysdba"),
@@ -40,6 +44,7 @@ def test_each_refusal_has_its_remedy(text: str, remedy: str) -> None:
         *((f"ORA-{number}", "use fewer sessions") for number in ("12500", "12518", "12525", "12540", "12542", "12549")),
         *((f"ORA-{number}", "use fewer sessions") for number in ("04030", "27300", "30009", "01652")),
         ("ORA-12606", "is overloaded"), ("ORA-12608", "is overloaded"), ("ORA-12609", "smaller --size"),
+        ("ORA-00603", "trace file"), ("ORA-01092", "the instance has ended"), ("ORA-00018", "up to the root's value"),
         ("ORA-03135", "ends idle connections"), ("ORA-12571", "alert log"),
         ("ORA-12506", "network access control list"), ("ORA-47400", "Database Vault"), ("ORA-47306", "Database Vault"),
         ("ORA-01089", "wait until it is open"), ("ORA-01219", "pluggable database ... open"),
@@ -67,6 +72,11 @@ def test_what_many_logons_a_cloud_or_the_client_libraries_provoke_has_its_remedy
     if code.startswith("ORA"):
         number = code.removeprefix("ORA-").lstrip("0")
         assert remedy in explained(f"DPY-6000: Listener refused connection. (Similar to ORA-{number})")
+
+
+def test_a_session_that_ran_is_not_told_how_to_connect() -> None:
+    told = explained("DPY-4011: the database or network closed the connection\n[Errno 104] Connection reset by peer")
+    assert "protocol=" not in told
 
 
 def test_what_is_not_known_is_passed_on_as_it_is() -> None:

@@ -43,6 +43,9 @@ def test_a_quiet_enterprise_edition_has_nothing_to_say() -> None:
         ({"parameters": {"resource_manager_cpu_scope": "INSTANCE_ONLY"}, "cloud_service": "OLTP"}, ""),
         ({"cloud_service": "OLTP", "version": "23.26.0.0.0"}, "SERVER_WIDE is the default there"),
         ({"cloud_service": "OLTP", "version": "19.20.0.0.0"}, ""),
+        ({"cloud_service": "OLTP", "version": "23.26.0.0.0", "cpu_scope": "INSTANCE_ONLY"}, ""),
+        ({"cloud_service": "OLTP", "version": "23.26.0.0.0", "cpu_scope": "OFF"}, "SERVER_WIDE is the default there"),
+        ({"version": "23.26.0.0.0", "cpu_scope": "SERVER_WIDE"}, "CPU_SCOPE of the active plan is SERVER_WIDE"),
         ({"version": "23.26.0.0.0"}, ""),
     ],
 )
@@ -56,13 +59,31 @@ def test_cpu_that_is_managed_by_control_groups_is_said(changed: dict[str, Any], 
 @pytest.mark.parametrize(
     ("changed", "code", "statement"),
     [
-        ({"parameters": {"cpu_count": "4"}}, "cpu-count", "`grant read on sys.v_$rsrcpdbmetric to bench;`"),
+        (
+            {"parameters": {"cpu_count": "4"}, "container": "APP", "denied": {"pdb_cpus": "ORA-00942"}},
+            "cpu-count",
+            "`grant read on sys.v_$rsrcpdbmetric to bench;`",
+        ),
         ({"cluster": None, "instances": None}, "cluster-unknown", "`grant read on sys.v_$instance to bench;`"),
         ({"cluster": None, "instances": None, "version": "11.2.0.4.0"}, "cluster-unknown", "`grant select on"),
     ],
 )
 def test_a_grant_that_is_printed_is_a_whole_statement(changed: dict[str, Any], code: str, statement: str) -> None:
     assert statement in by_code(replace(QUIET, **changed))[code].remedy
+
+
+@pytest.mark.parametrize("changed", [{}, {"container": "APP", "managed": 16}, {"container": "APP", "version": "12.1"}])
+def test_a_grant_that_is_there_or_would_not_help_is_not_asked_for(changed: dict[str, Any]) -> None:
+    """Outside of a pluggable database, before 12.2, and where the view was read."""
+    found = by_code(replace(QUIET, parameters={"cpu_count": "4"}, **changed))["cpu-count"]
+    assert "rsrcpdbmetric" not in (found.remedy + found.meaning).lower()
+
+
+def test_threads_have_a_line_in_the_listeners_file_too() -> None:
+    _, _, back = by_code(replace(QUIET, threads=True))["threaded-execution"].remedy.partition(
+        "DEDICATED_THROUGH_BROKER"
+    )
+    assert "afterwards put it back" in back
 
 
 def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
@@ -193,6 +214,29 @@ def test_a_cpu_count_that_the_edition_sets_is_not_blamed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changed", "cpus", "effect"),
+    [
+        ({}, (4, "cpu_count (processor group web)"), "count only these"),
+        ({"container": "APP", "managed": 16}, (4, "cpu_count (processor group web)"), "count only these"),
+        ({"container": "APP", "managed": 2}, (2, "v$rsrcpdbmetric"), "count only these"),
+        ({"count_given": True}, None, "is unknown, unless"),
+        ({"count_given": True, "container": "APP", "managed": 16}, None, "is unknown, unless"),
+        ({"count_given": True, "plan": ("P", True, True)}, (4, "cpu_count (instance caging)"), "is unknown, unless"),
+    ],
+)
+def test_an_instance_in_a_processor_group_runs_on_its_cpus_alone(
+    changed: dict[str, Any], cpus: tuple[int, str] | None, effect: str
+) -> None:
+    """Without a plan, too: the operating system binds its processes."""
+    grouped = replace(QUIET, parameters={"cpu_count": "4", "processor_group_name": "web"}, **changed)
+    assert usable(grouped) == cpus
+    found = by_code(grouped)
+    assert found["processor-group"].seen == "processor_group_name is web: cpu_count is 4, the host has 16 CPUs"
+    assert effect in found["processor-group"].meaning
+    assert "cpu-count" not in found, "which says that nothing enforces it"
+
+
+@pytest.mark.parametrize(
     ("version", "verb"),
     [("23.6.0.24.10", "read"), ("12.1.0.2.0", "read"), ("12.1.0.1.0", "select"), ("11.2.0.4.0", "select")],
 )
@@ -238,8 +282,16 @@ def test_what_changes_the_database_comes_with_the_way_back(
 def test_a_value_that_may_not_be_read_is_not_invented() -> None:
     remedy = by_code(replace(QUIET, plan=("P", True, True), parameters={}))["instance-caging"].remedy
     assert "cpu_count = VALUE scope" in remedy
-    odd = replace(QUIET, plan=("x'y", True, False), instance_name="a'b")
+    named = {"cpu_count": "16", "resource_manager_plan": "x'y"}
+    odd = replace(QUIET, plan=("x'y", True, False), instance_name="a'b", parameters=named)
     assert "resource_manager_plan = 'VALUE' scope = memory sid = 'INSTANCE'" in by_code(odd)["resource-manager"].remedy
+
+
+@pytest.mark.parametrize(("parameters", "back"), [({"cpu_count": "16"}, "''"), ({}, "'DAY'")])
+def test_a_plan_that_no_parameter_names_is_not_put_back_as_one(parameters: dict[str, str], back: str) -> None:
+    """RESOURCE_MANAGER_PLAN is NULL where V$PARAMETER was read; where it was not, the active plan is all there is."""
+    managed = by_code(replace(QUIET, plan=("DAY", True, False), parameters=parameters))["resource-manager"]
+    assert f"afterwards `alter system set resource_manager_plan = {back} scope" in managed.remedy
 
 
 @pytest.mark.parametrize(("changed", "code", "there", "back"), CHANGED)
@@ -254,6 +306,8 @@ def test_a_managed_service_gets_remedies_that_can_be_run_there(
     if code == "idle-limits":
         assert "ADMIN may set MAX_IDLE_TIME" in autonomous
         return
+    if code == "resource-manager":
+        assert "cs_resource_manager.update_plan_directive" in autonomous
     assert "alter system set" not in autonomous
     assert "refused on Autonomous Database" in autonomous
 
