@@ -155,21 +155,56 @@ say() {
     printf '%s\n' "$1" >>"$work/lines"
 }
 
+# usage: shelter PATH     goes into a new folder beside PATH that nobody else can write, so that what is made there is no
+# link of another user's, whosever the folder around it is; hand_over then puts the file "new" of it at PATH.
+shelter() {
+    case $1 in */*) cd -- "${1%/*}/" || return 1 ;; esac
+    place=${1##*/} nest=.dbcpu-new.$$ above=$(pwd -P) || return 1
+    rmdir "$nest" 2>/dev/null || :
+    (umask 077 && mkdir "$nest") && cd "./$nest" && [ "$(pwd -P)" = "${above%/}/$nest" ] || return 1
+    # shellcheck disable=SC2046
+    set -- $(id -u) $(ls -ldn .)
+    case $1:$4:$2 in 0:0:drwx------*) ;; 0:*) return 1 ;; *:0:* | "$1:$1:"*) ;; *) return 1 ;; esac
+}
+
+# usage: hand_over     a link or file at PATH is replaced, and a folder, or a link to one, gets nothing
+hand_over() {
+    # mv without -T would follow a link to a folder.
+    exact='' handed=0
+    if mv -f -T new whole 2>/dev/null; then exact=-T; fi
+    # shellcheck disable=SC2086
+    { [ -n "$exact" ] || { [ ! -d "../$place" ] && mv -f new whole; }; } && mv -f $exact whole "../$place" || handed=1
+    rm -f new whole || :
+    cd -P .. && rmdir "$nest" || :
+    return "$handed"
+}
+
 # usage: keep STATUS     all rounds so far, as a whole file that can be imported, in place of what is at $output. It is
 # a new one: no link of another user is followed, and whoever reads meanwhile reads the one before.
 keep() {
-    draft=$output.$$.draft
-    rm -f "$draft" 2>/dev/null || :
-    if ! { (set -C && { cat "$work/lines" && echo "end status=$1"; } >"$draft") && mv -f "$draft" "$output"; } 2>/dev/null; then
-        rm -f "$draft" 2>/dev/null || :
+    if ! (shelter "$output" && { { cat "$work/lines" && echo "end status=$1"; } >new || rm -f new; } && hand_over) 2>/dev/null; then
         delivered=yes # not tried, and not said, once more at the end
         fail "$output could not be written"
     fi
 }
 
-# Whether the result goes into a file, and not to standard output or a device.
+# Whether the result goes into a file, and not to standard output or a device or FIFO of root's or one's own: another
+# user's, or a link of theirs, is replaced by a file.
 into_file() {
-    [ -n "$output" ] && { [ -f "$output" ] || [ ! -e "$output" ]; }
+    [ -n "$output" ] || return 1
+    [ -e "$output" ] && [ ! -f "$output" ] || return 0
+    # shellcheck disable=SC2046
+    set -- $(id -u) $(ls -ldn "$output")
+    case $4 in 0 | "$1") return 1 ;; esac
+}
+
+# Said before anything is measured, as what is measured would be lost.
+try_output() {
+    if into_file; then
+        (shelter "$output" && cd -P .. && rmdir "$nest") 2>/dev/null || fail "$output could not be written; give another file with -o"
+    elif [ -n "$output" ]; then
+        [ -w "$output" ] && [ ! -d "$output" ] || fail "$output could not be written; give another file with -o"
+    fi
 }
 
 # usage: deliver STATUS     the whole result, once
@@ -236,6 +271,7 @@ begin() {
     case $output in '' | /*) ;; *) output=$PWD/$output ;; esac
     # The draft beside it has a longer name.
     [ "${#output}" -le 4000 ] || fail "-o has a path of ${#output} characters; give one of at most 4000" 2
+    try_output
     umask 077
     name_leftovers
     work=${TMPDIR:-/tmp}/dbcpu-$program.$$

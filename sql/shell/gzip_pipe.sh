@@ -9,7 +9,9 @@
 # The session's process becomes gzip, and a child of it goes on listening and sends the zeros; so it is gzip that
 # is watched. The answer is the bytes that dd has passed on; how many gzip took in is in the end of its own output.
 work=${TMPDIR:-/tmp}/dbcpu-session.$$ sent=0
-mkdir "$work" && mkfifo "$work/in" "$work/out" "$work/taken"
+# What is there already may be of another user, who would choose where the output goes.
+(umask 077 && mkdir "$work") || { work=''; echo "failed the folder ${TMPDIR:-/tmp}/dbcpu-session.$$ could not be made; set TMPDIR"; exit 1; }
+mkfifo "$work/in" "$work/out" "$work/taken"
 exec 3<&0
 (
     # Held open from both ends: whoever of the two leaves first, nobody waits for the other.

@@ -3,6 +3,7 @@
 What they have in common is tested with the smallest of gzip-pipe: counting takes a second at least.
 """
 
+import os
 import re
 import shutil
 import signal
@@ -17,6 +18,8 @@ from dbcpu.measure import workloads
 from dbcpu.record.rounds import RunRecord
 from dbcpu.store.shell_kit import line_file
 from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit
+
+NOBODY = 65534
 
 
 def test_counting_becomes_a_record(kit: Kit) -> None:
@@ -181,8 +184,43 @@ def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
 def test_a_result_that_cannot_be_written_is_said_and_nothing_is_left(one_kit: Kit, tmp_path: Path) -> None:
     code, out, err = one_kit.run("gzip-pipe", "-o", str(tmp_path / "none" / "result"), "1", "4")
     assert (code, out) == (3, "")
-    assert err.count(f"gzip-pipe: {tmp_path}/none/result could not be written\n") == 1
-    assert [line for line in err.splitlines() if not line.startswith("gzip-pipe: ")] == []
+    assert err == f"gzip-pipe: {tmp_path}/none/result could not be written; give another file with -o\n", "before it measures"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
+@pytest.mark.parametrize("kind", ["folder", "FIFO", "device"])
+def test_what_another_user_has_put_in_place_of_the_result_is_replaced(kind: str, one_kit: Kit, tmp_path: Path) -> None:
+    """Neither is a file made where their link leads, nor is their FIFO waited for."""
+    theirs, elsewhere = tmp_path / "theirs", tmp_path / "elsewhere"
+    theirs.mkdir()
+    elsewhere.mkdir()
+    result = theirs / "result"
+    if kind == "FIFO":
+        os.mkfifo(result)
+    else:
+        result.symlink_to(elsewhere if kind == "folder" else "/dev/null")
+    for path in (theirs, result):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    code, _, err = one_kit.run("increment", "-o", str(result), "1", "1")
+    assert code == 0, err
+    assert line_file.from_content(result.read_bytes(), str(result)).header.status == "complete"
+    assert not result.is_symlink()
+    assert ([*elsewhere.iterdir()], [file.name for file in theirs.iterdir()]) == ([], ["result"])
+
+
+def test_the_folder_of_a_session_that_is_there_already_is_not_used(tmp_path: Path) -> None:
+    """Another user may have made it, with links in it."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    setup, _ = (SCRIPTS.parent / "sql/shell/gzip_pipe.sh").read_text().split("dd if=/dev/zero bs=1048576 count=:n")
+    trap = f'mkdir -p "$TMPDIR/dbcpu-session.$$"; mkfifo "$TMPDIR/dbcpu-session.$$/in"; ln -s {victim} "$TMPDIR/dbcpu-session.$$/out"'
+    done = subprocess.run(
+        ["sh", "-euc", f"{trap}\n{setup}"], env={**os.environ, "TMPDIR": str(tmp_path)}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout.startswith("failed the folder ")
+    assert victim.read_text() == "precious"
 
 
 def test_a_result_for_a_full_disk_is_said_in_one_sentence(kit: Kit) -> None:

@@ -222,6 +222,22 @@ def test_a_note_of_somebody_else_is_refused(place: str, kit: Kit, tmp_path: Path
     assert tree.read("smt/control") == "off"
 
 
+def test_a_link_where_the_note_is_to_be_made_is_not_followed(kit: Kit, tmp_path: Path) -> None:
+    tree, victim = Tree(tmp_path / "root", "on"), tmp_path / "victim"
+    victim.write_text("precious")
+    journal = tree.root / "journal"
+    journal.mkdir()
+    (journal / f"smt{str(tree.root).replace('/', '-')}.held.new").symlink_to(victim)
+    assert smt(kit, tree, "-n", "off")[0] == 0
+    assert smt(kit, tree, "off")[0] == 0
+    assert victim.read_text() == "precious"
+    assert smt(kit, tree, "restore")[0] == 0
+    journal.chmod(0o777)
+    code, _, err = smt(kit, tree, "off")
+    assert (code, tree.read("smt/control")) == (3, "on")
+    assert "can be written by others" in err
+
+
 def test_a_link_is_no_note(kit: Kit, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "root", "off")
     held = note(tree, f"/{CPUS}/smt/control", "on", "off")

@@ -136,6 +136,15 @@ def test_a_log_of_the_user_beside_it_is_left_alone(clone: Clone, tmp_path: Path)
     assert log.read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("name", ["dbcpu-log", "dbcpu-lock"])
+def test_a_link_beside_the_environment_is_not_followed(clone: Clone, tmp_path: Path, name: str) -> None:
+    (tmp_path / "victim").write_text("precious")
+    clone.venv.with_name(f".venv.{name}").symlink_to(tmp_path / "victim")
+    code, _, errors = clone.run("doctor")
+    assert (code, (tmp_path / "victim").read_text()) == (3, "precious")
+    assert f".venv.{name} is a link, so it is not written; remove it" in errors
+
+
 def test_a_changed_pyproject_installs_again_into_the_same_environment(clone: Clone) -> None:
     clone.run()
     (clone.venv / "kept").touch()

@@ -18,6 +18,7 @@ from support.terminal import Terminal
 SHELL = ROOT / "shell" / "nightly"
 KIT = ROOT / "kit"
 DEADLINE_S = 180.0
+NOBODY = 65534
 
 # Notes each call; `run` waits while FAKE_HANG exists, and fails as FAKE_RUN says; `check` as FAKE_CHECK says.
 FAKE_DBCPU = r"""#!/bin/sh
@@ -407,7 +408,7 @@ def test_a_check_that_cannot_be_made_is_no_fine_night(night: Night) -> None:
 def test_two_at_once_are_refused_and_the_first_goes_on(night: Night, tmp_path: Path, with_flock: bool) -> None:
     environment = {"FAKE_HANG": str(tmp_path / "hang")}
     if not with_flock:
-        basics = "sh cat chmod cp cut date find grep mkdir mv rm sed sleep sort wc"
+        basics = "sh cat chmod cp cut date find grep id ls mkdir mv rm rmdir sed sleep sort wc"
         (tmp_path / "bin").mkdir()
         for name in basics.split():
             (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
@@ -505,6 +506,64 @@ def test_a_real_night_on_sqlite_is_kept_checked_and_exported(night: Night, tmp_p
     assert (report / "report.md").is_file()
     assert "1 comparable run" in (report / "history.txt").read_text("utf-8")
     assert not (report / "history.svg").exists(), "of one night there is nothing to draw"
+
+
+def lead_elsewhere(night: Night, victims: Path, user: int) -> None:
+    """Links of ``user`` in the state folder, to files that are not theirs."""
+    victims.mkdir()
+    for name in ("labels.box", "exit.box", "nightly.log", "lock"):
+        (victims / name).write_text("precious")
+        (night.state / name).symlink_to(victims / name)
+        os.chown(night.state / name, user, user, follow_symlinks=False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
+@pytest.mark.parametrize(
+    ("folder_of", "mode", "refused"),
+    [(NOBODY, 0o755, "belongs to user nobody"), (0, 0o777, "can be written by other users"),
+     (0, 0o1777, "can be written by other users"), (0, 0o700, "is no file of your own")],
+)  # fmt: skip
+def test_links_of_another_user_lead_root_to_no_other_file(
+    folder_of: int, mode: int, refused: str, night: Night, tmp_path: Path
+) -> None:
+    night.state.mkdir()
+    os.chown(night.state, folder_of, folder_of)
+    night.state.chmod(mode)
+    lead_elsewhere(night, tmp_path / "victims", NOBODY)
+    code, out, errors = night.run("box")
+    assert (code, out, night.calls()) == (3, "", [])
+    (sentence,) = errors.splitlines()
+    assert refused in sentence
+    assert {file.read_text() for file in (tmp_path / "victims").iterdir()} == {"precious"}
+
+
+def test_a_state_folder_below_one_that_others_may_write_is_refused(night: Night) -> None:
+    night.state.parent.joinpath("open").mkdir()
+    night.state.parent.joinpath("open").chmod(0o777)
+    code, _, errors = night.run("-s", str(night.state.parent / "open" / "deep" / "state"), "box")
+    assert (code, night.calls()) == (3, [])
+    assert f"chmod go-w '{night.state.parent}/open'" in errors
+    assert list((night.state.parent / "open").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "new"])
+def test_a_link_in_the_folder_of_metrics_is_replaced_and_not_followed(night: Night, kind: str, tmp_path: Path) -> None:
+    """The collector's folder often belongs to another user."""
+    victim = tmp_path / "victim"
+    if kind == "file":
+        victim.write_text("precious")
+    elif kind == "folder":
+        victim.mkdir()
+    for name in ("dbcpu-box.prom", "dbcpu-nightly-box.prom"):
+        (night.metrics / name).symlink_to(victim)
+    if os.geteuid() == 0:
+        os.chown(night.metrics, NOBODY, NOBODY)
+    assert night.run("box") == (0, "", "")
+    assert night.told("dbcpu-box.prom").startswith("dbcpu_run_info{")
+    assert {file.name for file in night.metrics.iterdir()} == {"dbcpu-box.prom", "dbcpu-nightly-box.prom"}
+    assert {file.stat().st_mode & 0o777 for file in night.metrics.iterdir()} == {0o644}
+    assert {"file": victim.is_file() and victim.read_text() == "precious", "new": not victim.exists(),
+            "folder": victim.is_dir() and not list(victim.iterdir())}[kind]  # fmt: skip
 
 
 def test_a_log_on_a_full_disk_is_said_once(night: Night) -> None:
