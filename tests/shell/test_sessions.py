@@ -184,7 +184,9 @@ def test_a_result_takes_the_place_of_a_link_and_does_not_follow_it(
 def test_a_result_that_cannot_be_written_is_said_and_nothing_is_left(one_kit: Kit, tmp_path: Path) -> None:
     code, out, err = one_kit.run("gzip-pipe", "-o", str(tmp_path / "none" / "result"), "1", "4")
     assert (code, out) == (3, "")
-    assert err == f"gzip-pipe: {tmp_path}/none/result could not be written; give another file with -o\n", "before it measures"
+    assert err == f"gzip-pipe: {tmp_path}/none/result could not be written; give another file with -o\n", (
+        "before it measures"
+    )
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")

@@ -2,13 +2,28 @@
 
 from dbcpu.config.targets import resolve
 from dbcpu.hosts.cleanup_guard import Guard
+from dbcpu.hosts.private_servers import remove_leftovers
 from dbcpu.targets.base import open_target
 from dbcpu.variants._restore import RestoreResult, restore
 from dbcpu.variants._settings import parameters_of
 
 
 def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
-    """Undo what journals of killed runs say; parameters of ``target`` too. Raises ConnectError, UnknownName."""
+    """Undo what journals of killed runs say; parameters of ``target`` too. Raises ConnectError, UnknownName.
+
+    An embedded server whose driver and guard were killed is ended as well.
+    """
+    done = "would be ended" if dry_run else "ended"
+    ended = [
+        f"{done} and removed: the embedded PostgreSQL of a run that was killed, {name}"
+        for name in remove_leftovers(dry_run=dry_run)
+    ]
+    restored = _put_back(target, dry_run)
+    restored.remarks[:0] = ended
+    return restored
+
+
+def _put_back(target: str | None, dry_run: bool) -> RestoreResult:
     if target is None:
         return restore(dry_run=dry_run, held=True)
     request = resolve(target)

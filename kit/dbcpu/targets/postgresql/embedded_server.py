@@ -1,8 +1,7 @@
 """A PostgreSQL server of dbcpu's own, for a run and no longer.
 
-It listens on a socket in a private folder only, never on TCP. Its folder is ours and holds a lock (who
-holds it is alive, whatever its pid) and server.json; ``data`` and ``socket`` in it belong to the account
-the server runs as.
+It listens on a socket in a private folder only, never on TCP. Its folder (``hosts.private_servers``) is ours;
+``data`` and ``socket`` in it belong to the account the server runs as.
 """
 
 import contextlib
@@ -13,14 +12,14 @@ import secrets
 import shlex
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Self
 
 from dbcpu.errors import MeasureError
-from dbcpu.hosts.cleanup_guard import Guard, end_processes, remove_folder, start_ticks
+from dbcpu.hosts.cleanup_guard import Guard, remove_folder, start_ticks
+from dbcpu.hosts.private_servers import places, prefix, remove_leftovers
 from dbcpu.targets.postgresql.binaries import Account, binaries_for, open_to_all, server_account
 
 START_TIMEOUT_S = 60.0
@@ -99,7 +98,7 @@ class EmbeddedServer:
         self._process = self._folder = self._lock = None
 
     def _make_folder(self) -> Path:
-        folder = _place(self._account) / f"{_prefix()}{secrets.token_hex(6)}"
+        folder = _place(self._account) / f"{prefix()}{secrets.token_hex(6)}"
         # Before it exists: at no moment can it be left behind.
         self._guard.remove_later(folder)
         try:
@@ -218,43 +217,9 @@ def _create(file: Path) -> int:
     return os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
-def remove_leftovers() -> tuple[str, ...]:
-    """End and remove embedded servers whose driver is gone; the names of their folders."""
-    removed = []
-    for folder in (found for place in _places() for found in place.glob(_prefix() + "*")):
-        try:
-            ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
-            lock = (folder / "lock").open("r+") if ours else None
-        except OSError:
-            continue
-        if lock is None:
-            continue
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                continue
-            # Cut short or empty when the driver was killed while writing it: then the guard knew of the server.
-            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-                server = json.loads((folder / "server.json").read_text())
-                end_processes([(int(server["pid"]), int(server["start_ticks"]), signal.SIGQUIT)])
-            remove_folder(folder)
-            removed.append(folder.name)
-    return tuple(removed)
-
-
-def _places() -> tuple[Path, ...]:
-    """Where servers may lie: the usual temporary folder, and /tmp for when that one does not do."""
-    return tuple(dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp"))))  # noqa: S108
-
-
 def _place(account: Account | None) -> Path:
     """The first that the account can enter (root's own is often closed), whose name a socket's and a list can hold."""
-    first, last = _places()[0], _places()[-1]
+    first, last = places()[0], places()[-1]
     short = len(os.fsencode(first)) + 40 < _SOCKET_PATH_BYTES
     plain = not set(str(first)) & set(",'\"\\")
     return first if short and plain and (account is None or open_to_all(first)) else last
-
-
-def _prefix() -> str:
-    return f"dbcpu-{os.getuid()}-"

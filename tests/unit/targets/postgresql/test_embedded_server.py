@@ -15,10 +15,13 @@ from pathlib import Path
 import pytest
 
 from dbcpu.errors import MeasureError
+from dbcpu.hosts import private_servers
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
+from dbcpu.hosts.private_servers import remove_leftovers
 from dbcpu.targets.postgresql import embedded_server
 from dbcpu.targets.postgresql.binaries import Account
-from dbcpu.targets.postgresql.embedded_server import EmbeddedServer, remove_leftovers
+from dbcpu.targets.postgresql.embedded_server import EmbeddedServer
+from dbcpu.workflows.restore import put_back
 
 NOBODY = Account("nobody", 65534, 65534)
 
@@ -29,7 +32,8 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="dbcpu test "))
     folder.chmod(0o755)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.setattr(embedded_server, "_places", lambda: (folder,))
+    for module in (embedded_server, private_servers):
+        monkeypatch.setattr(module, "places", lambda: (folder,))
     yield folder
     shutil.rmtree(folder)
 
@@ -64,15 +68,15 @@ def test_folder_whose_name_a_socket_cannot_have_is_avoided(monkeypatch: pytest.M
 
 def test_folder_that_the_account_cannot_enter_is_avoided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.chmod(0o700)
-    monkeypatch.setattr(embedded_server, "_places", lambda: (tmp_path, Path("/tmp")))
+    monkeypatch.setattr(embedded_server, "places", lambda: (tmp_path, Path("/tmp")))
     assert embedded_server._place(NOBODY) == Path("/tmp")
 
 
 def test_leftovers_are_looked_for_wherever_servers_may_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/var/tmp")
-    assert embedded_server._places() == (Path("/var/tmp"), Path("/tmp"))
+    assert private_servers.places() == (Path("/var/tmp"), Path("/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", "/tmp")
-    assert embedded_server._places() == (Path("/tmp"),)
+    assert private_servers.places() == (Path("/tmp"),)
 
 
 # --- leftovers
@@ -83,6 +87,24 @@ def test_what_a_crashed_driver_left_is_removed(leftover: Callable[[str], Path]) 
     assert remove_leftovers() == (folder.name,)
     assert not folder.exists()
     assert remove_leftovers() == ()
+
+
+def test_restore_ends_the_server_that_a_crashed_driver_left(
+    leftover: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBCPU_JOURNAL", str(tmp_path))
+    with subprocess.Popen(["sleep", "600"], start_new_session=True) as server:
+        folder = leftover(json.dumps({"pid": server.pid, "start_ticks": start_ticks(server.pid)}))
+        assert put_back(None, dry_run=True).lines == (
+            f"would be ended and removed: the embedded PostgreSQL of a run that was killed, {folder.name}",
+        )
+        assert (server.poll(), folder.is_dir()) == (None, True)
+        assert put_back(None, dry_run=False).lines == (
+            f"ended and removed: the embedded PostgreSQL of a run that was killed, {folder.name}",
+        )
+        assert server.wait(60) != 0
+    assert not folder.exists()
+    assert put_back(None, dry_run=False).lines == ()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', '{"pid": "x", "start_ticks": null}'])
