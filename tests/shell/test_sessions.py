@@ -215,7 +215,7 @@ def test_the_folder_of_a_session_that_is_there_already_is_not_used(tmp_path: Pat
     victim = tmp_path / "victim"
     victim.write_text("precious")
     setup, _ = (SCRIPTS.parent / "sql/shell/gzip_pipe.sh").read_text().split("dd if=/dev/zero bs=1048576 count=:n")
-    trap = f'mkdir -p "$TMPDIR/dbcpu-session.$$"; mkfifo "$TMPDIR/dbcpu-session.$$/in"; ln -s {victim} "$TMPDIR/dbcpu-session.$$/out"'
+    trap = f'cd "$TMPDIR"; mkdir dbcpu-session.$$; mkfifo dbcpu-session.$$/in; ln -s {victim} dbcpu-session.$$/out'
     done = subprocess.run(
         ["sh", "-euc", f"{trap}\n{setup}"], env={**os.environ, "TMPDIR": str(tmp_path)}, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=LIMIT_S,

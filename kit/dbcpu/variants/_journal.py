@@ -281,7 +281,7 @@ def put_back(settings: SettingAccess, entry: JournalEntry) -> UndoResult:
         _verify(settings, entry.what, entry.before)
         here = settings.perhaps_elsewhere(entry.what)
     except DbcpuError as error:
-        return UndoResult(failure=f"{name} could not be put back: {error}; {remedy(entry.what, entry.before)}")
+        return UndoResult(failure=_why_failed(entry, error))
     others = f"{name} was put back in instance {here}; other instances of its cluster were not looked at"
     return UndoResult(remark=others if here else "", written=True)
 
@@ -294,7 +294,12 @@ def why_not(settings: SettingAccess, entry: JournalEntry) -> str:
         now = settings.read(entry.what)
         return _perhaps_elsewhere(settings, entry, now) or _passing(settings, entry, now)
     except DbcpuError as error:
-        return f"{named(entry.what)} could not be put back: {error}; {remedy(entry.what, entry.before)}"
+        return _why_failed(entry, error)
+
+
+def _why_failed(entry: JournalEntry, error: DbcpuError) -> str:
+    advice = remedy(entry.what, entry.before)
+    return f"{named(entry.what)} could not be put back: {error}{f'; {advice}' if advice else ''}"
 
 
 def _perhaps_elsewhere(settings: SettingAccess, entry: JournalEntry, now: str | None) -> str:

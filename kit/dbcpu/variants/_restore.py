@@ -6,6 +6,7 @@ lock that another process holds for a moment is waited for; one that stays is sa
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
@@ -217,7 +218,7 @@ def _undo(
         if entry.what.startswith("parameter:") and not settings.has_parameters:
             name, database = named(entry.what), found.target
             restored.failures.append(
-                f"{name} of {database} is still {entry.after}, it was {entry.before!r}; dbcpu restore {database}"
+                f"{name} of {database} is still {entry.after}, it was {entry.before!r}; dbcpu restore {shlex.quote(database)}"
             )
             complete = False
             continue

@@ -29,6 +29,8 @@ from dbcpu.record.service_remedies import by_oracle_window
 
 COMMAND_S = 10.0
 _PROCESS = re.compile(r"(\d+)(?:/(\d+))?@(\d+)")
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w$#]*", re.ASCII)
+"""A parameter or an instance of Oracle that needs no quotes."""
 _WRITABLE = re.compile(
     r"/sys/devices/system/cpu/(smt/control|cpu\d+/online)"
     r"|/proc/irq/\d+/smp_affinity_list"
@@ -81,10 +83,16 @@ def named(what: str) -> str:
 
 
 def remedy(what: str, before: str) -> str:
-    """How a person puts a setting back to ``before``: by dbcpu, or with a command by hand."""
+    """How a person puts a setting back to ``before``: by dbcpu, or with a command by hand, quoted for its shell.
+
+    '' for what dbcpu never changes: a journal that names it is damaged or was written by another, and no advice comes
+    of it.
+    """
     kind, _, name = what.partition(":")
     if kind == "parameter":
         parameter, _, instance = name.partition("@")
+        if not _IDENTIFIER.fullmatch(parameter) or (instance and not _IDENTIFIER.fullmatch(instance)):
+            return ""
         if not instance:
             return f"put it back by dbcpu restore TARGET, or set {name} to {before or repr(before)} in the database"
         if by_oracle_window(before):
@@ -93,11 +101,14 @@ def remedy(what: str, before: str) -> str:
                 f"set what is meant (alter system set {parameter} = '' scope = memory sid = '{instance}' for no plan), "
                 "and remove the journal"
             )
-        value = before if before.isdecimal() else repr(before)
+        value = before if before.isdecimal() else "'" + before.replace("'", "''") + "'"
         statement = f"alter system set {parameter} = {value} scope = memory sid = '{instance}'"
         return f"put it back by dbcpu restore TARGET, or by hand: {statement}; a restart of that instance does it, too"
     process = _PROCESS.fullmatch(name) if kind in ("affinity", "policy") else None
-    command = f"echo {before} > {name}" if process is None else shlex.join(_command(kind, before, _thread(name)))
+    if process is None and (kind != "file" or not _is_changed(name)):
+        return ""
+    by_echo = f"echo {shlex.quote(before)} > {shlex.quote(name)}"
+    command = by_echo if process is None else shlex.join(_command(kind, before, _thread(name)))
     return f"put it back to {before} as root: dbcpu restore, or by hand: {command}"
 
 
@@ -247,8 +258,12 @@ def may_stay(what: str) -> bool:
     return kind == "file" and interrupt_of(name) is not None
 
 
+def _is_changed(path: str) -> bool:
+    return _WRITABLE.fullmatch(path) is not None and ".." not in path.split("/")
+
+
 def _known_file(path: str) -> str:
-    if _WRITABLE.fullmatch(path) is None or ".." in path.split("/"):
+    if not _is_changed(path):
         raise HostError(f"{path} is no file that dbcpu changes; look at the journal that names it, then remove it")
     return path
 

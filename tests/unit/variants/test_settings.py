@@ -8,6 +8,7 @@ import pytest
 
 from dbcpu.errors import HostError, MeasureError
 from dbcpu.hosts.cleanup_guard import start_ticks
+from dbcpu.hosts.local import LocalHost
 from dbcpu.variants import _settings
 from dbcpu.variants._journal import JournalEntry, put_back
 from dbcpu.variants._settings import SettingAccess, bind_until_exit
@@ -24,6 +25,32 @@ def test_a_process_is_bound_to_the_cpus_that_are_given() -> None:
 def test_a_process_that_has_ended_cannot_be_bound() -> None:
     with pytest.raises(MeasureError, match="could not be bound to CPUs 0: No such process"):
         bind_until_exit(2**22 - 3, 1, frozenset({0}))
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["file:/tmp/victim", "file:/proc/irq/../../etc/smp_affinity_list", ";", "unknown:x", "affinity:x", "policy:1; id@2",
+     "parameter:x; id", "parameter:cpu_count@x; id"],
+)  # fmt: skip
+def test_for_what_is_never_changed_no_command_is_given(what: str) -> None:
+    """A journal that names it is not to be obeyed, by a person neither."""
+    failure = put_back(SettingAccess(LocalHost()), JournalEntry(0, what, "x; touch $(id)", "y")).failure
+    assert "could not be put back: " in failure
+    assert "by hand" not in failure
+    assert "x; touch" not in failure
+
+
+@pytest.mark.parametrize(
+    ("what", "command"),
+    [
+        ("file:/sys/devices/system/cpu/smt/control", "echo 'x; touch $(id)' > /sys/devices/system/cpu/smt/control"),
+        ("affinity:4711@9", "taskset -pc 'x; touch $(id)' 4711"),
+        ("parameter:cpu_count@ORCL1", "alter system set cpu_count = 'x; touch $(id)' scope = memory"),
+    ],
+)
+def test_a_value_is_quoted_in_the_command_that_is_given(what: str, command: str) -> None:
+    failure = put_back(cast(SettingAccess, Unreadable()), JournalEntry(0, what, "x; touch $(id)", "y")).failure
+    assert f"by hand: {command}" in failure
 
 
 class Unreadable:
