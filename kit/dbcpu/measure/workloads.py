@@ -14,6 +14,7 @@ All files have one hash together, for runs of one campaign do the same work.
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -129,6 +130,24 @@ def check_size(kind: str, name: str | None, size: str) -> None:
     database = RUNS_THOSE_OF.get(kind, kind)
     if names(database):
         load(database, name or usual(database)).work(size)
+
+
+def check_common(kinds: Sequence[str], name: str | None, size: str) -> None:
+    """See before targets of these kinds are opened that all have the workload (None: the usual one of the first).
+
+    Raises UsageError where one has not; otherwise as ``check_size``.
+    """
+    databases = tuple(dict.fromkeys(RUNS_THOSE_OF.get(kind, kind) for kind in kinds))
+    wanted = name or usual(databases[0])
+    without = [each for each in databases if names(each) and wanted not in names(each)]
+    if len(databases) > 1 and without:
+        common = sorted(set.intersection(*(set(names(each)) for each in databases if names(each))))
+        instead = f"give --workload {' or '.join(common)}" if common else "none is common to all: measure them apart"
+        raise UsageError(
+            f"workload {wanted!r} is none of {' or '.join(without)}, and targets together run the same work; {instead}"
+        )
+    for each in databases:
+        check_size(each, wanted, size)
 
 
 def parse(database: str, name: str, text: str) -> Workload:

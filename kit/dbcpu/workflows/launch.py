@@ -12,7 +12,7 @@ from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number, parse_cpu_list
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, GroupMember, load_experiment
-from dbcpu.measure.workloads import check_size
+from dbcpu.measure.workloads import check_common, check_size
 from dbcpu.record.header import Header
 from dbcpu.record.plan import MAX_SESSIONS, NextRound, Planner
 from dbcpu.record.rounds import Round
@@ -204,8 +204,7 @@ def launch_together(
     sessions = _sessions(choices.sessions, len(targets))
     sets = _cpu_sets(cpus, len(targets))
     requests = [resolve(target) for target in targets]
-    for request in requests:
-        check_size(request.kind, choices.workload, choices.size)
+    check_common([request.kind for request in requests], choices.workload, choices.size)
     names = _names([request.name for request in requests])
     group = tuple(map(GroupMember, names, requests, sessions, sets))
     experiment = _shape("together", ExperimentOptions(group=group))

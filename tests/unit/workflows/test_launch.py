@@ -105,6 +105,24 @@ def test_an_unknown_size_is_refused_before_anything_is_opened(
     assert launched == []
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["sqlite", "shell"], "workload 'cartesian' is none of shell, and targets together run the same work; none is"),
+        (["shell", "sqlite"], "workload 'increment' is none of sqlite, and"),
+        (["sqlite", "embedded", "--workload", "mixed"], "none of sqlite, and targets together run the same work; "
+         "give --workload arithmetic or cartesian"),
+    ],
+)  # fmt: skip
+def test_targets_without_the_same_workload_are_refused_before_anything_is_opened(
+    launched: Launched, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    assert main(["run", *words, "--together", "--yes"]) == 2
+    assert says in capsys.readouterr().err
+    assert launched == []
+    assert main(["run", "sqlite", "embedded", "--together", "--workload", "arithmetic", "--yes"]) == 0
+
+
 def test_the_options_of_pool_arrive(launched: Launched) -> None:
     assert main(["pool", "sqlite", "--work", "9", "--active", "2,3", "--repeats", "4", *WATCHING]) == 0
     ((choices, shape),) = launched
