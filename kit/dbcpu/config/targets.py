@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
-from dbcpu.config.given_file import is_file, is_hidden
+from dbcpu.config.given_file import is_hidden
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.config.request import Request
@@ -186,7 +186,7 @@ def safe_url(url: str) -> str:
 def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path, dict[str, Any]], ...]:
     """Every configuration file with its tables, the last wins. Raises UsageError as ``targets``.
 
-    ``warn`` gets a sentence about a file that is left out because another user can have written it.
+    ``warn`` gets a sentence about one that is left out because another user can have written it, or as it is no file.
     """
     if named := os.environ.get("DBCPU_CONFIG"):
         file = Path(named)
@@ -198,7 +198,10 @@ def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path,
     found = []
     usual = (config_folder(), Path.cwd())
     # sudo leaves the working folder, and often HOME, to a user who may not look into it: nothing is there then.
-    for file in (folder / FILE_NAME for folder in usual if folder and is_file(folder / FILE_NAME)):
+    for file in (folder / FILE_NAME for folder in usual if folder and _is_there(folder / FILE_NAME)):
+        if not file.is_file():
+            warn(f"{file} is no file, so it is not used; remove it, or name a file: DBCPU_CONFIG=FILE")
+            continue
         try:
             found.append((file, _read(file, open_trusted(file))))
         except UntrustedFile as error:
@@ -206,6 +209,11 @@ def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path,
         except OSError as error:
             raise UsageError(f"{file} could not be read: {error.strerror}") from None
     return tuple(found)
+
+
+def _is_there(file: Path) -> bool:
+    """Also a link that leads nowhere."""
+    return not is_hidden(file) and os.path.lexists(file)
 
 
 def _read(file: Path, source: Path | int) -> dict[str, Any]:
@@ -219,7 +227,7 @@ def _read(file: Path, source: Path | int) -> dict[str, Any]:
             raise UsageError(f"{file} is larger than {MAX_BYTES >> 10} KiB; docs/configuration.md names what is in it")
         if any(line.count(b".") > MAX_DOTS for line in text.splitlines()):
             raise UsageError(f"{file} has more than {MAX_DOTS} dots in a line; write the tables under headings")
-        content = tomllib.loads(text.decode("utf-8"))
+        content = tomllib.loads(text.decode("utf-8-sig"))  # some editors begin with a byte order mark
     except RecursionError:
         raise UsageError(f"{file} is not valid TOML: it is nested too deeply") from None
     except UnicodeDecodeError:

@@ -34,6 +34,28 @@ def no_warning(sentence: str) -> None:
     raise AssertionError(sentence)
 
 
+@pytest.mark.parametrize("kind", ["folder", "FIFO", "link that leads nowhere"])
+def test_what_is_no_file_is_left_out_and_said(places: Path, kind: str) -> None:
+    """A FIFO is not opened: nobody writes into it."""
+    place = places / "here/dbcpu.toml"
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "FIFO":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("nowhere")
+    write(places, '[targets.a]\nurl = "sqlite:///a"\n', "xdg/dbcpu/dbcpu.toml")
+    said: list[str] = []
+    ((file, _),) = targets.contents(said.append)
+    assert file == places / "xdg/dbcpu/dbcpu.toml"
+    assert said == [f"{place} is no file, so it is not used; remove it, or name a file: DBCPU_CONFIG=FILE"]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(places: Path) -> None:
+    write(places, '\ufeff[targets.a]\nurl = "sqlite:///a"\n')
+    assert targets.resolve("a", no_warning).url == "sqlite:///a"
+
+
 def test_a_kind_needs_no_url() -> None:
     request = targets.resolve("sqlite", no_warning)
     assert (request.name, request.kind, request.url, request.password) == ("sqlite", "sqlite", "", None)
