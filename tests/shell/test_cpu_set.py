@@ -56,6 +56,18 @@ def test_a_process_that_runs_is_held_there(one_kit: Kit) -> None:
         process.kill()
 
 
+@pytest.mark.parametrize(
+    ("cpus", "says"),
+    [("1-0", "1-0 in 1-0 ends before it begins"), ("4095", "CPU 4095 is not online here; CPUs 0"),
+     (f"{CPU},4000-4001", "CPU 4000 is not online here")],
+)  # fmt: skip
+def test_cpus_that_are_not_there_are_wrong_usage(kit: Kit, cpus: str, says: str) -> None:
+    """taskset takes those of a list that are there, and says nothing of the others."""
+    code, out, err = kit.run("cpu-set", cpus, "echo", "ran")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"cpu-set: {says}")
+
+
 def test_the_exit_code_is_that_of_the_program(one_kit: Kit) -> None:
     assert one_kit.run("cpu-set", CPU, "sh", "-c", "exit 7")[0] == 7
 
