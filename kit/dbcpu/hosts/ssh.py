@@ -5,6 +5,7 @@ It is never given a password (BatchMode) and never asked to forward anything.
 
 import re
 
+from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.errors import UsageError
 from dbcpu.hosts.shell_connection import CONNECT_TIMEOUT_S
 from dbcpu.hosts.shell_host import ShellHost
@@ -43,6 +44,8 @@ def transport(where: str) -> Transport:
     if parts is None or _SPECIAL & set(host) or (_SPECIAL - {"\\"}) & set(user):
         shown = re.sub(r":.*@", ":***@", where)  # a password has no place here, and is not repeated
         raise UsageError(f"{shown!r} is no host for ssh; write ssh:HOST, ssh:USER@HOST or ssh:USER@HOST:PORT")
+    if parts["port"] and not is_port(int(parts["port"])):
+        raise UsageError(f"the port of ssh:{where} is {parts['port']}; give one from {PORT_WORDS}")
     port = ["-p", parts["port"]] if parts["port"] else []
     options = [part for option in _OPTIONS for part in ("-o", option)]
     login = parts["login"].replace("[", "").replace("]", "")

@@ -95,6 +95,12 @@ def test_a_greeting_without_an_end_is_given_up(says: Says, monkeypatch: pytest.M
         ShellConnection(transport("far"), "")
 
 
+@pytest.mark.parametrize("port", ["0", "65536", "99999"])
+def test_a_port_that_nobody_listens_at_is_wrong_usage(port: str) -> None:
+    with pytest.raises(UsageError, match=f"the port of ssh:me@far:{port} is {port}; give one from 1 to 65535"):
+        transport(f"me@far:{port}")
+
+
 @pytest.mark.parametrize("where", ["a$(id)", "a`id`", "a;id", "us'er@host", "a|b", "user@ho\\st"])
 def test_characters_of_a_shell_are_no_host(where: str) -> None:
     with pytest.raises(UsageError, match="is no host for ssh"):
