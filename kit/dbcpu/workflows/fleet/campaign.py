@@ -21,6 +21,7 @@ from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
 from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s
 from dbcpu.workflows.fleet.simulated import is_simulated
+from dbcpu.workflows.fleet.station import command_refused
 from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.foresee import Forecast, forecast, runs_here
 from dbcpu.workflows.measure_run import Choices
@@ -39,6 +40,7 @@ _IN_WORDS = {THERE: "by the dbcpu there", SHELL_KIT: "by the shell kit there"}
 class Foresight(Struct, frozen=True):
     """What the whole campaign costs. ``lasts_s``: wall time of one target's measurement, by its name.
 
+    ``refused``: by name why a station whose environment is this one's does not start it; without cost.
     ``same``: a sentence for each URL that several targets have. ``origins``: how many are measured from where.
     """
 
@@ -50,6 +52,7 @@ class Foresight(Struct, frozen=True):
     simulated: int
     same: tuple[str, ...]
     origins: Mapping[str, int] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 def plan_campaign(
@@ -118,15 +121,18 @@ def foresight(targets: Sequence[Listed], choices: Choices) -> Foresight:
             except UnknownName as error:
                 raise UsageError(f"{each.name}: {error}") from None
         found[each.name] = ahead[key]
+    refused = {each.name: why for each in targets if (why := command_refused(each.table()))}
+    costly = [forecasted for name, forecasted in found.items() if name not in refused]
     return Foresight(
         {each.name: found[each.name].total_s if each.name in found else 0.0 for each in targets},
-        sum(one.cpu_s for one in found.values()),
-        max((max(one.levels) for one in found.values()), default=0),
+        sum(one.cpu_s for one in costly),
+        max((max(one.levels) for one in costly), default=0),
         assumed,
-        any(one.most for one in found.values()),
+        any(one.most for one in costly),
         len(targets) - len(found),
         tuple(_same_url(targets)),
         Counter(each.origin for each in targets),
+        refused,
     )
 
 
@@ -183,10 +189,16 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
     if ahead.simulated:
         simulated = f"{plural(ahead.simulated, 'target')} simulated"
         yield f"{simulated}: that takes CPU time of this machine, which these figures are without"
+    for why in sorted(set(ahead.refused.values())):
+        names = [name for name, each in ahead.refused.items() if each == why]
+        more = len(names) - MAX_NAMED
+        named = listed((*names[:MAX_NAMED], f"{more} more") if more > 0 else names)
+        yield f"not measured by a station with this environment: {named} ({why})"
+    items = [each for each in items if each.target not in ahead.refused]
     if ahead.simulated < len(items):
         most = "at most " if ahead.at_most else ""
         yield (
-            f"on quiet hosts {most}about {duration(max(ahead.lasts_s.values()))} for a target, {most}about "
+            f"on quiet hosts {most}about {duration(max(ahead.lasts_s[each.target] for each in items))} for a target, {most}about "
             f"{duration(_all_s(items, ahead, at_once))} in all; hosts that are busy take longer"
         )
         used = f"{ahead.cpu_s / HOUR_S:.1f} CPU-hours" if ahead.cpu_s >= HOUR_S else f"{ahead.cpu_s:.0f} CPU-seconds"

@@ -78,12 +78,14 @@ def begin(
         click.echo("nothing was connected to, started or stored")
         return 0
     with _stations_store(store), open_store(store) as opened:
-        confirm(f"This saturates {plural(len(targets), 'database')}, some at a time. Continue?", yes)
+        confirm(
+            f"This saturates {plural(len(targets) - len(ahead.refused), 'database')}, some at a time. Continue?", yes
+        )
         # A campaign that is kept is refused to a corrected command: its stations are there before.
         with workers(scheduler, bounds.at_once) as found:
             opened.campaigns.create(made, items)
             tally = drive(opened, campaign, bounds, found, say)
-        return _finished(opened, campaign, tally, store, fail_on)
+        return _finished(opened, campaign, tally, store, fail_on, yes=yes)
 
 
 def resume(
@@ -112,7 +114,7 @@ def resume(
             confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
         with workers(scheduler, bounds.at_once) as found:
             tally = drive(opened, campaign, bounds, found, _sayer(quiet), failed=failed)
-        return _finished(opened, campaign, tally, store, fail_on)
+        return _finished(opened, campaign, tally, store, fail_on, yes=yes)
 
 
 def status(campaign: str, store: str | None, *, watch: bool) -> int:
@@ -175,7 +177,8 @@ def usual_at_once() -> int:
     return max(1, min(MAX_AT_ONCE, PER_CPU * cpus, pages // RUN_BYTES))
 
 
-def _finished(opened: Store, campaign: str, tally: Counts, store: str | None, fail_on: str) -> int:
+def _finished(opened: Store, campaign: str, tally: Counts, store: str | None, fail_on: str, *, yes: bool) -> int:
+    """``yes``: nobody was asked, and nobody may be there to be asked when it goes on."""
     counted = ", ".join(f"{tally.states[state]} {state}" for state in STATES if state in tally.states)
     click.echo(f"campaign {campaign}: {counted}" + (f"; {tally.stopped}" if tally.stopped else ""))
     # A store's URL may have a password in it: then the user knows what to add.
@@ -183,7 +186,8 @@ def _finished(opened: Store, campaign: str, tally: Counts, store: str | None, fa
     if tally.complete:
         return _failing(opened, campaign, fail_on, given)
     failed = " --failed" if set(tally.states) & set(AGAIN) else ""
-    see, go_on = f"dbcpu fleet status {campaign}{given}", f"dbcpu fleet resume {campaign}{failed}{given}"
+    unasked = " --yes" if yes else ""
+    see, go_on = f"dbcpu fleet status {campaign}{given}", f"dbcpu fleet resume {campaign}{failed}{given}{unasked}"
     click.echo(f"dbcpu: see why: {see}; go on: {go_on}", err=True)
     return INTERRUPTED_EXIT if tally.interrupted else FAILED_EXIT
 

@@ -55,6 +55,17 @@ def test_a_url_that_comes_twice_is_said() -> None:
     assert "a, b, c, d, e and 2 more have the same url: the database would be measured 7 times" in many
 
 
+def test_a_command_that_no_station_starts_is_named_and_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DBCPU_FLEET_EXEC", raising=False)
+    command = Listed("sec", "postgresql://me@b/x", host="exec:sh -s")
+    alone, both = preview(targets(a="postgresql://me@a/x")), preview((*targets(a="postgresql://me@a/x"), command))
+    assert "not measured by a station with this environment: sec (its host is a command (exec:), which" in both
+    assert both.splitlines()[-2:] == alone.splitlines()[-2:]
+    assert "CPU-seconds" not in preview((command,))
+    monkeypatch.setenv("DBCPU_FLEET_EXEC", "yes")
+    assert "not measured by" not in preview((command,))
+
+
 def test_simulated_targets_are_not_said_to_take_no_time() -> None:
     found = preview(targets(a="simulated://c4.4xlarge", b="simulated://c4.4xlarge"))
     assert "2 targets simulated: that takes CPU time of this machine" in found

@@ -90,7 +90,7 @@ def test_targets_are_measured_once_and_refused_ones_again_only_if_told(drive: Dr
     code, _, err = drive("fleet", "run", given, "--campaign", "q4", *OPTIONS, "--yes").finish()
     assert (code, states(drive.store, "q4")) == (3, {"a": DONE, "b": DONE, "gone": REFUSED}), err
     assert re.search(r"gone: refused: no simulated host is called 'none'", err)
-    assert err.rstrip().endswith("go on: dbcpu fleet resume q4 --failed")
+    assert err.rstrip().endswith("go on: dbcpu fleet resume q4 --failed --yes"), "nobody may be there to be asked"
     given_store = drive("fleet", "resume", "q4", "--yes", "--store", str(drive.store)).finish()[2]
     assert f"dbcpu fleet status q4 --store {drive.store}; go on" in given_store
     assert drive("fleet", "resume", "q4", "--failed", "--yes").finish()[0] == 3
