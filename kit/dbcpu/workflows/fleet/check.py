@@ -27,6 +27,8 @@ from dbcpu.workflows.origins.far_target import toml_of
 
 LIMIT_S = 300
 WARNING, PROBLEM = "warning", "problem"
+MAX_NAMED = 20
+"""Targets that one line names; the file names all."""
 
 
 class _Checked(Struct, frozen=True):
@@ -62,8 +64,22 @@ def check(inventory: Path, select: str | None, url: str | None, at_once: int, wr
         for level, seen in each.findings:
             click.echo(plain(f"{name}: {level}: {seen}"))
     if written is not None:
-        write_file(written, [as_toml([each.target for each in found if each.works]).encode()])
+        _write(written, found)
     return _summed_up(found)
+
+
+def _write(written: Path, found: Sequence[_Checked]) -> None:
+    """Those that can be measured, and the names of the others as comments and on standard error."""
+    without = [plain(each.target.name) for each in found if not each.works]
+    comments = "".join(f"# left out, as it cannot be examined: {name}\n" for name in without)
+    write_file(written, [(comments + as_toml([each.target for each in found if each.works])).encode()])
+    if without:
+        more = len(without) - MAX_NAMED
+        named = listed([*without[:MAX_NAMED], f"{more} more"] if more > 0 else without)
+        click.echo(
+            f"dbcpu: {plain(str(written))} is without {plural(len(without), 'target')} that cannot be examined: {named}",
+            err=True,
+        )
 
 
 def _summed_up(found: Sequence[_Checked]) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.config.inventory import read_inventory
 from dbcpu.errors import UsageError
 from dbcpu.store.campaigns import DONE, PLANNED, REFUSED
 from dbcpu.store.database import open_store
@@ -77,8 +78,14 @@ def test_options_of_a_url_become_those_of_simulate(url: str, words: list[str]) -
 
 def test_check_refuses_what_a_campaign_refuses(drive: Drive, tmp_path: Path) -> None:
     given = inventory(tmp_path, slow="simulated://this-vm?slow=abc", none="simulated://", fine="simulated://this-vm")
-    code, out, _ = drive("fleet", "check", given).finish()
+    written = tmp_path / "checked.toml"
+    code, out, err = drive("fleet", "check", given, "--write", str(written)).finish()
     assert (code, "3 targets: 2 cannot be examined" in out) == (3, True)
+    assert f"dbcpu: {written} is without 2 targets that cannot be examined: slow and none\n" in err
+    assert written.read_text().splitlines()[:2] == [
+        "# left out, as it cannot be examined: slow", "# left out, as it cannot be examined: none",
+    ]  # fmt: skip
+    assert [each.name for each in read_inventory(written, None)] == ["fine"]
     _, _, err = drive("fleet", "run", given, "--campaign", "q4", *OPTIONS, "--failures", "100%", "--yes").finish()
     assert states(drive.store, "q4") == {"slow": REFUSED, "none": REFUSED, "fine": DONE}, err
     for line in (line for line in out.splitlines() if ": cannot be examined: " in line):
