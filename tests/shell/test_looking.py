@@ -184,13 +184,11 @@ def test_a_capture_has_what_the_kernel_shows_with_every_shell(kit: Kit, tmp_path
 
 def test_the_way_in_which_files_are_put_in_place_is_one() -> None:
     """Each of these scripts is copied alone, so each has these functions."""
-    texts = [
-        (SCRIPTS / name).read_text() for name in ("lines.sh", "sqlplus-fanout", "capture-host", "sample-psr", "nightly")
-    ]
-    assert (
-        len({re.search(r"^shelter\(\) \{.*?^\}\n.*?^hand_over\(\) \{.*?^\}\n", text, re.M | re.S)[0] for text in texts})
-        == 1
-    )
+    own = re.compile(r"^shelter\(\) \{.*?^\}\n.*?^hand_over\(\) \{.*?^\}\n", re.MULTILINE | re.DOTALL)
+    scripts = ("lines.sh", "sqlplus-fanout", "capture-host", "sample-psr", "nightly")
+    found = [own.findall((SCRIPTS / name).read_text()) for name in scripts]
+    assert [len(each) for each in found] == [1] * len(scripts)
+    assert len({text for (text,) in found}) == 1
 
 
 def test_a_capture_takes_the_place_of_a_link_and_does_not_follow_it(one_kit: Kit, tmp_path: Path) -> None:

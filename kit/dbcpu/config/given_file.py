@@ -36,6 +36,11 @@ def is_file(path: Path | str) -> bool:
     return not is_hidden(path) and Path(path).is_file()
 
 
+def is_entry(path: Path | str) -> bool:
+    """Whether a folder that this user can see has such a name in it, also that of a link that leads nowhere."""
+    return not is_hidden(path) and os.path.lexists(path)
+
+
 def read_given(path: Path | str, max_bytes: int) -> bytes:
     """The first ``max_bytes`` of what is at ``path``. A FIFO of the user's own is waited for until it has a writer.
 

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from dbcpu import registry
 from dbcpu.config.folders import config_folder
-from dbcpu.config.given_file import is_hidden
+from dbcpu.config.given_file import is_entry, is_hidden
 from dbcpu.config.origins import HERE, check_origin
 from dbcpu.config.ports import PORT_WORDS, is_port
 from dbcpu.config.request import Request
@@ -84,8 +84,7 @@ def _to_stderr(sentence: str) -> None:
 
 
 @cache
-def _once_to_stderr(sentence: str) -> None:
-    """A command reads the files several times."""
+def _once_to_stderr(sentence: str) -> None:  # a command reads the files several times
     _to_stderr(sentence)
 
 
@@ -195,25 +194,19 @@ def contents(warn: Callable[[str], None] = _once_to_stderr) -> tuple[tuple[Path,
         if not file.is_file():
             raise UsageError(f"DBCPU_CONFIG names {named}, and there is no such file; correct or unset it")
         return ((file, _read(file, file)),)
-    found = []
-    usual = (config_folder(), Path.cwd())
+    found, usual = [], (config_folder(), Path.cwd())
     # sudo leaves the working folder, and often HOME, to a user who may not look into it: nothing is there then.
-    for file in (folder / FILE_NAME for folder in usual if folder and _is_there(folder / FILE_NAME)):
-        if not file.is_file():
-            warn(f"{file} is no file, so it is not used; remove it, or name a file: DBCPU_CONFIG=FILE")
-            continue
+    for file in filter(is_entry, (folder / FILE_NAME for folder in usual if folder)):
         try:
-            found.append((file, _read(file, open_trusted(file))))
+            if file.is_file():
+                found.append((file, _read(file, open_trusted(file))))
+            else:
+                warn(f"{file} is no file, so it is not used; remove it")
         except UntrustedFile as error:
             warn(f"{error}; if you trust it: DBCPU_CONFIG={file}")
         except OSError as error:
             raise UsageError(f"{file} could not be read: {error.strerror}") from None
     return tuple(found)
-
-
-def _is_there(file: Path) -> bool:
-    """Also a link that leads nowhere."""
-    return not is_hidden(file) and os.path.lexists(file)
 
 
 def _read(file: Path, source: Path | int) -> dict[str, Any]:

@@ -218,7 +218,8 @@ def _undo(
         if entry.what.startswith("parameter:") and not settings.has_parameters:
             name, database = named(entry.what), found.target
             restored.failures.append(
-                f"{name} of {database} is still {entry.after}, it was {entry.before!r}; dbcpu restore {shlex.quote(database)}"
+                f"{name} of {database} is still {entry.after}, it was {entry.before!r}; "
+                f"dbcpu restore {shlex.quote(database)}"
             )
             complete = False
             continue

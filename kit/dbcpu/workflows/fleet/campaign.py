@@ -197,8 +197,9 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
     items = [each for each in items if each.target not in ahead.refused]
     if ahead.simulated < len(items):
         most = "at most " if ahead.at_most else ""
+        longest_s = max(ahead.lasts_s[each.target] for each in items)
         yield (
-            f"on quiet hosts {most}about {duration(max(ahead.lasts_s[each.target] for each in items))} for a target, {most}about "
+            f"on quiet hosts {most}about {duration(longest_s)} for a target, {most}about "
             f"{duration(_all_s(items, ahead, at_once))} in all; hosts that are busy take longer"
         )
         used = f"{ahead.cpu_s / HOUR_S:.1f} CPU-hours" if ahead.cpu_s >= HOUR_S else f"{ahead.cpu_s:.0f} CPU-seconds"

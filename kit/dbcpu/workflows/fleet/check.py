@@ -77,7 +77,8 @@ def _write(written: Path, found: Sequence[_Checked]) -> None:
         more = len(without) - MAX_NAMED
         named = listed([*without[:MAX_NAMED], f"{more} more"] if more > 0 else without)
         click.echo(
-            f"dbcpu: {plain(str(written))} is without {plural(len(without), 'target')} that cannot be examined: {named}",
+            f"dbcpu: {plain(str(written))} is without {plural(len(without), 'target')} that cannot be examined: "
+            f"{named}",
             err=True,
         )
 
