@@ -472,8 +472,8 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "SYS with a password (with threads the operating system authenticates nobody), in the root of a container "
         "database (no pluggable database can set it); then restart every instance, of a cluster too, where all need "
         "the same value. Where listener.ora has `DEDICATED_THROUGH_BROKER_LISTENER = ON` (behind the last _ its "
-        "listener's name), take that out too, and `lsnrctl reload`; afterwards put it back, `alter system set "
-        "threaded_execution = true scope = spfile sid = '*'`, and a restart. Without spfile edit each parameter file"),
+        "listener's name), remove the line and `lsnrctl reload`. Afterwards put both back: the line, and `alter system "
+        "set threaded_execution = true scope = spfile sid = '*'`, then restart. Without an spfile edit the pfile"),
     "privileged-user": Entry(WARNING, "SYS, SYSTEM or a SYSDBA as the measured user",
         "the resource manager treats these users differently from an application",
         "measure as an ordinary user: `create user bench ...; grant create session to bench`"),

@@ -145,6 +145,7 @@ def steal(given: FindingInput) -> Finding | None:
 
 
 def steal_of(rounds: Sequence[Round]) -> Finding | None:
+    """The finding of rounds of one or of several variants, by the one with most."""
     stolen = [(share, each) for each in rounds if (share := stolen_share(each) or 0.0) > STEAL_SHARE]
     if not stolen:
         return None
@@ -167,7 +168,7 @@ def interrupts(given: FindingInput) -> Finding | None:
 
 
 def interrupts_of(rounds: Sequence[Round]) -> Finding | None:
-    """By the CPU that lost most, in the round in which it did."""
+    """The finding of rounds of one or of several variants, by the CPU that lost most, in the round in which it did."""
     found = [
         (irq_s(cpu, lasted_s) / lasted_s, cpu.cpu, each)
         for each in rounds

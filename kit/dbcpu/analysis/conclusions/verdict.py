@@ -133,8 +133,9 @@ class _Words:
         return " ".join(filter(None, (sentences(*clauses) for clauses in said)))
 
     def _fewer_counted(self) -> str:
-        """Where the run counts on fewer vCPUs than its sessions may use, and what helps then; '' otherwise."""
-        counted, usable = self.record.header.plan.vcpus, len(core_by_cpu(self.record))
+        """Where ``--vcpus`` said fewer vCPUs than the sessions may use, and what helps then; '' otherwise."""
+        plan, usable = self.record.header.plan, len(core_by_cpu(self.record))
+        counted = plan.vcpus if plan.vcpus_source == "--vcpus" else None
         if not counted or counted >= usable or bounding_quota(self.record) is not None:
             return ""
         count_on = f"This run counts on {plural(counted, 'vCPU')}, and its sessions may use {plural(usable, 'CPU')}"

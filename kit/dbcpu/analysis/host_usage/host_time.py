@@ -60,8 +60,9 @@ def foreign_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     """What other processes used of all vCPUs while the round lasted; 0 where nothing is known of it.
 
     The larger of two: what those used that were listed, and ``counted_share``. Sessions that are held on a part of the
-    host's CPUs have fewer vCPUs than other processes: then all CPUs on which these were listed count. Where only the
-    database counts the host's CPUs, it is their share of all CPUs of the host.
+    host's CPUs have fewer vCPUs than other processes: then all CPUs on which these were listed count. So do all on
+    which sessions may run, where instance caging lets fewer run at a time. Where only the database counts the host's
+    CPUs, it is their share of all CPUs of the host.
     At most 1: processes are counted in ticks of 10 ms, which may be more than a short round has.
     """
     if round_.host_counters:
@@ -74,7 +75,8 @@ def listed_share(round_: Round, vcpus: int | None, lasted_s: float) -> float:
     if not vcpus or lasted_s <= 0:
         return 0.0
     seen = {cpu for process in round_.foreign for cpu in process.cpus}
-    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * max(vcpus, len(seen)))
+    cpus = max(vcpus, len(seen), len(set(chain.from_iterable(allowed_cpus(round_)[0]))))
+    return sum(process.cpu_s for process in round_.foreign) / (lasted_s * cpus)
 
 
 def counted_share(round_: Round) -> float:

@@ -68,7 +68,7 @@ def _caged(header: Header, variant: str) -> Header:
     if count == variant or not count.isdecimal():
         return header
     vcpus = min(int(count), vcpu_count(RunRecord(header, ())) or int(count))
-    return replace(header, plan=replace(header.plan, vcpus=vcpus))
+    return replace(header, plan=replace(header.plan, vcpus=vcpus, vcpus_source="instance caging"))
 
 
 def _online(rounds: Sequence[Round]) -> set[int]:

@@ -147,7 +147,7 @@ def _resource_manager(facts: Facts) -> Iterator[Finding]:
 
 
 def _cpu_scope(facts: Facts) -> Iterator[Finding]:
-    """On Autonomous Database it is the default, where neither V$PARAMETER nor V$RSRC_PLAN says it, too.
+    """SERVER_WIDE is the default on Autonomous Database, also where neither V$PARAMETER nor V$RSRC_PLAN is seen.
 
     Source: Oracle Database Reference 23ai, RESOURCE_MANAGER_CPU_SCOPE, V$RSRC_PLAN (CPU_SCOPE)
     """

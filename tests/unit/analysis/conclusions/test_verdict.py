@@ -216,10 +216,12 @@ def test_waiting_for_each_other_beside_other_processes_names_these() -> None:
 
 def test_fewer_vcpus_than_sessions_use_are_no_fault_of_the_baseline() -> None:
     run = simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=6, seed=1)
-    given = replace(run, header=replace(run.header, plan=replace(run.header.plan, vcpus=1)))
-    found = explain(given).verdict
+    plan = replace(run.header.plan, vcpus=1, vcpus_source="--vcpus")
+    found = explain(replace(run, header=replace(run.header, plan=plan))).verdict
     assert "This run counts on 1 vCPU, and its sessions may use 2 CPUs: measure again without `--vcpus`" in found
     assert "quieter host" not in found
+    caged = replace(plan, vcpus_source="instance caging")
+    assert "--vcpus" not in explain(replace(run, header=replace(run.header, plan=caged))).verdict
 
 
 def test_what_makes_the_slowest_slower_is_the_cause_of_unequal_shares() -> None:
