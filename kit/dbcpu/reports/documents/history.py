@@ -41,8 +41,8 @@ COMPARABLE = (
 )
 READING = (
     "Every dot is a run. The blue band is the usual range; an orange line marks a lasting change, with its date, "
-    "ratio, and the medians before and after, an orange band the time in which it may have happened (95 %); a dotted line a "
-    "change of kernel, database or settings; grey a time without runs."
+    "ratio, and the medians before and after, an orange band the time in which it may have happened (95 %); a dotted "
+    "line a change of kernel, database or settings; grey a time without runs."
 )
 ALONE = "Mrows/s of one session"
 TERMS = (

@@ -83,7 +83,7 @@ def test_threads_have_a_line_in_the_listeners_file_too() -> None:
     _, _, back = by_code(replace(QUIET, threads=True))["threaded-execution"].remedy.partition(
         "DEDICATED_THROUGH_BROKER"
     )
-    assert "afterwards put it back" in back
+    assert "Afterwards put both back: the line" in back
 
 
 def test_the_report_says_what_is_measured_and_what_a_kill_would_leave() -> None:
