@@ -24,6 +24,7 @@ if [ -d /usr/xpg4/bin ] && [ -z "${DBCPU_XPG4:-}" ]; then
     exec /usr/xpg4/bin/sh "$0" "$@"
 fi
 
+unset CDPATH
 program=${0##*/} cpus=''
 
 fail() {
@@ -156,18 +157,25 @@ say() {
 }
 
 # usage: shelter PATH     goes into a new folder beside PATH that nobody else can write, so that what is made there is no
-# link of another user's, whosever the folder around it is; hand_over then puts the file "new" of it at PATH.
+# link of another user's, whosever the folder around it is; hand_over then puts the file "new" of it at PATH. 9: a folder
+# that is made there is not one's own alone, as root's on some network file systems.
 shelter() {
     case $1 in */*) cd -- "${1%/*}/" || return 1 ;; esac
-    place=${1##*/} nest=.dbcpu-new.$$ above=$(pwd -P) || return 1
+    place=${1##*/} nest=.dbcpu-new.$$ above=$(pwd -P) refused=1
+    [ -n "$above" ] || return 1
     rmdir "$nest" 2>/dev/null || :
-    (umask 077 && mkdir "$nest") && cd "./$nest" && [ "$(pwd -P)" = "${above%/}/$nest" ] || return 1
-    # shellcheck disable=SC2046
-    set -- $(id -u) $(ls -ldn .)
-    case $1:$4:$2 in 0:0:drwx------*) ;; 0:*) return 1 ;; *:0:* | "$1:$1:"*) ;; *) return 1 ;; esac
+    (umask 077 && mkdir "$nest") || return 1
+    if cd "./$nest" && [ "$(pwd -P)" = "${above%/}/$nest" ]; then
+        # shellcheck disable=SC2046
+        set -- $(id -u) $(ls -ldn .)
+        case $1:$4:$2 in 0:0:drwx------*) return 0 ;; 0:*) ;; *:0:* | "$1:$1:"*) return 0 ;; esac
+        refused=9
+    fi
+    cd "$above" && rmdir "$nest" || :
+    return "$refused"
 }
 
-# usage: hand_over     a link or file at PATH is replaced, and a folder, or a link to one, gets nothing
+# usage: hand_over     a link or file at PATH is replaced, a link to a folder only where mv has -T; a folder gets nothing
 hand_over() {
     # mv without -T would follow a link to a folder.
     exact='' handed=0
@@ -184,7 +192,7 @@ hand_over() {
 keep() {
     if ! (shelter "$output" && { { cat "$work/lines" && echo "end status=$1"; } >new || rm -f new; } && hand_over) 2>/dev/null; then
         delivered=yes # not tried, and not said, once more at the end
-        fail "$output could not be written"
+        fail "$output could not be written; give another file with -o"
     fi
 }
 
@@ -192,6 +200,10 @@ keep() {
 # user's, or a link of theirs, is replaced by a file.
 into_file() {
     [ -n "$output" ] || return 1
+    within=.
+    case $output in */*) within=${output%/*}/ ;; esac
+    # /dev/stdout and the like are the system's links to what whoever started this handed over, a file too.
+    case $(cd -- "$within" 2>/dev/null && pwd -P) in /dev | /dev/fd | /proc/*) return 1 ;; esac
     [ -e "$output" ] && [ ! -f "$output" ] || return 0
     # shellcheck disable=SC2046
     set -- $(id -u) $(ls -ldn "$output")
@@ -200,11 +212,14 @@ into_file() {
 
 # Said before anything is measured, as what is measured would be lost.
 try_output() {
+    code=0
     if into_file; then
-        (shelter "$output" && cd -P .. && rmdir "$nest") 2>/dev/null || fail "$output could not be written; give another file with -o"
+        (shelter "$output" && cd -P .. && rmdir "$nest") 2>/dev/null || code=$?
     elif [ -n "$output" ]; then
-        [ -w "$output" ] && [ ! -d "$output" ] || fail "$output could not be written; give another file with -o"
+        [ -w "$output" ] && [ ! -d "$output" ] || code=1
     fi
+    [ "$code" -ne 9 ] || fail "a folder made beside $output would not be yours alone, as root's on some network file systems; give another file with -o"
+    [ "$code" -eq 0 ] || fail "$output could not be written; give another file with -o"
 }
 
 # usage: deliver STATUS     the whole result, once
@@ -214,7 +229,7 @@ deliver() {
     if into_file; then keep "$1"; return; fi
     say "end status=$1"
     if [ -n "$output" ]; then
-        { cat "$work/lines" >"$output"; } 2>/dev/null || fail "$output could not be written"
+        { cat "$work/lines" >>"$output"; } 2>/dev/null || fail "$output could not be written; give another file with -o"
     else
         code=0
         cat "$work/lines" 2>/dev/null || code=$?
@@ -269,7 +284,6 @@ leave() {
 begin() {
     output=$1 sessions='' sampler='' delivered='' cpus=${cpus:-$(processors)}
     case $output in '' | /*) ;; *) output=$PWD/$output ;; esac
-    # The draft beside it has a longer name.
     [ "${#output}" -le 4000 ] || fail "-o has a path of ${#output} characters; give one of at most 4000" 2
     try_output
     umask 077

@@ -1,6 +1,7 @@
 """cpu-set: taskset for real, and the processor sets of other systems by stand-ins that note how they are called."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -66,6 +67,32 @@ def test_cpus_that_are_not_there_are_wrong_usage(kit: Kit, cpus: str, says: str)
     code, out, err = kit.run("cpu-set", cpus, "echo", "ran")
     assert (code, out) == (2, "")
     assert err.startswith(f"cpu-set: {says}")
+
+
+SOME = """#!/bin/sh
+case $1 in
+-c) shift 2; exec {taskset} -c {cpu} "$@" ;;
+-acp) exec {taskset} -acp {cpu} "$3" ;;
+esac
+"""
+"""As the kernel does with a cpuset of that one CPU."""
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_cpus_that_a_cpuset_keeps_away_are_said(running: bool, kit: Kit) -> None:
+    online = Path("/sys/devices/system/cpu/online").read_text().strip()
+    if online.isdecimal():
+        pytest.skip("this machine has one CPU")
+    taskset = shutil.which("taskset")
+    assert taskset
+    stand_in(kit, "taskset", SOME.format(taskset=taskset, cpu=CPU))
+    with subprocess.Popen(["sleep", "60"]) as process:
+        arguments = ("-p", str(process.pid)) if running else ("echo", "ran")
+        code, out, err = kit.run("cpu-set", online, *arguments)
+        process.kill()
+    assert (code, "ran" in out) == (3 if running else 2, False)
+    assert "is not allowed" in err
+    assert "(a container's cpuset, for example)" in err
 
 
 def test_the_exit_code_is_that_of_the_program(one_kit: Kit) -> None:

@@ -13,12 +13,14 @@ import pytest
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_topology
 from dbcpu.store.shell_kit import line_reader
-from plugins.shell_kit import SCRIPTS, Kit, read
+from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit, read
 from support.archives import unpack
 from support.paths import ROOT
 
 KIT = ("increment", "gzip-pipe", "cpu-set", "psql-fanout", "sqlplus-fanout", "sample-psr", "watch-psr", "topology",
        "smt", "capture-host", "session")  # fmt: skip
+OWN = "1"
+"""A process that is there as long as any."""
 HOSTS = sorted(path for path in (ROOT / "tests/hosts").glob("*.tar.gz") if "512" not in path.name)
 
 
@@ -184,11 +186,69 @@ def test_a_capture_has_what_the_kernel_shows_with_every_shell(kit: Kit, tmp_path
 
 def test_the_way_in_which_files_are_put_in_place_is_one() -> None:
     """Each of these scripts is copied alone, so each has these functions."""
-    own = re.compile(r"^shelter\(\) \{.*?^\}\n.*?^hand_over\(\) \{.*?^\}\n", re.MULTILINE | re.DOTALL)
     scripts = ("lines.sh", "sqlplus-fanout", "capture-host", "sample-psr", "nightly")
-    found = [own.findall((SCRIPTS / name).read_text()) for name in scripts]
-    assert [len(each) for each in found] == [1] * len(scripts)
-    assert len({text for (text,) in found}) == 1
+    for name, fewer in (("shelter", 0), ("hand_over", 0), ("into_file", 1), ("try_output", 2)):
+        own = re.compile(rf"^{name}\(\) \{{\n(?:.*\n)*?\}}\n", re.MULTILINE)
+        found = [text for script in scripts for text in own.findall((SCRIPTS / script).read_text())]
+        assert (len(found), len(set(found))) == (len(scripts) - fewer, 1), name
+
+
+@pytest.mark.parametrize("script", [("capture-host",), ("sample-psr", "-t", "1", OWN)])
+def test_a_file_is_made_where_its_path_leads_and_not_where_cdpath_would(
+    script: tuple[str, ...], one_kit: Kit, tmp_path: Path
+) -> None:
+    for folder in ("here/out", "other/out"):
+        (tmp_path / folder).mkdir(parents=True)
+    name, *arguments = script
+    done = subprocess.run(
+        ["dash", str(SCRIPTS / name), "-o", "out/x", *arguments], cwd=tmp_path / "here",
+        env={**one_kit.environment, "CDPATH": str(tmp_path / "other")}, check=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert [file.name for file in (tmp_path / "here/out").iterdir()] == ["x"]
+    assert list((tmp_path / "other/out").iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("script", [("gzip-pipe", "1", "4"), ("sample-psr", "-t", "1", OWN)])
+def test_standard_output_by_its_path_is_added_to_where_it_is_a_file(
+    script: tuple[str, ...], path: str, kit: Kit, tmp_path: Path
+) -> None:
+    file = tmp_path / "result"
+    file.write_text("before\n")
+    name, *arguments = script
+    with file.open("a") as out:
+        subprocess.run(
+            [*kit.shell.split(), str(SCRIPTS / name), "-o", path, *arguments], stdout=out, stderr=subprocess.PIPE,
+            env=kit.environment, check=True, timeout=LIMIT_S,
+        )  # fmt: skip
+    lines = file.read_text().splitlines()
+    assert (lines[:2], lines[-1]) == (["before", "dbcpu-lines 2"], "end status=complete")
+    assert Path("/dev/stdout").is_symlink()
+
+
+@pytest.mark.parametrize("script", ["capture-host", "sample-psr"])
+def test_a_folder_that_is_not_roots_own_is_said_and_not_left(script: str, one_kit: Kit, tmp_path: Path) -> None:
+    """As on network file systems, which give what root makes to nobody."""
+    (tmp_path / "out").mkdir()
+    for program, says in (("id", "0"), ("ls", "drwxr-xr-x 2 65534 65534 40 Nov 1 12:00 .")):
+        place = Path(one_kit.environment["PATH"].split(os.pathsep)[0]) / program
+        place.write_text(f"#!/bin/sh\necho '{says}'\n")
+        place.chmod(0o755)
+    arguments = (OWN,) if script == "sample-psr" else ()
+    code, out, err = one_kit.run(script, "-o", str(tmp_path / "out/x"), *arguments)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"{script}: a folder made beside {tmp_path}/out/x would not be yours alone")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_result_of_sqlplus_that_cannot_be_written_is_said_and_nothing_else(kit: Kit, tmp_path: Path) -> None:
+    sqlplus = Path(kit.environment["PATH"].split(os.pathsep)[0]) / "sqlplus"
+    sqlplus.write_text("#!/bin/sh\n")
+    sqlplus.chmod(0o755)
+    code, out, err = kit.run("sqlplus-fanout", "-n", "1", "-o", str(tmp_path / "none/x"), "/")
+    assert (code, out) == (3, "")
+    assert err == f"sqlplus-fanout: {tmp_path}/none/x could not be written; give another file with -o\n"
 
 
 def test_a_capture_takes_the_place_of_a_link_and_does_not_follow_it(one_kit: Kit, tmp_path: Path) -> None:
@@ -213,7 +273,7 @@ def test_samples_take_the_place_of_a_link_and_do_not_follow_it(kit: Kit, tmp_pat
     assert kit.run("sample-psr", "-o", str(tmp_path / "none" / "x"), "-t", "1", str(os.getpid())) == (
         3,
         "",
-        f"sample-psr: {tmp_path}/none/x could not be written\n",
+        f"sample-psr: {tmp_path}/none/x could not be written; give another file with -o\n",
     )
 
 

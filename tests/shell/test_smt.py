@@ -236,6 +236,9 @@ def test_a_link_where_the_note_is_to_be_made_is_not_followed(kit: Kit, tmp_path:
     code, _, err = smt(kit, tree, "off")
     assert (code, tree.read("smt/control")) == (3, "on")
     assert "can be written by others" in err
+    kit.environment["DBCPU_JOURNAL"] = str(journal / "deep" / "journal")
+    code, _, err = kit.run("smt", "-r", str(tree.root), "off")
+    assert (code, "can be written by others" in err, (journal / "deep").exists()) == (3, True, False)
 
 
 def test_a_link_is_no_note(kit: Kit, tmp_path: Path) -> None:

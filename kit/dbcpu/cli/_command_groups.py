@@ -35,7 +35,7 @@ GROUPS = {
     "Look at a host": {
         "doctor": "Check a target and its host before a run.",
         "topology": "Show sockets, cores, SMT siblings and limits of a host.",
-        "restore": "Restore settings that a killed run changed.",
+        "restore": "Restore settings that a killed run changed; end a server it left.",
     },
 }
 """Commands with their short help, by group: kept here, so that help need not load them all."""

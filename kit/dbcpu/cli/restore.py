@@ -1,4 +1,4 @@
-"""``dbcpu restore``: restore settings that a killed run changed."""
+"""``dbcpu restore``: restore settings that a killed run changed, and end a server that it left."""
 
 import click
 
@@ -11,8 +11,9 @@ from dbcpu.cli._completion import offering, targets
 def command(target: str | None, dry_run: bool) -> int:
     """Restore settings that a killed run changed on this host, or in the database TARGET.
 
-    An embedded server that it left is ended, too. Every run and its guard process do this automatically; this command
-    shows it. Exit code 3: not all was restored.
+    An embedded server that it left is ended, too. Every run and its guard process restore settings automatically, and
+    one that starts an embedded server ends those that were left; this command shows it. Exit code 3: not all was
+    restored.
 
     \b
     Examples: dbcpu restore --dry-run

@@ -13,13 +13,14 @@ def put_back(target: str | None, *, dry_run: bool) -> RestoreResult:
 
     An embedded server whose driver and guard were killed is ended as well.
     """
-    done = "would be ended" if dry_run else "ended"
-    ended = [
-        f"{done} and removed: the embedded PostgreSQL of a run that was killed, {name}"
-        for name in remove_leftovers(dry_run=dry_run)
-    ]
+    # An embedded target ends them at its start. One that is unknown or does not answer leaves nothing to say it in.
+    left = remove_leftovers(dry_run=True)
     restored = _put_back(target, dry_run)
-    restored.remarks[:0] = ended
+    done = "would be ended" if dry_run else "ended"
+    restored.remarks[:0] = [
+        f"{done} and removed: the embedded PostgreSQL of a run that was killed, {name}"
+        for name in dict.fromkeys((*left, *remove_leftovers(dry_run=dry_run)))
+    ]
     return restored
 
 

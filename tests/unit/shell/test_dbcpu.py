@@ -145,6 +145,45 @@ def test_a_link_beside_the_environment_is_not_followed(clone: Clone, tmp_path: P
     assert f".venv.{name} is a link, so it is not written; remove it" in errors
 
 
+@pytest.mark.parametrize(
+    ("mode", "group", "works"),
+    [(0o777, None, False), (0o1777, None, False), (0o775, None, False), (0o775, "the clone's", True)],
+)
+def test_beside_what_others_may_write_nothing_is_installed(
+    clone: Clone, tmp_path: Path, mode: int, group: str | None, works: bool
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("this machine's user may not give files to another group")
+    folder = tmp_path / "beside"
+    folder.mkdir()
+    os.chown(folder, 0, NOBODY)
+    folder.chmod(mode)
+    if group:
+        os.chown(clone.folder, 0, NOBODY)
+        clone.folder.chmod(mode)
+    code, _, errors = clone.run(DBCPU_VENV=str(folder / "venv"))
+    assert (code == 0, f"{folder} can be written by other users" in errors) == (works, not works)
+    assert works or list(folder.iterdir()) == []
+
+
+def test_a_folder_of_ones_own_group_is_installed_into(shared: Clone) -> None:
+    """As a umask of 002 leaves a clone."""
+    shared.user = NOBODY
+    own = shared.folder.parent / "own"
+    own.mkdir()
+    os.chown(own, NOBODY, 0)  # the group is root's, as the user alone is changed for the process
+    own.chmod(0o775)
+    assert shared.run(DBCPU_VENV=str(own / "new" / "venv"))[0] == 0
+
+
+def test_a_lock_with_a_second_name_is_not_written(clone: Clone, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("precious")
+    clone.venv.with_name(".venv.dbcpu-log").hardlink_to(tmp_path / "victim")
+    code, _, errors = clone.run()
+    assert (code, (tmp_path / "victim").read_text()) == (3, "precious")
+    assert ".venv.dbcpu-log is no file with one name, so it is not written; remove it" in errors
+
+
 def test_a_changed_pyproject_installs_again_into_the_same_environment(clone: Clone) -> None:
     clone.run()
     (clone.venv / "kept").touch()

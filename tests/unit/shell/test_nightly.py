@@ -546,6 +546,18 @@ def test_a_state_folder_below_one_that_others_may_write_is_refused(night: Night)
     assert list((night.state.parent / "open").iterdir()) == []
 
 
+def test_below_a_sticky_folder_the_state_folder_has_to_be_made_first(night: Night) -> None:
+    sticky = night.state.parent / "sticky"
+    sticky.mkdir()
+    sticky.chmod(0o1777)
+    for given, first in (("a/b", "a"), ("", "nightly")):
+        code, _, errors = night.run("-s", str(sticky / given), "box")
+        assert (code, list(sticky.iterdir())) == (3, [])
+        assert f"make a folder of your own first: mkdir -m 700 '{sticky}/{first}', and name it with -s" in errors
+    (sticky / "a").mkdir(0o700)
+    assert night.run("-s", str(sticky / "a" / "b"), "box")[0] == 0
+
+
 @pytest.mark.parametrize("kind", ["file", "folder", "new"])
 def test_a_link_in_the_folder_of_metrics_is_replaced_and_not_followed(night: Night, kind: str, tmp_path: Path) -> None:
     """The collector's folder often belongs to another user."""

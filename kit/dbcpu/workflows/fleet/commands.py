@@ -21,7 +21,7 @@ from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign
 from dbcpu.workflows.fleet.cluster import workers
 from dbcpu.workflows.fleet.drive import Bounds, Counts, cancel_process, drive
 from dbcpu.workflows.fleet.recover import deliver
-from dbcpu.workflows.fleet.station import STORE
+from dbcpu.workflows.fleet.station import STORE, command_refused
 from dbcpu.workflows.fleet.window import Window
 from dbcpu.workflows.kept_figures import KeptFigures
 from dbcpu.workflows.measure_run import Choices
@@ -78,9 +78,7 @@ def begin(
         click.echo("nothing was connected to, started or stored")
         return 0
     with _stations_store(store), open_store(store) as opened:
-        confirm(
-            f"This saturates {plural(len(targets) - len(ahead.refused), 'database')}, some at a time. Continue?", yes
-        )
+        _ask(confirm, len(targets) - len(ahead.refused), yes)
         # A campaign that is kept is refused to a corrected command: its stations are there before.
         with workers(scheduler, bounds.at_once) as found:
             opened.campaigns.create(made, items)
@@ -105,16 +103,22 @@ def resume(
     """Go on with a campaign; returns the exit code. Raises as ``drive``."""
     _needs_dask()
     with _stations_store(store), open_store(store, create=False) as opened:
-        limits = opened.campaigns.load(campaign).plan.get("limits", {})
+        plan = opened.campaigns.load(campaign).plan
+        limits, tables = plan.get("limits", {}), plan["targets"]
         window = window or limits.get("window")
         bounds = Bounds(at_once or limits.get("at_once", 1), failures, Window.parse(window) if window else None)
         planned = (PLANNED, *(AGAIN if failed else ()))
-        left = [each for each in opened.campaigns.items(campaign) if each.state in planned]
-        if left:
-            confirm(f"This saturates {plural(len(left), 'database')}, some at a time. Continue?", yes)
+        left = [each.target for each in opened.campaigns.items(campaign) if each.state in planned]
+        _ask(confirm, sum(not command_refused(tables[target]) for target in left), yes)
         with workers(scheduler, bounds.at_once) as found:
             tally = drive(opened, campaign, bounds, found, _sayer(quiet), failed=failed)
         return _finished(opened, campaign, tally, store, fail_on, yes=yes)
+
+
+def _ask(confirm: Confirm, databases: int, yes: bool) -> None:
+    """Where every target is refused nothing is saturated, and nobody is asked."""
+    if databases:
+        confirm(f"This saturates {plural(databases, 'database')}, some at a time. Continue?", yes)
 
 
 def status(campaign: str, store: str | None, *, watch: bool) -> int:

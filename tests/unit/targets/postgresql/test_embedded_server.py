@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dbcpu.errors import MeasureError
+from dbcpu.errors import MeasureError, UnknownName
 from dbcpu.hosts import private_servers
 from dbcpu.hosts.cleanup_guard import Guard, start_ticks
 from dbcpu.hosts.private_servers import remove_leftovers
@@ -105,6 +105,16 @@ def test_restore_ends_the_server_that_a_crashed_driver_left(
         assert server.wait(60) != 0
     assert not folder.exists()
     assert put_back(None, dry_run=False).lines == ()
+
+
+def test_a_target_that_is_unknown_ends_no_server(
+    leftover: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBCPU_JOURNAL", str(tmp_path))
+    folder = leftover("{}")
+    with pytest.raises(UnknownName):
+        put_back("TYPO", dry_run=False)
+    assert folder.is_dir(), "nobody would say that it was ended"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', '{"pid": "x", "start_ticks": null}'])
