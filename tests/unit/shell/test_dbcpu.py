@@ -147,7 +147,13 @@ def test_a_link_beside_the_environment_is_not_followed(clone: Clone, tmp_path: P
 
 @pytest.mark.parametrize(
     ("mode", "group", "works"),
-    [(0o777, None, False), (0o1777, None, False), (0o775, None, False), (0o775, "the clone's", True)],
+    [
+        (0o777, None, False),
+        (0o1777, None, False),
+        (0o775, None, False),
+        (0o775, "the clone's", True),
+        (0o777, "the clone's", True),
+    ],
 )
 def test_beside_what_others_may_write_nothing_is_installed(
     clone: Clone, tmp_path: Path, mode: int, group: str | None, works: bool
