@@ -242,13 +242,14 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Caus
     # Above the vCPUs nobody expects equal turns: what all lose comes first there.
     differ_by = None if vcpus is not None and found.level > vcpus else found.max_over_min
     lost = causes_of_level(viewed, causes, found.even, is_lost, found.slowdown_min, differ_by, seen.at_one_pace)
-    shown = (viewed, causes) if seen.reference and seen.all_shares else ((), ())
-    also = second_cause(chain.from_iterable(viewed), lost.main, by_sessions(shown[1]))
+    shown = causes if seen.reference and seen.all_shares else ()
+    also = second_cause(chain.from_iterable(viewed), lost.main, by_sessions(shown))
+    second = also if lost.second is Cause.NONE else lost.second
     return replace(
         found,
-        causes=also_by_sessions(*shown),
+        causes=also_by_sessions(viewed, shown, {lost.main, second}),
         main_cause=lost.main,
-        second_cause=also if lost.second is Cause.NONE else lost.second,
+        second_cause=second,
         unequal_by=lost.unequal_by,
         rounds_apart=found.rounds_apart and replace(found.rounds_apart, cause=cause_of_slow_rounds(viewed, causes)),
     )

@@ -1,7 +1,7 @@
 """What a level lost most to: the causes of its sessions, and the one that cost them most time in most rounds."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
@@ -143,11 +143,18 @@ def by_sessions(causes: Sequence[Sequence[Cause]]) -> tuple[tuple[Cause, int], .
 
 
 def also_by_sessions(
-    views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[Cause]]
+    views: Sequence[Sequence[SessionView]], causes: Sequence[Sequence[Cause]], named: Set[Cause]
 ) -> tuple[tuple[Cause, int], ...]:
-    """The same with those that lost to it as their second cause, which is more than a third of the first."""
+    """The same with those that lost to it as their second cause, which is more than a third of the first.
+
+    Not to one that is nobody's first cause nor ``named`` for the level: that may be what the first was counted too low.
+    None where no causes are shown.
+    """
+    if not causes:
+        return ()
+    known = {*named, *chain.from_iterable(causes)} - {Cause.NONE}
     both = zip(chain.from_iterable(views), chain.from_iterable(causes), strict=True)
-    also = [view.second_cause for view, cause in both if Cause.NONE not in (cause, view.second_cause)]
+    also = [view.second_cause for view, cause in both if cause is not Cause.NONE and view.second_cause in known]
     return by_sessions([*causes, also])
 
 
