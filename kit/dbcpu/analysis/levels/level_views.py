@@ -387,11 +387,10 @@ def _efficiency(throughput: float | None, ended: float | None, ideal: float | No
 
 def _slower(views: Sequence[SessionView], causes: Sequence[Cause], same: bool) -> list[float]:
     """Slowdowns of the sessions that lost anything; ``same``: beside what their CPUs' pace explains."""
-    none = Cause.NONE
     return [
         view.slowdown - (view.pace_s or 0.0) / (view.reference_s or 1.0) if same else view.slowdown
         for view, cause in zip(views, causes, strict=True)
-        if cause != none and view.slowdown is not None
+        if cause is not Cause.NONE and view.slowdown is not None
     ]
 
 
