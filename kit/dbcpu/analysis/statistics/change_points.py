@@ -32,7 +32,7 @@ SPIKE = 6.0
 no less than that of the calmer side: a calm month says nothing of a stretch that varies."""
 RANGE = 4.0
 """Of a change: places at which the values are less likely by at most this much, n times the logarithm of the absolute
-deviation over the least. In 150 series each of 12 to 60 values with steps of 1.5 to 10 standard deviations, of normal,
+deviation over the least. In 120 series each of 12 to 60 values with steps of 1.5 to 10 standard deviations, of normal,
 Laplace's and Student's noise, the true place was among them in 95 % and more."""
 NEAR_NORMAL = 0.88
 """Of the quantile of a normal distribution: so far from its usual value U is at least wherever its exact p passes."""
