@@ -123,8 +123,13 @@ def count(value: float | None) -> str:
     return UNKNOWN if value is None else bare(value)
 
 
-def listed(parts: Sequence[str], last: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``; ``last``: the word before the last one."""
+def listed(parts: Sequence[str], last: str = "and", most: int | None = None) -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``last``: the word before the last one.
+
+    Beyond ``most``: ``a, b and 7 more``.
+    """
+    if most is not None and len(parts) > most:
+        parts = (*parts[:most], f"{len(parts) - most} more")
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}" if parts else ""
 
 

@@ -10,6 +10,7 @@ from dbcpu.formatting import (
     bare,
     count,
     decimal_s,
+    listed,
     parse_cpu_list,
     percent,
     plural,
@@ -107,3 +108,11 @@ def test_a_cpu_list_is_written_as_the_kernel_does() -> None:
 def test_a_wrong_cpu_list_is_refused_in_words(text: str) -> None:
     with pytest.raises(UsageError, match="CPU list"):
         parse_cpu_list(text)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and 1 more"), ("abcdef", "a, b and 4 more")],
+)
+def test_of_many_names_the_first_are_listed_and_the_others_counted(names: str, text: str) -> None:
+    assert listed([*names], most=2) == text

@@ -116,7 +116,7 @@ def from_text(text: str, name: str, given: RunFacts | None = None) -> tuple[RunR
 
 def _columns_without_meaning(names: Sequence[str]) -> Iterator[str]:
     if names:
-        yield f"passed over column{'s' * (len(names) > 1)} {_first([repr(each) for each in names])}"
+        yield f"passed over column{'s' * (len(names) > 1)} {listed([repr(each) for each in names], most=MAX_NAMED)}"
 
 
 def _keys_without_meaning(others: Mapping[str, str]) -> Iterator[str]:
@@ -124,12 +124,7 @@ def _keys_without_meaning(others: Mapping[str, str]) -> Iterator[str]:
     keys = [f"{key!r}{did_you_mean(key, known)}" for key in others if key != SOURCE]
     if keys:
         one = "is kept as a remark, and is no key" if len(keys) == 1 else "are kept as remarks, and are no keys"
-        yield f"{_first(keys)} {one} with a meaning; these are: {', '.join(known)}"
-
-
-def _first(names: Sequence[str]) -> str:
-    more = [f"{len(names) - MAX_NAMED} more"] if len(names) > MAX_NAMED else []
-    return listed([*names[:MAX_NAMED], *more])
+        yield f"{listed(keys, most=MAX_NAMED)} {one} with a meaning; these are: {', '.join(known)}"
 
 
 # --- the file -----------------------------------------------------------------------------------

@@ -157,6 +157,4 @@ def _verdicts(runs: Sequence[ListedRun]) -> Iterator[tuple[str, int]]:
 
 def _names(names: Iterable[str]) -> str:
     """Three of them, those of the newest runs first, and how many more there are."""
-    found = list(dict.fromkeys(names))
-    more = [f"{len(found) - 3} more"] if len(found) > 3 else []
-    return listed([*found[:3], *more]) if found else ""
+    return listed([*dict.fromkeys(names)], most=3)

@@ -21,7 +21,7 @@ _OF_PROFILE = (
 )
 
 
-def least_room(rows: Iterable[tuple[Any, ...]], facts: Facts) -> tuple[int, str] | None:
+def tightest_limit(rows: Iterable[tuple[Any, ...]], facts: Facts) -> tuple[int, str] | None:
     """Free connections, and the limit that leaves so few, in words; None where none is known.
 
     ``rows``: of session_limits.sql, none in a pluggable database: the control session is one of those in use there.

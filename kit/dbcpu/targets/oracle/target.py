@@ -21,7 +21,7 @@ from dbcpu.targets.oracle import caging, leftovers, preflight, privileges, setti
 from dbcpu.targets.oracle import driver as oracle_driver
 from dbcpu.targets.oracle.address import Address, same_host
 from dbcpu.targets.oracle.caging import Cage, checked_name, same_name
-from dbcpu.targets.oracle.connections import least_room
+from dbcpu.targets.oracle.connections import tightest_limit
 from dbcpu.targets.oracle.counters import host_reading, numbers
 from dbcpu.targets.oracle.driver import Connection, Dialer, Views, query
 from dbcpu.targets.oracle.facts import Facts, read_facts, unknown_for
@@ -219,7 +219,7 @@ class OracleTarget:
         return found[1] if found else ""
 
     def _room(self) -> tuple[int, str] | None:
-        return least_room(self._views.rows(self._connection(), "session_limits") or (), self._facts)
+        return tightest_limit(self._views.rows(self._connection(), "session_limits") or (), self._facts)
 
     def host(self) -> Host | None:
         """This machine when the server runs on it or in a container of it; each process is verified besides."""

@@ -143,8 +143,7 @@ def _same_url(targets: Sequence[Listed]) -> Iterator[str]:
             names.setdefault(each.url, []).append(each.name)
     for several in names.values():
         if len(several) > 1:
-            more = len(several) - MAX_NAMED
-            named = listed((*several[:MAX_NAMED], f"{more} more") if more > 0 else several)
+            named = listed(several, most=MAX_NAMED)
             yield f"{named} have the same url: the database would be measured {len(several)} times"
 
 
@@ -191,9 +190,7 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
         yield f"{simulated}: that takes CPU time of this machine, which these figures are without"
     for why in sorted(set(ahead.refused.values())):
         names = [name for name, each in ahead.refused.items() if each == why]
-        more = len(names) - MAX_NAMED
-        named = listed((*names[:MAX_NAMED], f"{more} more") if more > 0 else names)
-        yield f"not measured by a station with this environment: {named} ({why})"
+        yield f"not measured by a station with this environment: {listed(names, most=MAX_NAMED)} ({why})"
     items = [each for each in items if each.target not in ahead.refused]
     if ahead.simulated < len(items):
         most = "at most " if ahead.at_most else ""

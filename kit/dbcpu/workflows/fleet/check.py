@@ -74,8 +74,7 @@ def _write(written: Path, found: Sequence[_Checked]) -> None:
     comments = "".join(f"# left out, as it cannot be examined: {name}\n" for name in without)
     write_file(written, [(comments + as_toml([each.target for each in found if each.works])).encode()])
     if without:
-        more = len(without) - MAX_NAMED
-        named = listed([*without[:MAX_NAMED], f"{more} more"] if more > 0 else without)
+        named = listed(without, most=MAX_NAMED)
         click.echo(
             f"dbcpu: {plain(str(written))} is without {plural(len(without), 'target')} that cannot be examined: "
             f"{named}",

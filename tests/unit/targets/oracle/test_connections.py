@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dbcpu.targets.oracle.connections import least_room
+from dbcpu.targets.oracle.connections import tightest_limit
 from dbcpu.targets.oracle.facts import Facts
 
 ROWS = (("processes", 90, "100"), ("sessions", 95, "172"))
@@ -32,6 +32,6 @@ PARAMETERS = {"processes": "300", "sessions": "20"}
 def test_the_limit_that_leaves_least_is_named(
     rows: tuple[tuple[Any, ...], ...], facts: dict[str, Any], free: int | None, said: str
 ) -> None:
-    found = least_room(rows, Facts(user="BENCH", **facts))
+    found = tightest_limit(rows, Facts(user="BENCH", **facts))
     assert (found and found[0]) == free
     assert said in (found[1] if found else "")
