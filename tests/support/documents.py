@@ -11,8 +11,9 @@ from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.published import parse
 from dbcpu.analysis.comparison.sizing import size
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.past_figures import past_figures
 from dbcpu.analysis.history.run_figures import run_figures
-from dbcpu.analysis.history.trend import Trend, past_run, trend
+from dbcpu.analysis.history.trend import PastRun, Trend, trend
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.config.settings import settings
 from dbcpu.record.rounds import RunRecord
@@ -56,7 +57,9 @@ def of_overview(label: str = "", runs: int = 3) -> Document:
 
 
 def _trend(label: str, runs: int) -> Trend:
-    made = trend([past_run(each.header, run_figures(each, explain(each))) for each in _nights(label, runs)])
+    made = trend(
+        [PastRun(each.header, past_figures(run_figures(each, explain(each)))) for each in _nights(label, runs)]
+    )
     return replace(made, quote=Quote(4, 2.04, 1.98, 2.11, 0.66, 0.64, 0.69, "no"))
 
 

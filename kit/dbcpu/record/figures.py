@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-VERSION = 24
+VERSION = 25
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
@@ -53,6 +53,7 @@ METRICS = (
     Metric("variant", RUN, "text: the variant that figures of the whole run are of"),
     Metric("variants", RUN, "variants of the run; figures of the whole run are of the first"),
     Metric("history_key", RUN, "text: runs with the same one are in one history"),
+    Metric("history_figures", RUN, "text: what a history shows of the run, as JSON; the same as its rows"),
     Metric("rounds", RUN, "rounds of the run"),
     Metric(ROUNDS_BYTES, RUN, "of these as the store keeps them; counted there"),
     Metric(ROUNDS_COLUMNS, RUN, "a checksum of their order, level, repeat and length of variant; made there"),

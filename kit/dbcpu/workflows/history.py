@@ -6,9 +6,11 @@ from itertools import chain, islice
 from msgspec.structs import replace
 
 from dbcpu.analysis.garbage_collector import no_cycles_sought
-from dbcpu.analysis.history.trend import FIGURES, Trend, past_run, trend
+from dbcpu.analysis.history.past_figures import HISTORY_FIGURES, PastFigures, kept_past_figures, past_figures
+from dbcpu.analysis.history.trend import PastRun, Trend, trend
 from dbcpu.analysis.results.quote import QUOTE_METRICS, kept_notes, kept_quote
 from dbcpu.errors import StoreError, UsageError
+from dbcpu.record.figures import RunFigures
 from dbcpu.reports.document import Document
 from dbcpu.reports.documents import history
 from dbcpu.store.database import RunSummary, open_store
@@ -98,13 +100,18 @@ def _trends(runs: ReadableRuns, kept: KeptFigures, histories: Sequence[Sequence[
     """Of the first ``most`` runs of each, the newest first; none where none can be read."""
     newest = [run_ids[: most or None] for run_ids in histories]
     wanted = list(chain.from_iterable(newest))
-    known, headers = kept.of(wanted, FIGURES), runs.brief_headers(wanted)
+    known, headers = kept.of(wanted, [HISTORY_FIGURES]), runs.brief_headers(wanted)
     last = [there[0] for shown in newest if (there := [each for each in shown if each in headers and each in known])]
     quoted = kept.of(last, QUOTE_METRICS)
     for shown, run_ids in zip(newest, histories, strict=True):
         there = [run_id for run_id in reversed(shown) if run_id in headers and run_id in known]
         if there:
-            past = [past_run(headers[run_id], known[run_id]) for run_id in there]
+            past = [PastRun(headers[run_id], _past(kept, run_id, known[run_id])) for run_id in there]
             of_newest = quoted[there[-1]]
             more = {"quote": kept_quote(of_newest), "quote_notes": kept_notes(of_newest)}
             yield replace(trend(past), older=len(shown) < len(run_ids), **more)
+
+
+def _past(kept: KeptFigures, run_id: str, figures: RunFigures) -> PastFigures:
+    """As kept in one text; of a run whose text is damaged from its single figures."""
+    return kept_past_figures(figures) or past_figures(kept.of([run_id])[run_id])

@@ -192,6 +192,15 @@ def test_a_column_may_hold_anything_and_the_record_is_read_then(
     assert "internal error" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["x''", "'[4, 1.5]'", "null", "'[4.5, null, []]'", "'[4, NaN, []]'"])
+def test_a_history_is_the_same_where_the_text_made_for_it_is_damaged(
+    text: str, filled_store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = answer(["list", "--history", "--json"], capsys)
+    execute(filled_store, f"update figure set text = {text} where metric = 'history_figures' and run_id = 'night-03'")
+    assert answer(["list", "--history", "--json"], capsys) == whole
+
+
 def test_without_a_terminal_only_what_is_wrong_is_told(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["store", "figures"]) == 0
     told = capsys.readouterr()

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.history.limits import history_key
+from dbcpu.analysis.history.past_figures import HISTORY_FIGURES, as_text, past_figures
 from dbcpu.analysis.host_usage.host_time import throttled_shares, typical_foreign_share, typical_share
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
@@ -40,7 +41,7 @@ def run_figures(record: RunRecord, analysis: Analysis, rounds: int | None = None
         rounds_of_it = by_level.get((view.level, view.variant), [])
         found += _of_level(view, rounds_of_it, elapsed_s, stolen)
         found += _known({"job_x": jobs.get(view.level)}, view.level, _short(view.variant))
-    return RunFigures(found)
+    return RunFigures([*found, Figure(HISTORY_FIGURES, text=as_text(past_figures(RunFigures(found))))])
 
 
 def _unknown(_: Iterable[Round]) -> None:

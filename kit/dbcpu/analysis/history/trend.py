@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.brief_header import BriefHeader, BriefPlan
 from dbcpu.analysis.comparison.comparability import facts_that_differ, named_facts
 from dbcpu.analysis.history.limits import Band, LastingChange, band, lasting_changes
+from dbcpu.analysis.history.past_figures import PastFigures
 from dbcpu.analysis.results.quote import Quote, QuoteNotes
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.formatting import DAY_S, moment, plural, seconds
-from dbcpu.record.figures import RunFigures
 from dbcpu.record.header import POOL, SWEEP, Header, Plan
 
 GAP = 3.5
@@ -28,18 +28,14 @@ MAX_FACTS = 3
 UNMARKED = frozenset({"host", "driver on the host", "variant", "amount", "sampler"})
 """Facts that do not change what the host can give, or are shown elsewhere."""
 SOLO, TOGETHER, SPREAD = "solo", "throughput", "max_over_min"
-FIGURES = ("variant", "vcpus", "solo_mrows_per_s", "throughput_mrows_per_s", "max_over_min_x")
-"""Of a run, that ``past_run`` needs."""
 GAP_MARK, CHANGED, LASTING = "gap", "changed", "lasting"
 
 
 class PastRun(Struct, frozen=True):
-    """What a run gives to the trend: Mrows/s alone, and by level (Mrows/s together, max/min)."""
+    """What a run gives to the trend."""
 
     header: Header | BriefHeader
-    vcpus: int | None
-    solo: float | None
-    levels: tuple[tuple[int, float | None, float | None], ...]
+    figures: PastFigures
 
 
 class TrendMark(Struct, frozen=True):
@@ -101,26 +97,10 @@ class Trend(Struct, frozen=True):
         return tuple(each for each in self.marks if each.index == index)
 
 
-def past_run(header: Header | BriefHeader, figures: RunFigures) -> PastRun:
-    """The figures of the first variant."""
-    vcpus = figures.value("vcpus")
-    variant, value = figures.text("variant"), figures.value
-    return PastRun(
-        header=header,
-        vcpus=None if vcpus is None else int(vcpus),
-        solo=value("solo_mrows_per_s"),
-        levels=tuple(
-            (level, value("throughput_mrows_per_s", level, variant), value("max_over_min_x", level, variant))
-            for level in figures.levels(variant)
-            if level > 1
-        ),
-    )
-
-
 def trend(runs: Sequence[PastRun]) -> Trend:
     """Put comparable runs in a row, the oldest first; the last one says which levels count. Needs at least one."""
     newest = runs[-1]
-    full, shared = _levels(newest)
+    full, shared = _levels(newest.figures)
     limits = CheckLimits()
     wanted = [(SOLO, ())] + ([(TOGETHER, (full,))] if full else []) + ([(SPREAD, shared)] if shared else [])
     series = tuple(_series(metric, levels, runs, limits.widths) for metric, levels in wanted)
@@ -135,7 +115,7 @@ def trend(runs: Sequence[PastRun]) -> Trend:
         series=series,
         marks=tuple(sorted((*_gaps(runs), *_changes(runs), *_lasting(series)), key=lambda each: each.index)),
         experiment=_experiment(newest.header.plan),
-        vcpus=newest.vcpus,
+        vcpus=newest.figures.vcpus,
         cpu_model=host.cpu_model if host else "",
     )
 
@@ -168,7 +148,7 @@ def _experiment(plan: Plan | BriefPlan) -> str:
     return f"{jobs}{waiting if plan.blocking else ''}{calls if plan.connections else ''}"
 
 
-def _levels(newest: PastRun) -> tuple[int | None, tuple[int, ...]]:
+def _levels(newest: PastFigures) -> tuple[int | None, tuple[int, ...]]:
     """The fully loaded level and those whose max/min counts: N up to the vCPUs, else what there is."""
     measured = [level for level, _, _ in newest.levels]
     within = tuple(level for level in measured if newest.vcpus is None or level <= newest.vcpus) or tuple(measured)
@@ -176,7 +156,7 @@ def _levels(newest: PastRun) -> tuple[int | None, tuple[int, ...]]:
 
 
 def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], widths: float) -> Series:
-    values = tuple(_value(metric, levels, each) for each in runs)
+    values = tuple(_value(metric, levels, each.figures) for each in runs)
     known = [(at, value) for at, value in enumerate(values) if value is not None]
     changes = lasting_changes([(runs[at].header.started_at, value) for at, value in known])
     since = known[changes[-1].at :] if changes else known
@@ -198,7 +178,7 @@ def _among_all(change: LastingChange, known: Sequence[int]) -> LastingChange:
     return replace(change, at=known[change.at], places=(known[earliest], known[latest]))
 
 
-def _value(metric: str, levels: tuple[int, ...], run: PastRun) -> float | None:
+def _value(metric: str, levels: tuple[int, ...], run: PastFigures) -> float | None:
     if metric == SOLO:
         return run.solo
     if metric == TOGETHER:

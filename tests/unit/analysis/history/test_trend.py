@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.past_figures import past_figures
 from dbcpu.analysis.history.run_figures import run_figures
-from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SPREAD, PastRun, Trend, past_run, trend
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SPREAD, PastRun, Trend, trend
 from dbcpu.cli import main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
@@ -48,7 +49,7 @@ def nights(count: int = 16, target: str = "old-box") -> Iterator[RunRecord]:
 
 
 def past(*runs: RunRecord) -> list[PastRun]:
-    return [past_run(each.header, run_figures(each, explain(each))) for each in runs]
+    return [PastRun(each.header, past_figures(run_figures(each, explain(each)))) for each in runs]
 
 
 @cache
@@ -104,7 +105,9 @@ def test_a_weekend_is_no_gap_and_a_week_is_one() -> None:
 
 def test_what_an_older_run_lacks_is_left_out_and_not_guessed() -> None:
     runs = first_nights(3)
-    without = replace(runs[1], solo=None, levels=tuple(each for each in runs[1].levels if each[0] != 4))
+    figures = runs[1].figures
+    lacking = replace(figures, solo=None, levels=tuple(each for each in figures.levels if each[0] != 4))
+    without = replace(runs[1], figures=lacking)
     found = trend([runs[0], without, runs[2]])
     assert [[value is None for value in each.values] for each in found.series] == [[False, True, False]] * 3
     assert history.sparkline(found.series[0], found)[1] == " "

@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.past_figures import past_figures
 from dbcpu.analysis.history.run_figures import run_figures
-from dbcpu.analysis.history.trend import Trend, past_run, trend
+from dbcpu.analysis.history.trend import PastRun, Trend, trend
 from dbcpu.cli import main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents import history
@@ -21,7 +22,7 @@ def of(target: str, host: str = "db1", runs: int = 2) -> Trend:
     assert run.header.host is not None
     header = replace(run.header, host=replace(run.header.host, hostname=host))
     days = [replace(header, started_at=f"2026-11-{day:02}T04:30:00+00:00") for day in range(1, runs + 1)]
-    return trend([past_run(each, run_figures(run, explain(run))) for each in days])
+    return trend([PastRun(each, past_figures(run_figures(run, explain(run)))) for each in days])
 
 
 @pytest.mark.parametrize(
