@@ -117,6 +117,7 @@ def of_run_list(label: str = "nightly") -> Document:
             target=f"box-{at % 5}", host="db1" if at % 2 else "", database="postgresql 18.1", workload="mixed short",
             levels="1,4-5,8", rounds=24, label=label, verdict=verdicts[at % 4],
             quote=Quote(16, 10.7, 10.1, 11.2, 0.66, 0.64, 0.69, ("yes", "no", "", "undecided")[at % 4]),
+            disturbance=("", "", "foreign-load", "steal")[at % 4],
         )
         for at in range(9, 0, -1)
     ]  # fmt: skip

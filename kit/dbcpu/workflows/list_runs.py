@@ -1,6 +1,6 @@
 """The runs of a store as lines, and as an index page: what ``dbcpu list`` prints and writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
+LOST_TO = "host lost CPU to"
+"""A list of runs that nothing disturbed has no such column."""
 FIRST_VARIANT = "first variant"
 """The one that answer and pair of a run with several are of; a list without such a run has no such column."""
 
@@ -71,12 +73,14 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
         click.echo(codec.dumps([codec.encode(each) | own for each, own in zip(runs, beside, strict=True)]))
         return
     varied = words is not None and any(each.quote.variant for each in words.values())
+    disturbed = words is not None and _are_disturbed(words.values())
     lines = [
         (r.run_id, r.started_at[:19].replace("T", " "), r.status, r.target, r.hostname,
-         *(_columns(words[r.run_id], varied=varied) if words is not None else ()),
+         *(_columns(words[r.run_id], varied=varied, disturbed=disturbed) if words is not None else ()),
          f"{r.workload} {r.size}", r.levels, str(r.rounds), shortened(r.label, MAX_LABEL)) for r in runs
     ]  # fmt: skip
     answered = ("verdict", *([FIRST_VARIANT] if varied else []), "usable cores", "evenness")
+    answered += (LOST_TO,) if disturbed else ()
     headings = (*HEADINGS[:5], *(answered if words is not None else ()), *HEADINGS[5:])
     if lines:
         click.echo("\n".join(aligned(headings, lines)))
@@ -85,15 +89,23 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
 def _beside(answer: "AnswerOfRun") -> dict[str, Any]:
     """``variant``: the first, of a run with several: the answer and what is quoted are of that alone."""
     known = {"even": answer.quote.even or None, "variant": answer.quote.variant or None}
+    known["disturbance"] = answer.disturbance or None
     return {"verdict": answer.verdict or None, **codec.encode(answer.quote), **known}
 
 
-def _columns(answer: "AnswerOfRun", *, varied: bool) -> tuple[str, ...]:
+def _are_disturbed(answers: "Iterable[AnswerOfRun]") -> bool:
+    from dbcpu.reports.documents.quoted import lost_meanwhile
+
+    return any(lost_meanwhile(each.disturbance) for each in answers)
+
+
+def _columns(answer: "AnswerOfRun", *, varied: bool, disturbed: bool) -> tuple[str, ...]:
     """``varied``: some run of the list has several variants; the answer and the pair are those of its first."""
-    from dbcpu.reports.documents.quoted import cores_words, evenness_words
+    from dbcpu.reports.documents.quoted import cores_words, evenness_words, lost_meanwhile
 
     variant = [shortened(answer.quote.variant, MAX_LABEL) or UNKNOWN] if varied else []
-    return answer.verdict or UNKNOWN, *variant, cores_words(answer.quote), evenness_words(answer.quote)
+    lost_to = [lost_meanwhile(answer.disturbance) or UNKNOWN] if disturbed else []
+    return answer.verdict or UNKNOWN, *variant, cores_words(answer.quote), evenness_words(answer.quote), *lost_to
 
 
 def _write(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun]", out: Path, *, all_shown: bool) -> None:
@@ -105,7 +117,7 @@ def _write(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun]", out: 
             run_id=r.run_id, started_at=r.started_at, status=r.status, target=r.target, host=r.hostname,
             database=f"{r.database_kind} {r.database_version}".strip(), workload=f"{r.workload} {r.size}".strip(),
             levels=r.levels, rounds=r.rounds, label=r.label, verdict=words[r.run_id].verdict,
-            quote=words[r.run_id].quote,
+            quote=words[r.run_id].quote, disturbance=words[r.run_id].disturbance,
         )
         for r in runs
     ]  # fmt: skip

@@ -11,10 +11,14 @@ from dbcpu.workflows.readable_runs import ReadableRuns
 
 
 class AnswerOfRun(Struct, frozen=True):
-    """``verdict`` is '' for a run that cannot be read, or is an experiment with a question of its own."""
+    """``verdict`` is '' for a run that cannot be read, or is an experiment with a question of its own.
+
+    ``disturbance``: the finding of what took the host's CPU meanwhile; '' for nothing much.
+    """
 
     verdict: str = ""
     quote: Quote = Quote()
+    disturbance: str = ""
 
 
 def verdicts(store: Store, runs: Sequence[RunSummary]) -> Mapping[str, AnswerOfRun]:
@@ -24,7 +28,7 @@ def verdicts(store: Store, runs: Sequence[RunSummary]) -> Mapping[str, AnswerOfR
         run_ids, ["verdict", *QUOTE_METRICS]
     )
     return {
-        run_id: AnswerOfRun(known[run_id].text("verdict"), kept_quote(known[run_id]))
+        run_id: AnswerOfRun(known[run_id].text("verdict"), kept_quote(known[run_id]), known[run_id].text("disturbance"))
         if run_id in known
         else AnswerOfRun()
         for run_id in run_ids

@@ -69,6 +69,18 @@ def test_list_writes_an_index_page_of_the_runs_that_it_prints(tmp_path: Path) ->
     assert told["all_shown"] is True
 
 
+def test_verdicts_say_to_what_a_host_lost_cpu_meanwhile_where_any_did(tmp_path: Path) -> None:
+    heading, lost = "host lost CPU to", "disturbance"
+    assert heading not in run("list", "--verdict").stdout
+    run("simulate", "this-vm", "--steal", "0.3", "--sessions", "1-2", "--label", "disturbed")
+    lines = run("list", "--verdict", "--out", str(tmp_path)).stdout.splitlines()
+    at = lines[0].index(heading)
+    assert [line[at:].split()[0] for line in lines[1:]] == ["steal", "-", "-"]
+    assert [each[lost] for each in json.loads(run("list", "--verdict", "--json").stdout)] == ["steal", None, None]
+    assert heading in (tmp_path / "runs.md").read_text("utf-8")
+    assert [each[lost] for each in json.loads((tmp_path / "runs.json").read_text("utf-8"))["runs"]] == ["steal", "", ""]
+
+
 def test_the_index_says_what_is_left_out_and_of_no_run_there_is_none(tmp_path: Path) -> None:
     run("list", "--out", str(tmp_path / "index"), "--limit", "1")
     assert "Only the newest 1 are listed" in (tmp_path / "index" / "runs.txt").read_text("utf-8")

@@ -70,8 +70,13 @@ def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
     return f"{', '.join(parts)}{need}{_meanwhile(notes)}"
 
 
+def lost_meanwhile(disturbance: str) -> str:
+    """To what the host lost CPU, by its finding: ``other processes``; '' where that was nothing much."""
+    return DISTURBANCES.get(disturbance, "")
+
+
 def _meanwhile(notes: QuoteNotes) -> str:
-    lost_to = DISTURBANCES.get(notes.disturbance)
+    lost_to = lost_meanwhile(notes.disturbance)
     return f"; measured while the host lost CPU to {lost_to}" if lost_to else ""
 
 

@@ -11,7 +11,7 @@ from dbcpu.analysis.results.answer import Fact
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.formatting import UNKNOWN, listed, plural
 from dbcpu.reports.document import Column, Document, Front, Section, Table
-from dbcpu.reports.documents.quoted import cores_words, evenness_words
+from dbcpu.reports.documents.quoted import cores_words, evenness_words, lost_meanwhile
 from dbcpu.reports.plain_data import plain_data
 
 VERDICTS = {
@@ -32,6 +32,7 @@ TERMS = (
         "evenness",
         "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
     ),
+    ("host lost CPU to", "what took CPU from the sessions during the run: measure again at a quiet time"),
     (UNKNOWN, "not known, or a pool or soak, which has a question of its own"),
 )
 NOTE = (
@@ -43,7 +44,7 @@ NOTE = (
 class ListedRun(Struct, frozen=True):
     """A stored run in a list. ``started_at``: UTC, ISO 8601; ``levels`` like ``1-4,8``.
 
-    ``verdict``: a key of ``VERDICTS``, or ''.
+    ``verdict``: a key of ``VERDICTS``, or ''. ``disturbance``: the finding of what took CPU meanwhile, or ''.
     """
 
     run_id: str
@@ -58,6 +59,7 @@ class ListedRun(Struct, frozen=True):
     label: str
     verdict: str
     quote: Quote = Quote()
+    disturbance: str = ""
 
 
 def _minute(at: str) -> str:
@@ -75,12 +77,17 @@ def _where(row: ListedRun) -> str:
 
 _FIRST_VARIANT = Column("variant", "first variant", kind="name", value=lambda row: row.quote.variant or UNKNOWN)
 """The one that verdict and pair of a run with several are of."""
+_LOST = Column(
+    "disturbance", "host lost CPU to", kind="text", value=lambda row: lost_meanwhile(row.disturbance) or UNKNOWN
+)
+"""Not in a list of runs that nothing disturbed."""
 COLUMNS = (
     Column("run_id", "run", kind="name"),
     Column("verdict", "verdict", kind="name", value=_answer),
     _FIRST_VARIANT,
     Column("usable_cores", "usable cores", kind="text", value=lambda row: cores_words(row.quote)),
     Column("evenness", "evenness", kind="text", value=lambda row: evenness_words(row.quote)),
+    _LOST,
     Column("started_at", "started (UTC)", _minute, kind="name"),
     Column("target", "target", kind="text", value=_where),
     Column("label", "label", kind="text"),
@@ -96,8 +103,9 @@ RECORDS = (*(Column(name, name) for name in ListedRun.__struct_fields__ if name 
 def document(runs: Sequence[ListedRun], *, all_shown: bool) -> Document:
     """Of one run or more, the newest first; ``all_shown``: no older ones are left out."""
     title = _headline(runs)
-    varied = any(each.quote.variant for each in runs)
-    columns = tuple(each for each in COLUMNS if varied or each is not _FIRST_VARIANT)
+    unneeded = [] if any(each.quote.variant for each in runs) else [_FIRST_VARIANT]
+    unneeded += [] if any(lost_meanwhile(each.disturbance) for each in runs) else [_LOST]
+    columns = tuple(each for each in COLUMNS if each not in unneeded)
     body = (Section("runs", "Runs", tables=(Table("Runs, the newest first", columns, runs),)),)
     counted = ", ".join(f"{many} {word}" for word, many in _verdicts(runs))
     verdict = (f"{title}.", *([f"Verdicts: {counted}."] if counted else []))
