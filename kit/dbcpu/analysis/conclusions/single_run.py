@@ -41,7 +41,7 @@ from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
 from dbcpu.analysis.scaling.turbo import claims_unseen_turbo
-from dbcpu.analysis.scaling.unmeasured_peak import unmeasured_peak
+from dbcpu.analysis.scaling.unmeasured_peak import UnmeasuredPeak, unmeasured_peak
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import WITHOUT_TURBO
@@ -180,18 +180,27 @@ def _curve_and_topology(
     curve = _bent_within(len(context.core_by_cpu), curve)
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, curve))
     room = cpu_time_per_s(record)
+    peak = None
     if record.header.plan.experiment == SWEEP and ref is not None and ref.busy == 1:
-        curve = replace(curve, more_between=unmeasured_peak(levels, curve, vcpus, cores, room))
-    return _open_upwards(levels, ref, room, curve), topology
+        peak = unmeasured_peak(levels, curve, vcpus, cores, room)
+        curve = replace(curve, more_between=peak and peak.between)
+    return _open_upwards(levels, ref, room, curve, peak), topology
 
 
-def _open_upwards(levels: Sequence[LevelView], ref: Reference | None, room: float | None, curve: Scaling) -> Scaling:
+def _open_upwards(
+    levels: Sequence[LevelView],
+    ref: Reference | None,
+    room: float | None,
+    curve: Scaling,
+    peak: UnmeasuredPeak | None,
+) -> Scaling:
     """With an interval up to all CPUs where no level kept them busy, or up to as many as may have done more."""
     within = curve.effective_cores_interval
     if within is None or ref is None or room is None:
         return curve
-    if curve.more_between is not None:
-        most = min(room, float(curve.more_between[1]))  # no session has more than a CPU
+    if peak is not None:
+        most = min(room, float(peak.between[1]))  # no session has more than a CPU
+        most = min(most, within.high * peak.at_most) if peak.at_most else most
     elif has_idle_cpus(levels, ref.busy, curve, room):
         most = room
     else:

@@ -111,12 +111,13 @@ def scaling(
     cores_seen = _effective_cores(
         fitted, measured, lasting_by_level(levels, vcpus, wanted, cpus), levels, wanted, vcpus
     )
+    least = measured if fitted else _where_they_move(measured, work, rows, solo)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
         smt_yield=_ratio(measured, ends) if smt_yield is None and _siblings(vcpus, cores) else smt_yield,
         effective_cores=cores_seen,
-        effective_cores_interval=_within(cores_seen, fitted, measured, reference, solo),
+        effective_cores_interval=_within(cores_seen, fitted, measured, least, reference, solo),
         knee_intervals=intervals.knees,
         smt_yield_interval=None if smt_yield is None else intervals.gain,
         turbo=best.turbo if best else None,
@@ -169,6 +170,15 @@ def _curves(
         if each.hinge.error <= ALIKE * found[0].hinge.error
         and (each.hinge.form, each.early) == (found[0].hinge.form, found[0].early)
     )
+
+
+def _where_they_move(measured: MeasuredRates, work: Work, rows: int, solo: Solo) -> MeasuredRates:
+    """The rates for a scheduler that moves whoever is left apart, where no curve says which one was at work."""
+    found = measured
+    for _ in range(PASSES):
+        together = between(found, range(max(work) + 1))
+        found = measured_rates(where_sessions_move(work, rows, together.tolist()), solo)
+    return found
 
 
 def _curve(
@@ -302,16 +312,25 @@ def _effective_cores(
 
 
 def _within(
-    cores: float | None, fitted: Hinge | None, measured: MeasuredRates, reference: Reference, solo: Solo
+    cores: float | None,
+    fitted: Hinge | None,
+    measured: MeasuredRates,
+    least: MeasuredRates,
+    reference: Reference,
+    solo: Solo,
 ) -> Interval | None:
-    """Of the effective cores: by the errors of the rate sums there, of one session alone, and what the fit misses."""
+    """Of the effective cores: by the errors of the rate sums there, of one session alone, and what the fit misses.
+
+    ``least``: the rates if those who end early leave others more than their times show.
+    """
     if cores is None or not measured.freedom:
         return None
     full = [error for level, error in zip(measured.levels, measured.noise, strict=True) if level >= cores * (1 - SAME)]
     alone = solo.unknown if solo.unknown.spread else solo_error(reference.noise, reference.sessions)
     error = float(np.sqrt(min(full or measured.noise) ** 2 + alone.spread**2 + (fitted.error if fitted else 0.0) ** 2))
     half = Chance(error, min(measured.freedom, alone.freedom)).passed_by((1 - CONFIDENCE) / 2)
-    return Interval(float(cores * np.exp(-half)), float(cores * np.exp(half)))
+    less = min(1.0, max(least.medians) / max(measured.medians))
+    return Interval(float(cores * less * np.exp(-half)), float(cores * np.exp(half)))
 
 
 def _points(fitted: Hinge, measured: MeasuredRates, solo: float) -> tuple[tuple[float, float], ...]:
