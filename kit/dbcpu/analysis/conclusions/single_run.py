@@ -266,10 +266,26 @@ def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
     return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
 
 
+def explain_beside(part: RunRecord, whole: RunRecord) -> Analysis:
+    """Explain ``part``, one variant of ``whole``, in rates of the same single sessions as ``explain_variants``."""
+    first = _first_variant(whole)
+    in_turns = len(real_variants(whole)) > 1
+    if not in_turns or part.header.plan.variants[0] == first:
+        return explained(part, in_turns=in_turns)[0]
+    _, alone = explained(one_variant(whole, first), in_turns=True)
+    return explained(part, known=alone, in_turns=True)[0]
+
+
+def _first_variant(record: RunRecord) -> str:
+    """The first one with a round."""
+    done = {each.variant for each in record.rounds}
+    return next((name for name in real_variants(record) if name in done), record.header.plan.variants[0])
+
+
 def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:
     """Each variant by itself, on the CPUs that it left; one session alone under the first is the reference for all."""
     names = [name for name in real_variants(record) if any(each.variant == name for each in record.rounds)]
-    first = names[0] if names else record.header.plan.variants[0]
+    first = _first_variant(record)
     in_turns = len(real_variants(record)) > 1
     analysis, alone = explained(one_variant(record, first), licence_rules, None, in_turns)
     found = {first: analysis}
