@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
-from dbcpu.analysis.conclusions.single_run import explain_variant
+from dbcpu.analysis.conclusions.single_run import explain_beside
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
@@ -43,7 +43,7 @@ class Measured(Struct, frozen=True):
 
 
 def measured(name: str, record: RunRecord, variant: str | None = None) -> Measured:
-    """Explain one variant. Raises UsageError when it has no valid round, UnknownName when there is no such variant.
+    """Explain one variant, as its run does. Raises UsageError when it has no valid round, UnknownName for no variant.
 
     Of a pool throughput is of whole rounds, as on its own page.
     """
@@ -57,15 +57,19 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     if not any(each.witness for each in kept.rounds):
         analysis = _explained(kept, whole, record, pooled)
         return Measured(name, record, analysis, lasting_by_round(rounds, analysis.levels, analysis.busy, apart))
-    without = replace(kept, rounds=tuple(replace(each, witness=None) for each in kept.rounds))
-    analysis, (paced, error) = _explained(without, whole, record, pooled), _at_full_pace(kept)
+    analysis = _explained(_without_witness(kept), _without_witness(whole), record, pooled)
+    paced, error = _at_full_pace(kept)
     delivered, at_pace = (lasting_by_round(each, analysis.levels, analysis.busy, apart) for each in (rounds, paced))
     return Measured(name, record, analysis, delivered, at_pace, error)
 
 
+def _without_witness(record: RunRecord) -> RunRecord:
+    return replace(record, rounds=tuple(replace(each, witness=None) for each in record.rounds))
+
+
 def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]) -> Analysis:
     """``pooled``: the sessions of ``record``, a pool; () of any other run."""
-    found = by_whole_rounds(explain_variant(part), part, pooled)
+    found = by_whole_rounds(explain_beside(part, whole), part, pooled)
     if pooled:
         found = replace(found, pool=pool(record, pooled, found.vcpus, found.busy))
     return of_whole_run(found, whole.header, len(whole.rounds))

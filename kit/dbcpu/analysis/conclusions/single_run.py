@@ -41,7 +41,7 @@ from dbcpu.analysis.scaling.licences import facts_of, licences_needed
 from dbcpu.analysis.scaling.seen_yield import with_seen_yield, within_seen_yield
 from dbcpu.analysis.scaling.topology_check import done_by_all_vcpus, fast_cores, has_two_kinds, topology_check
 from dbcpu.analysis.scaling.turbo import claims_unseen_turbo
-from dbcpu.analysis.scaling.unmeasured_peak import unmeasured_peak
+from dbcpu.analysis.scaling.unmeasured_peak import UnmeasuredPeak, unmeasured_peak
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import WITHOUT_TURBO
@@ -180,18 +180,27 @@ def _curve_and_topology(
     curve = _bent_within(len(context.core_by_cpu), curve)
     curve = _no_more_than(vcpus, _in_whole_cpus(record, ref, curve))
     room = cpu_time_per_s(record)
+    peak = None
     if record.header.plan.experiment == SWEEP and ref is not None and ref.busy == 1:
-        curve = replace(curve, more_between=unmeasured_peak(levels, curve, vcpus, cores, room))
-    return _open_upwards(levels, ref, room, curve), topology
+        peak = unmeasured_peak(levels, curve, vcpus, cores, room)
+        curve = replace(curve, more_between=peak and peak.between)
+    return _open_upwards(levels, ref, room, curve, peak), topology
 
 
-def _open_upwards(levels: Sequence[LevelView], ref: Reference | None, room: float | None, curve: Scaling) -> Scaling:
+def _open_upwards(
+    levels: Sequence[LevelView],
+    ref: Reference | None,
+    room: float | None,
+    curve: Scaling,
+    peak: UnmeasuredPeak | None,
+) -> Scaling:
     """With an interval up to all CPUs where no level kept them busy, or up to as many as may have done more."""
     within = curve.effective_cores_interval
     if within is None or ref is None or room is None:
         return curve
-    if curve.more_between is not None:
-        most = min(room, float(curve.more_between[1]))  # no session has more than a CPU
+    if peak is not None:
+        most = min(room, float(peak.between[1]))  # no session has more than a CPU
+        most = min(most, within.high * peak.at_most) if peak.at_most else most
     elif has_idle_cpus(levels, ref.busy, curve, room):
         most = room
     else:
@@ -257,10 +266,26 @@ def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
     return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
 
 
+def explain_beside(part: RunRecord, whole: RunRecord) -> Analysis:
+    """Explain ``part``, one variant of ``whole``, in rates of the same single sessions as ``explain_variants``."""
+    first = _first_variant(whole)
+    in_turns = len(real_variants(whole)) > 1
+    if not in_turns or part.header.plan.variants[0] == first:
+        return explained(part, in_turns=in_turns)[0]
+    _, alone = explained(one_variant(whole, first), in_turns=True)
+    return explained(part, known=alone, in_turns=True)[0]
+
+
+def _first_variant(record: RunRecord) -> str:
+    """The first one with a round."""
+    done = {each.variant for each in record.rounds}
+    return next((name for name in real_variants(record) if name in done), record.header.plan.variants[0])
+
+
 def explain_variants(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> dict[str, Analysis]:
     """Each variant by itself, on the CPUs that it left; one session alone under the first is the reference for all."""
     names = [name for name in real_variants(record) if any(each.variant == name for each in record.rounds)]
-    first = names[0] if names else record.header.plan.variants[0]
+    first = _first_variant(record)
     in_turns = len(real_variants(record)) > 1
     analysis, alone = explained(one_variant(record, first), licence_rules, None, in_turns)
     found = {first: analysis}

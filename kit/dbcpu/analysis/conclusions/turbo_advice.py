@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from dbcpu.analysis.levels.level_losses import lost_to
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.cause import PLAN_WITH_TURBO, Cause
+from dbcpu.analysis.results.cause import BELOW_BASE, PLAN_WITH_TURBO, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import NEAR_KNEE, WORTH_SAYING, is_turbo, is_turbo_beside
 
@@ -50,6 +50,13 @@ def may_be_turbo(analysis: Analysis, level: LevelView) -> bool:
 
 def turbo_remedy(analysis: Analysis) -> str:
     return PLAN_WITH_TURBO if _fall(analysis) <= USUAL_SLOWDOWN * NEAR_KNEE else PLAN_WITH_FALL
+
+
+def measured_turbo_remedy(analysis: Analysis) -> str:
+    """The same of a frequency that was measured: by what sessions lost that had a core each."""
+    alone = [e for e in analysis.levels if e.level <= (analysis.cores or 0) and lost_to(e) is Cause.FREQUENCY]
+    fall = max((each.slowdown_min or 1.0 for each in alone), default=1.0)
+    return f"{PLAN_WITH_TURBO if fall <= USUAL_SLOWDOWN * NEAR_KNEE else PLAN_WITH_FALL}{BELOW_BASE}"
 
 
 def _fall(analysis: Analysis) -> float:

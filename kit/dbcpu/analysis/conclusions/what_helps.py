@@ -12,6 +12,7 @@ from dbcpu.analysis.conclusions.turbo_advice import (
     PLAN_WITH_FALL,
     is_beside,
     may_be_turbo,
+    measured_turbo_remedy,
     turbo_remedy,
     verdict_has_turbo,
 )
@@ -199,6 +200,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: boo
     if (worst.misplaced_s or 0.0) <= max(worst.sharing_s or 0.0, worst.oversubscribed_s or 0.0):
         wanted = (*(code for code in wanted if code != "misplaced"), *(code for code in wanted if code == "misplaced"))
     beyond = _is_beyond(analysis, worst)
+    if cause is Cause.FREQUENCY:
+        return measured_turbo_remedy(analysis)
     if cause is Cause.SLOWER_CPU and analysis.two_kinds:
         return FULL_SPEED_CORES
     if cause is Cause.SLOWER_CPU and worst.left_node:

@@ -11,6 +11,7 @@ PLAN_WITH_TURBO = (
     "plan with the times of as many sessions as you run: a turbo frequency that falls with the number of busy cores is "
     "normal"
 )
+BELOW_BASE = ". If the clock is below its base frequency, `cpupower frequency-set -g performance`"
 SEVERAL_TIMES = (
     "several times (`dbcpu show last --history`): cores shared with CPUs of this host or of another tenant, or a lower "
     "frequency, may be why"
@@ -89,7 +90,7 @@ class Cause(StrEnum):
     )  # fmt: skip
     FREQUENCY = (
         "frequency", "lower frequency", "#e73c80", "P", "", (),
-        f"{PLAN_WITH_TURBO}. If the clock is below its base frequency, `cpupower frequency-set -g performance`",
+        f"{PLAN_WITH_TURBO}{BELOW_BASE}",
     )  # fmt: skip
     REMOTE_MEMORY = (
         "remote_memory", "remote memory", "#24464c", "X", "", (),

@@ -14,18 +14,27 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, rate_sum_lasts
 from dbcpu.analysis.levels.noise import solo_error
-from dbcpu.analysis.levels.throughput import Rates, Work, where_sessions_move, where_sharing_stays, while_all_ran
+from dbcpu.analysis.levels.throughput import Work, where_sessions_move, where_sharing_stays, while_all_ran
 from dbcpu.analysis.results.host import STEEP, Scaling
 from dbcpu.analysis.results.run import LevelView, Reference
+from dbcpu.analysis.scaling.measured_rates import (
+    SAME,
+    MeasuredRates,
+    Solo,
+    alike,
+    at_pace,
+    between,
+    measured_rates,
+    solo_of,
+    up_to,
+    without,
+)
 from dbcpu.analysis.statistics import outlier_level, piecewise_linear
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.hinge_curve import CurveForm, Hinge
 from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
 from dbcpu.analysis.statistics.piecewise_linear import FORMS
 from dbcpu.analysis.statistics.profile_intervals import Intervals, intervals
-from dbcpu.analysis.statistics.robust import median
-from dbcpu.analysis.statistics.variance_model import median_errors
 
 MISFIT = 0.05
 """A curve that leaves more than this (or twice its noise) unexplained has no such form, and no knee is claimed."""
@@ -34,41 +43,17 @@ ALIKE = 1.3
 PASSES = 3
 BEYOND = 1.5
 """Levels up to so many times the last knee show that it is one, or as many as vCPUs."""
-SAME = 1e-6
-"""Rates that differ by less give the same curve."""
 NEAR = 0.15
 """Knee and core count agree within this."""
 ABOVE_FIT = 1.05
 """A level that does so many times what the highest point of the curve is does not lie on it."""
-_KNOWN = Chance(0.0, 1.0)
-
-
-class _Solo(Struct, frozen=True):
-    """One session alone: its rate, and the ``levels`` whose times are at its usual pace, by the witness.
-
-    Those of the other levels are as delivered, all higher or all lower by what the few single sessions had of fast and
-    slow CPUs: ``unknown``, the standard error of its logarithm. No levels: all are as delivered, the single ones too.
-    """
-
-    mrows_per_s: float
-    levels: frozenset[int] = frozenset()
-    unknown: Chance = _KNOWN
-
-
-class _Measured(Struct, frozen=True):
-    """Rate sums in solo rates: medians per level, and their relative standard errors with the degrees of freedom."""
-
-    levels: tuple[int, ...]
-    medians: tuple[float, ...]
-    noise: tuple[float, ...]
-    freedom: int
 
 
 class _Curve(Struct, frozen=True):
     """A fitted curve, and to what it was fitted. ``early``: its first knee is a step of turbo, its second the cores."""
 
     hinge: Hinge
-    part: _Measured
+    part: MeasuredRates
     early: bool = False
 
     @property
@@ -108,8 +93,8 @@ def scaling(
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
-    solo = _solo(reference, levels)
-    measured = _measured(while_all_ran(work, rows), solo)
+    solo = solo_of(reference, levels)
+    measured = measured_rates(while_all_ran(work, rows), solo)
     curves = _curves(measured, work, rows, solo, vcpus, cores, forms)
     best = curves[0] if curves else None
     fitted = best.hinge if best else None
@@ -126,12 +111,13 @@ def scaling(
     cores_seen = _effective_cores(
         fitted, measured, lasting_by_level(levels, vcpus, wanted, cpus), levels, wanted, vcpus
     )
+    least = measured if fitted else _where_they_move(measured, work, rows, solo)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
     return Scaling(
         knees=best.knees if best else one_core,
         smt_yield=_ratio(measured, ends) if smt_yield is None and _siblings(vcpus, cores) else smt_yield,
         effective_cores=cores_seen,
-        effective_cores_interval=_within(cores_seen, fitted, measured, reference, solo),
+        effective_cores_interval=_within(cores_seen, fitted, measured, least, reference, solo),
         knee_intervals=intervals.knees,
         smt_yield_interval=None if smt_yield is None else intervals.gain,
         turbo=best.turbo if best else None,
@@ -146,10 +132,10 @@ def scaling(
 
 
 def _curves(
-    raw: _Measured,
+    raw: MeasuredRates,
     work: Work,
     rows: int,
-    solo: _Solo,
+    solo: Solo,
     vcpus: int | None,
     cores: int | None,
     forms: tuple[CurveForm, ...],
@@ -159,16 +145,16 @@ def _curves(
     Where none of them describes all levels, that of the rates as they are (``raw``), for a scheduler that leaves each
     session with its neighbours to the end.
     """
-    staying = _curve(_measured(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores, forms)
+    staying = _curve(measured_rates(where_sharing_stays(work, rows, vcpus), solo), vcpus, cores, forms)
     moving = first = staying or _curve(raw, vcpus, cores, forms)
     measured, places = raw, range(max(work) + 1)
     for _ in range(PASSES):
         if moving is None and first is not None:
             break
         # Few executions each: with sessions that move the rates as they are may fit no curve, and those corrected one.
-        together = moving.hinge.along(places) if moving else _between(measured, places)
-        measured = _measured(where_sessions_move(work, rows, together.tolist()), solo)
-        if moving is not None and _alike(measured, moving.part):
+        together = moving.hinge.along(places) if moving else between(measured, places)
+        measured = measured_rates(where_sessions_move(work, rows, together.tolist()), solo)
+        if moving is not None and alike(measured, moving.part):
             break
         moving = _curve(measured, vcpus, cores, forms)
     fitted = [each for each in (staying, moving) if each]
@@ -186,7 +172,18 @@ def _curves(
     )
 
 
-def _curve(measured: _Measured, vcpus: int | None, cores: int | None, forms: tuple[CurveForm, ...]) -> _Curve | None:
+def _where_they_move(measured: MeasuredRates, work: Work, rows: int, solo: Solo) -> MeasuredRates:
+    """The rates for a scheduler that moves whoever is left apart, where no curve says which one was at work."""
+    found = measured
+    for _ in range(PASSES):
+        together = between(found, range(max(work) + 1))
+        found = measured_rates(where_sessions_move(work, rows, together.tolist()), solo)
+    return found
+
+
+def _curve(
+    measured: MeasuredRates, vcpus: int | None, cores: int | None, forms: tuple[CurveForm, ...]
+) -> _Curve | None:
     """The fitted curve; None with too few levels, for a curve of another form, or for a bend where no CPU ends.
 
     Two levels up to the cores are the fewest that show what a core does. With more than two threads per core each
@@ -196,10 +193,10 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None, forms: tup
     if cores is not None and sum(level <= cores for level in measured.levels) < 2:
         return None
     if vcpus is not None and cores is not None and vcpus > 2 * cores:
-        measured, vcpus = _up_to(measured, 2 * cores), cores
+        measured, vcpus = up_to(measured, 2 * cores), cores
     expected = tuple(float(each) for each in sorted({each for each in (cores, vcpus) if each}))
     fitted, bad = outlier_level.robust_hinge(measured.levels, measured.medians, measured.noise, expected, forms)
-    measured = measured if bad is None else _without(measured, bad)
+    measured = measured if bad is None else without(measured, bad)
     if fitted is None or fitted.error > max(MISFIT, 2 * float(np.sqrt(np.mean(np.square(measured.noise))))):
         return None
     fitted, errors = piecewise_linear.settled(fitted, measured.levels, measured.medians, measured.noise)
@@ -211,11 +208,6 @@ def _curve(measured: _Measured, vcpus: int | None, cores: int | None, forms: tup
     if not _shown(fitted.knees, measured.levels):
         return None
     return _Curve(fitted, replace(measured, noise=errors), _early(fitted, cores))
-
-
-def _between(measured: _Measured, places: Sequence[int]) -> Floats:
-    """The rates at each number of sessions, between levels in proportion, and below the first as if each had a CPU."""
-    return np.interp(places, (0, *measured.levels), (0.0, *measured.medians))
 
 
 def _shown(knees: Sequence[float], levels: Sequence[int]) -> bool:
@@ -230,65 +222,19 @@ def _early(fitted: Hinge, cores: int | None) -> bool:
     return fitted.knees[0] < (1 - NEAR) * cores and abs(fitted.knees[1] / cores - 1) <= NEAR
 
 
-def _solo(reference: Reference, levels: Sequence[LevelView]) -> _Solo:
-    same = frozenset(each.level for each in levels if each.at_one_pace)
-    if reference.pace is None or not same or len(same) == len(levels):
-        return _Solo(reference.mrows_per_s)
-    delivered = Chance(reference.pace.spread, max(1.0, reference.noise.freedom))
-    return _Solo(reference.mrows_per_s, same, solo_error(delivered, reference.sessions))
-
-
-def _measured(rates: Rates, solo: _Solo) -> _Measured:
-    levels = tuple(sorted(level for level, values in rates.items() if values))
-    rounds = {level: tuple(value / solo.mrows_per_s for value in rates[level]) for level in levels}
-    # Rounds at one pace scatter less than those as delivered: each kind has a model of its own.
-    kinds = [[level for level in levels if (level in solo.levels) is same] for same in (True, False)]
-    errors = {
-        level: error
-        for kind in kinds
-        for level, error in zip(kind, median_errors(kind, [rounds[level] for level in kind]), strict=True)
-    }
-    freedom = min((int(error.freedom) for error in errors.values()), default=0)
-    medians = tuple(median(rounds[level]) for level in levels)
-    return _Measured(levels, medians, tuple(errors[level].spread for level in levels), freedom)
-
-
-def _up_to(measured: _Measured, most: int) -> _Measured:
-    return _kept(measured, [i for i, level in enumerate(measured.levels) if level <= most])
-
-
-def _without(measured: _Measured, index: int) -> _Measured:
-    return _kept(measured, [i for i in range(len(measured.levels)) if i != index])
-
-
-def _kept(measured: _Measured, which: Sequence[int]) -> _Measured:
-    return replace(
-        measured,
-        levels=tuple(measured.levels[i] for i in which),
-        medians=tuple(measured.medians[i] for i in which),
-        noise=tuple(measured.noise[i] for i in which),
-    )
-
-
-def _alike(measured: _Measured, fitted: _Measured) -> bool:
-    """Whether the curve was fitted to these rates already."""
-    at = dict(zip(measured.levels, measured.medians, strict=True))
-    return all(abs(at[level] / rate - 1) < SAME for level, rate in zip(fitted.levels, fitted.medians, strict=True))
-
-
-def _left_out(measured: _Measured, best: _Curve | None) -> int | None:
+def _left_out(measured: MeasuredRates, best: _Curve | None) -> int | None:
     """The level that the curve leaves out because it misses that of all others."""
     fitted = best.part.levels if best else ()
     inner = [level for level in measured.levels if fitted and level < fitted[-1] and level not in fitted]
     return inner[0] if inner else None
 
 
-def _intervals(curves: Sequence[_Curve], solo: _Solo, ends: tuple[float, float] | None) -> Intervals:
+def _intervals(curves: Sequence[_Curve], solo: Solo, ends: tuple[float, float] | None) -> Intervals:
     """Of the first curve, wide enough to hold those of all, whatever the usual pace is."""
     half = solo.unknown.passed_by((1 - CONFIDENCE) / 2)
     paces = (-half, 0.0, half) if half else (0.0,)
     found = [
-        intervals(e.hinge, e.part.levels, _at_pace(e.part, solo, pace), e.part.noise, e.part.freedom, ends)
+        intervals(e.hinge, e.part.levels, at_pace(e.part, solo, pace), e.part.noise, e.part.freedom, ends)
         for e in curves
         for pace in paces
         if e.part.freedom
@@ -300,14 +246,6 @@ def _intervals(curves: Sequence[_Curve], solo: _Solo, ends: tuple[float, float] 
     return Intervals(
         tuple(knees[int(curves[0].early) :]),
         _hull(gains) if gains else None,
-    )
-
-
-def _at_pace(measured: _Measured, solo: _Solo, pace: float) -> tuple[float, ...]:
-    """The medians, those as delivered taken from a usual pace that differs by so much, as a logarithm."""
-    return tuple(
-        rate if level in solo.levels else rate * float(np.exp(pace))
-        for level, rate in zip(measured.levels, measured.medians, strict=True)
     )
 
 
@@ -337,7 +275,7 @@ def _yield(best: _Curve | None, ends: tuple[float, float] | None, vcpus: int | N
     return found if possible else None
 
 
-def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | None:
+def _ratio(measured: MeasuredRates, ends: tuple[float, float] | None) -> float | None:
     at = dict(zip(measured.levels, measured.medians, strict=True))
     if ends is None or ends[0] not in at or ends[1] not in at:
         return None
@@ -346,7 +284,7 @@ def _ratio(measured: _Measured, ends: tuple[float, float] | None) -> float | Non
 
 def _effective_cores(
     fitted: Hinge | None,
-    measured: _Measured,
+    measured: MeasuredRates,
     lasting_rates: Mapping[int, float],
     levels: Sequence[LevelView],
     wanted: float | None,
@@ -374,18 +312,27 @@ def _effective_cores(
 
 
 def _within(
-    cores: float | None, fitted: Hinge | None, measured: _Measured, reference: Reference, solo: _Solo
+    cores: float | None,
+    fitted: Hinge | None,
+    measured: MeasuredRates,
+    least: MeasuredRates,
+    reference: Reference,
+    solo: Solo,
 ) -> Interval | None:
-    """Of the effective cores: by the errors of the rate sums there, of one session alone, and what the fit misses."""
+    """Of the effective cores: by the errors of the rate sums there, of one session alone, and what the fit misses.
+
+    ``least``: the rates if those who end early leave others more than their times show.
+    """
     if cores is None or not measured.freedom:
         return None
     full = [error for level, error in zip(measured.levels, measured.noise, strict=True) if level >= cores * (1 - SAME)]
     alone = solo.unknown if solo.unknown.spread else solo_error(reference.noise, reference.sessions)
     error = float(np.sqrt(min(full or measured.noise) ** 2 + alone.spread**2 + (fitted.error if fitted else 0.0) ** 2))
     half = Chance(error, min(measured.freedom, alone.freedom)).passed_by((1 - CONFIDENCE) / 2)
-    return Interval(float(cores * np.exp(-half)), float(cores * np.exp(half)))
+    less = min(1.0, max(least.medians) / max(measured.medians))
+    return Interval(float(cores * less * np.exp(-half)), float(cores * np.exp(half)))
 
 
-def _points(fitted: Hinge, measured: _Measured, solo: float) -> tuple[tuple[float, float], ...]:
+def _points(fitted: Hinge, measured: MeasuredRates, solo: float) -> tuple[tuple[float, float], ...]:
     places = sorted({*(float(level) for level in measured.levels if level <= fitted.most), *fitted.places})
     return tuple((place, value * solo) for place, value in zip(places, fitted.along(places).tolist(), strict=True))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.answers import exceeds
+from dbcpu.analysis.levels.level_losses import all_lose_more
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling
@@ -19,13 +20,16 @@ SEEN = 0.25
 def is_turbo(level: LevelView, scaling: Scaling | None, speeds: TwoSpeeds | None) -> bool:
     """Whether the curve explains that all are slower: by a turbo frequency that falls as more cores are busy.
 
-    Not where shares are not shown to be equal, or rounds differ, for turbo slows all alike, nor where CPUs change speed
-    by turns; and where the frequency was measured, it says itself what was lost to it. Above the vCPUs turns come on
-    top, and may be what makes shares unequal.
+    Not where rounds differ, or shares, for turbo slows all alike: where equal shares are inconclusive, as beside
+    interrupts on one CPU, what even the fastest lost has to be more than what they differ by. Nor where CPUs change
+    speed by turns; and where the frequency was measured, it says itself what was lost to it. Above the vCPUs turns come
+    on top, and may be what makes shares unequal.
     """
     turbo = (scaling.turbo or 0.0) if scaling else 0.0
     turns = level.ideal_slowdown or 1.0
     alike = level.even is Answer.YES or (turns > 1.0 and level.unequal_by is Cause.RUN_QUEUE)
+    if level.even is Answer.UNDECIDED and turns <= 1.0:
+        alike = exceeds(level.slowdown_min or 1.0) and all_lose_more(level.slowdown_min, level.max_over_min)
     alike = alike and level.rounds_apart is None
     if scaling is None or scaling.clock_measured or speeds is not None or turbo < WORTH_SAYING or not alike:
         return False

@@ -6,7 +6,9 @@ CPU 0 of the simulated host serves interrupts. A single session is seldom there 
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.measured_run import measured
 from dbcpu.analysis.conclusions.headline import one_word
+from dbcpu.analysis.conclusions.single_run import explain_variants
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.answer import Answer
@@ -121,3 +123,9 @@ def test_more_than_so_many_vcpus_can_do_is_said_of_these() -> None:
     (seen,) = [each.seen for each in found.findings if each.code == "baseline-too-slow"]
     assert seen.startswith("under cpus:0: at N=2-3 the throughput is up to")
     assert seen.endswith("x of what 1 vCPU at the speed of a single session would reach (N=3)")
+
+
+def test_a_comparison_of_a_variant_reckons_in_the_same_single_sessions_as_its_run(run: RunRecord) -> None:
+    """Another peak throughput was named by each, and usable cores in rates of a session that had lost half its time."""
+    beside, whole = measured(FEW, run, FEW).analysis, explain_variants(run)[FEW]
+    assert (beside.reference, beside.capacity) == (whole.reference, whole.capacity)

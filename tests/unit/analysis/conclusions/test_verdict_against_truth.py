@@ -58,6 +58,13 @@ def test_turbo_is_not_named_alone_where_it_was_measured_or_siblings_may_be_hidde
         assert "It is as normal that vCPUs are threads of one core" in helps
 
 
+def test_turbo_is_named_where_interrupts_on_one_cpu_leave_open_whether_shares_are_equal() -> None:
+    """What both of two sessions lost is far more than what they differ by."""
+    found = of(SimulatedHost(cores=4, threads=1, irq=0.2, turbo_slope=0.5), (1, 2, 3, 4, 5, 8))
+    assert found.levels[1].even is Answer.UNDECIDED
+    assert "at 2 sessions the median slowdown is 1.20x (slower CPU: the more sessions, the slower each" in found.verdict
+
+
 def test_where_siblings_are_shown_turbo_is_named() -> None:
     found = of(SimulatedHost(cores=8, threads=2, turbo_slope=0.3), (1, 2, 4, 6, 8, 12, 16))
     assert "as with a turbo frequency that falls)" in found.verdict

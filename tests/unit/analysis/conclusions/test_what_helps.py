@@ -94,6 +94,8 @@ def test_what_the_fastest_lose_to_turbo_has_one_remedy_and_all_its_levels(irq: f
     (SimulatedHost(cores=4, threads=2, turbo_slope=0.6), (1, 4, 5, 8), True),  # no curve fits these levels
     (SimulatedHost(cores=4, threads=2, turbo_slope=0.6), (*range(1, 11), 16), True),
     (SimulatedHost(cores=4, threads=2, turbo_slope=0.3), (*range(1, 11), 16), False),
+    (SimulatedHost(cores=4, threads=2, turbo_slope=0.6, hypervisor=None), (1, 4, 8), True),  # the clock was measured
+    (SimulatedHost(cores=4, threads=2, turbo_slope=0.4, hypervisor=None), (1, 4, 8), False),
 ])  # fmt: skip
 def test_against_turbo_there_is_one_advice_by_how_far_it_falls(
     host: SimulatedHost, levels: tuple[int, ...], seldom: bool

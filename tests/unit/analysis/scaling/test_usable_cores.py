@@ -202,6 +202,9 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
     ({"cores": 16, "turbo_slope": 0.4}, (1, 16, 17), None, 9.6),  # each session adds something up to the 16th
     ({"cores": 8, "threads": 2}, (1, 8, 9, 16), None, 10.6),
     ({"cores": 16, "quota_cpus": 4}, (1, 16, 17), None, 4.0),
+    ({"cores": 3, "threads": 4, "quota_cpus": 7.1, "smt_yield": 0.3}, (1, 3, 4, 8), (5, 7), 4.08),  # 8 are stopped
+    ({"cores": 4, "threads": 2, "quota_cpus": 6.2, "smt_yield": 0.3}, (1, 4, 5, 7), (6, 6), 4.6),
+    ({"cores": 4, "threads": 3, "quota_cpus": 10, "smt_yield": 0.2}, (1, 4, 5, 10), None, 5.04),
 ])  # fmt: skip
 def test_where_more_may_be_done_between_the_levels_measured_usable_cores_are_at_least_so_many(
     host: dict[str, Any], levels: tuple[int, ...], between: tuple[int, int] | None, truth: float
@@ -222,3 +225,12 @@ def test_what_early_ends_add_is_no_throughput_though_steal_makes_one_session_per
     assert room is not None
     assert room.most_throughput == pytest.approx(4 * 40 * 0.8, rel=0.03)
     assert room.usable_cores == pytest.approx(4 * 0.8, rel=0.05)
+
+
+@pytest.mark.parametrize("scheduler", ["sticky", "smt_balancing"])
+def test_where_no_curve_shows_what_early_ends_leave_to_others_the_interval_holds_both(scheduler: str) -> None:
+    """5.1 to 5.2 cores were quoted of a host that does 4.9: sessions moved to cores that others had left."""
+    host = {"cores": 4, "threads": 3, "smt_yield": 0.2, "quota_cpus": 9, "scheduler": scheduler}
+    found = capacity((1, 4, 5, 9), 3, 1, **host).usable_cores_interval
+    assert found is not None
+    assert found.low <= 4.92 <= found.high
