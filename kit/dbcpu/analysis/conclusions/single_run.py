@@ -50,6 +50,9 @@ from dbcpu.config.rules import Licence
 from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import RunRecord
 
+ABOVE_CORES = 1.05
+"""A knee whose interval begins above so many times the cores shown is not where they end."""
+
 
 class SingleSessions(Struct, frozen=True):
     """The single sessions that another variant is compared with, and what they lost: its own may lose more, or less."""
@@ -168,6 +171,7 @@ def _curve_and_topology(
     curve = with_seen_yield(curve, shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
     curve = _where_cores_end(record, cores, vcpus, curve)
+    curve = _one_bend_for_two(bounding_quota(record), cores, curve)
     topology = topology_check(context, levels, views, curve)
     if vcpus and topology is not None and topology.two_speeds and topology.cores_told and curve.effective_cores:
         # Placed by chance over cores that nobody knows, sessions bend the curve as turbo would, and where no core ends,
@@ -219,6 +223,16 @@ def _where_cores_end(record: RunRecord, cores: int | None, vcpus: int | None, cu
     if all(any(abs(knee / end - 1) <= NEAR for end in ends) for knee in curve.knees):
         return curve
     return _without_knees(curve)
+
+
+def _one_bend_for_two(quota: float | None, cores: int | None, curve: Scaling) -> Scaling:
+    """Under a quota above the cores shown, without knees that leave no room for one at the cores.
+
+    The curve bends at the cores, and falls from the quota on: a fit of one bend for both lies above every level.
+    """
+    if quota is None or cores is None or quota <= cores or not curve.knee_intervals:
+        return curve
+    return _without_knees(curve) if curve.knee_intervals[0].low > ABOVE_CORES * cores else curve
 
 
 def _without_knees(curve: Scaling) -> Scaling:

@@ -22,7 +22,10 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
     scaling, check = analysis.scaling, analysis.topology
     grouped = check is not None and check.two_speeds
     if not scaling.knees and not grouped:
-        return _no_knee(record, analysis)
+        none, gain = _no_knee(record, analysis), scaling.smt_yield
+        if none and gain is not None and bounding_quota(record) is not None:
+            return f"{none}; {_yield(analysis, gain, seen=True)}"
+        return none
     # Placed by chance over cores that the kernel does not know, sessions bend the curve anywhere, or nowhere.
     anywhere = grouped and not (check and _near(scaling, check))
     parts = [] if anywhere or analysis.vcpus == 1 else _knees(scaling, _linear(analysis), _most(record, analysis))
@@ -53,6 +56,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     if record.header.plan.experiment != SWEEP or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
         return ""
     if analysis.scaling.fit_error is not None:
+        if (bounding_quota(record) or 0.0) > (analysis.cores or float("inf")):
+            return "inconclusive where the throughput bends first: the cores and the CPU quota are close to each other"
         none = f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
         return f"{none}; {TWO_KINDS}" if has_two_kinds(record) else none
     if len(levels) < LEVELS_OF_A_CURVE:

@@ -105,6 +105,16 @@ def test_without_siblings_the_curve_bends_once(name: str, cores: int) -> None:
     assert told.effective_cores == pytest.approx(cores, rel=0.03)
 
 
+@pytest.mark.parametrize(("quota", "claimed"), [(5.0, False), (6.0, False), (7.0, True)])
+def test_where_cores_and_quota_bend_a_curve_no_one_knee_is_claimed_for_both(quota: float, claimed: bool) -> None:
+    """Linear up to 4.7 was said, 95 % CI 4.5 to 4.8, of 4 cores: more throughput than any level showed."""
+    host = SimulatedHost(cores=4, threads=2, quota_cpus=quota, scheduler="smt_balancing")
+    found = explain(simulate(host, tuple(range(1, 9)), repeats=6, seed=0)).scaling
+    assert bool(found.knees) == claimed
+    assert not claimed or abs(found.knees[0] - host.cores) < 0.2
+    assert found.effective_cores is not None
+
+
 def test_a_quota_bends_the_curve_where_it_ends() -> None:
     told = measured(replace(preset("quota-4"), quota_cpus=3.0))
     assert told.scaling.knees == pytest.approx((3,), rel=0.05)
