@@ -8,8 +8,8 @@ from enum import StrEnum
 from dbcpu.record.findings import ALL_LEVELS
 
 PLAN_WITH_TURBO = (
-    "plan with the times of as many sessions as you run: a turbo frequency that falls with the number of busy cores is "
-    "normal"
+    "plan with the times measured with as many sessions as you run: a turbo frequency that falls with the number of "
+    "busy cores is normal"
 )
 SEVERAL_TIMES = (
     "several times (`dbcpu show last --history`): cores shared with CPUs of this host or of another tenant, or a lower "

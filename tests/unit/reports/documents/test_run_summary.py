@@ -116,6 +116,6 @@ def test_why_a_level_has_a_larger_rate_than_the_peak_is_said_below_the_table() -
     """82 Mrows/s at three sessions stood above a peak throughput of 80."""
     run = simulate(SimulatedHost(cores=2, threads=1, scheduler="smt_balancing"), (1, 2, 3, 4), 6, seed=1)
     terms = dict(summary(run, explain(run)))["terms"]
-    assert ". Mrows/s is more than lasts at N=3: some sessions end before others" in terms
+    assert ". Mrows/s at N=3 is more than the host can sustain: some sessions end before others" in terms
     two = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1)
     assert "lasts" not in dict(summary(two, explain(two)))["terms"]
