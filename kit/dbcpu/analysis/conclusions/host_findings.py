@@ -194,7 +194,7 @@ def _where(worst: Round, rounds: Sequence[Round]) -> str:
 
 
 OWN_OR_TENANT = (
-    "the reason may be another tenant, or other processes of this host if these vCPUs share cores that are not shown: "
+    "the reason may be other processes of this host, if these vCPUs share cores that are not shown, or another tenant: "
     "sessions are slower meanwhile, whatever this run does"
 )
 

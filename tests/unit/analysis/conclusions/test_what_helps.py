@@ -187,7 +187,7 @@ def test_a_remedy_for_the_host_stands_before_more_rounds() -> None:
 def test_other_tenants_are_not_blamed_first_where_the_host_shows_its_own_processes() -> None:
     found = made(SimulatedHost(cores=4, threads=1, toggle=1.8, noisy_neighbour=0.5), range(1, 5), seed=1)
     two_speeds = next(each for each in found.findings if each.code == "strangers-on-siblings")
-    assert two_speeds.meaning.startswith("the other processes of this host may be why")
+    assert two_speeds.meaning.startswith("the reason may be other processes of this host")
     assert headline(found).remedy.startswith("stop the other processes")
 
 

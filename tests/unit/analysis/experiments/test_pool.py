@@ -318,7 +318,7 @@ def test_the_largest_pool_is_no_answer_where_a_smaller_one_may_be_enough() -> No
 @pytest.mark.parametrize(
     ("host", "sizes", "said", "headline"),
     [
-        (SimulatedHost(cores=8, threads=1), (1, 2), "Inconclusive how many active sessions are enough on 8 vCPUs: of",
+        (SimulatedHost(cores=8, threads=1), (1, 2), "Inconclusive how many active sessions are enough on 8 vCPUs: the",
          "Inconclusive: no pool of more than 2 was measured"),
         (SimulatedHost(cores=2, threads=1), (1, 2), "2 active sessions are enough on 2 vCPUs: ",
          "Enough: 2 active sessions"),

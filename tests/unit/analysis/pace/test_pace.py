@@ -128,7 +128,7 @@ def test_beside_other_processes_a_tenant_is_one_of_two_reasons() -> None:
         return said
 
     assert meaning(TOGGLING).startswith("another tenant uses the cores of these vCPUs from time to time: ")
-    assert "the other processes of this host may be why, where these vCPUs share cores" in meaning(
+    assert "the reason may be other processes of this host, if these vCPUs share cores" in meaning(
         replace(TOGGLING, noisy_neighbour=0.4)
     )
 

@@ -93,7 +93,7 @@ def test_equal_shares_whose_max_over_min_looks_larger_are_explained_where_the_te
     alone, pair = found.levels
     wide = replace(found, levels=(alone, replace(pair, max_over_min=1.12)))
     assert "by chance" not in dict(summary(run, found))["terms"].lower()
-    assert "it is above 1.10x at N=2, though shares are equal" in dict(summary(run, wide))["terms"]
+    assert "it is above 1.10x at N=2, although shares are equal" in dict(summary(run, wide))["terms"]
 
 
 def test_the_witness_is_credited_only_with_what_it_made_smaller() -> None:
