@@ -409,7 +409,7 @@ def test_two_servers_at_once_each_held_on_its_own_cpus(measure: Measure) -> None
     assert analysis.together is not None
     assert analysis.together.apart
     assert [party.cpus_seen for party in analysis.together.parties] == [(cpus[0],), (cpus[1],)]
-    assert "Together, each on CPUs of its own" in analysis.verdict
+    assert "Together, each on its own CPUs" in analysis.verdict
 
 
 def test_different_databases_run_their_own_text_of_the_workload(measure: Measure) -> None:

@@ -54,7 +54,7 @@ def refuse_both(one: str, other: str, why: str) -> Callable[[Function], Function
             context = click.get_current_context()
             if all(context.get_parameter_source(each) is ParameterSource.COMMANDLINE for each in (one, other)):
                 first, second = (f"--{each.replace('_', '-')}" for each in (one, other))
-                raise click.UsageError(f"{first} and {second} do not go with each other: {why}; leave one of them out")
+                raise click.UsageError(f"{first} and {second} cannot be combined: {why}; leave one of them out")
             return function(*args, **given)
 
         return checked  # type: ignore[return-value]
@@ -69,7 +69,7 @@ format_option = click.option(
 
 def _none_is_single(_: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     if len(value) > 1 and "none" in value:
-        raise click.BadParameter(f"none goes with no other format; found {', '.join(value)}", param=param)
+        raise click.BadParameter(f"none cannot be combined with other formats; found {', '.join(value)}", param=param)
     return value
 
 

@@ -31,7 +31,7 @@ _RUN_OPTIONS = (
     click.option("--label", type=Label(), default="", metavar="TEXT",
                  help="Label stored with the run.  [default: what the host is]"),
     click.option("--target", metavar="NAME",
-                 help="Store the run as of this target: one history, whatever is changed.  [default: the host's name]"),
+                 help="Store the run under this target: one history for all options.  [default: the host's name]"),
     click.option("--variants", metavar="LIST",
                  help="Such as baseline,smt_off or node:0, taken in turns; then: dbcpu compare RUN."),
     click.option("--workload", metavar="NAME",

@@ -27,7 +27,7 @@ def command(
     from dbcpu.workflows import list_runs
 
     if verdict and history:
-        raise click.UsageError("--verdict and --history do not go with each other; leave one out")
+        raise click.UsageError("--verdict and --history cannot be combined; leave one out")
     if history:
         from dbcpu.workflows.history import overview_document
         from dbcpu.workflows.show import show

@@ -68,7 +68,7 @@ METRICS = (
     Metric(
         "peak_mrows_per_s",
         RUN,
-        "the largest throughput that lasts: above the vCPUs or a quota without what early ends leave to others",
+        "the largest sustained throughput: above the vCPUs or a quota corrected for sessions that end early",
     ),
     Metric("usable_cores", RUN, "the top of the throughput curve in rates of a single session, at most the vCPUs"),
     Metric(

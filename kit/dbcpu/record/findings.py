@@ -158,8 +158,8 @@ TRUST = Topic("How far can the figures be trusted?", {
         "(`dbcpu show last --history`)"),
     "strangers-on-siblings": Entry(WARNING, "two speeds of the CPUs of a virtual machine, by the witness, also with at "
         "most one session at work",
-        "another tenant comes and goes on the cores of these vCPUs: sessions are slower while it is there, whatever "
-        "the sessions of this run do",
+        "another tenant uses the cores of these vCPUs from time to time: sessions are slower while it does, "
+        "whatever this run does",
         "use a dedicated host, a size with whole cores (`ThreadsPerCore=1`), or another size or family"),
     "solo-drift": Entry(WARNING, "single-session times at the start, middle and end that differ by more than the "
         "tolerance",
@@ -170,18 +170,18 @@ TRUST = Topic("How far can the figures be trusted?", {
         "smaller differences between two such runs on this host are noise",
         "to detect smaller differences: `--repeats 10`, or a longer `--size`"),
     "not-sampled": Entry(WARNING, "rounds without data from the host",
-        "which sessions got less CPU is known, the reason is not: causes are inferred from groups of equal times, "
+        "it is known which sessions got less CPU, but not why: causes are inferred from groups of equal times, "
         "the throughput curve and database counters",
         "run `dbcpu doctor` on the database's own host: it lists what can be sampled there and which privileges that "
         "needs. After `--host none`: leave that out. A managed service has no such host"),
     "not-checked": Entry(INFO, "checks that the database user's privileges do not permit",
-        "these were not looked at: that nothing is reported of them does not say that there is nothing",
+        "these were not checked, so problems there may go unreported",
         "`{grants};`"),
     "moves-unseen": Entry(INFO, "CPU migrations that the kernel counted and the sampler missed",
         "the placement of sessions is approximate; times are not affected",
         "raise the sampling rate: `--hz 50`"),
-    "trace-incomplete": Entry(INFO, "rounds whose trace by the kernel was not whole",
-        "the placement of these rounds is that of polls, and who ran instead is not known by name",
+    "trace-incomplete": Entry(INFO, "rounds with an incomplete kernel trace",
+        "placement in these rounds is from polls, and which processes ran instead is unknown",
         f"{SHORTER_ROUNDS}, or `--sampler procfs`"),
     "few-polls": Entry(INFO, "rounds with fewer than ten samples",
         "the placement of sessions is approximate; run delay, CPU time and migration counts are exact",
@@ -224,15 +224,15 @@ HOST = Topic("What else was on the host?", {
         "at the hypervisor meanwhile: `esxtop` (%RDY, %CSTP), on Hyper-V `Get-Counter '\\Hyper-V Hypervisor Virtual "
         "Processor(*)\\CPU Wait Time Per Dispatch'`. In a cloud that shows neither: a dedicated host"),
     "interrupts": Entry(WARNING, "interrupts that took more than 5 % of a CPU",
-        "the sessions on that CPU had less of it, and no setting of theirs changes that",
+        "the sessions on that CPU got less CPU time, and no session setting changes this",
         "move the interrupts to other CPUs (`/proc/irq/N/smp_affinity_list`, `irqbalance`), or keep sessions off this "
         "CPU (`dbcpu vary --variants irq:away` measures the difference, where it can)"),
     "throttled": Entry(WARNING, "control groups of the sessions that used up their CPU quota",
         "the kernel stopped the sessions for part of the time, even if CPUs were idle",
         "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),
     "hidden-quota": Entry(WARNING, "a control group that had work and no CPU, without a quota of its own or other load",
-        "a limit above what is seen, such as that of a pod or a slice, may have stopped the sessions even if CPUs were "
-        "idle",
+        "a limit not visible here, such as that of a pod or a slice, may have stopped the sessions even if CPUs "
+        "were idle",
         "read `cpu.max` and `cpu.stat` of the groups above it on the node itself, and the limits of the pod"),
 })  # fmt: skip
 
@@ -242,8 +242,8 @@ RESULT = Topic("What was found", {
         "this run does not answer that (`--fail-on inconclusive`: exit code 1)",
         f"{MORE_ROUNDS}, {QUIETER}"),
     "baseline-too-slow": Entry(WARNING, "more throughput than so many sessions alone would reach, by more than 10 %",
-        "something slowed the single-session rounds, if only noise: slowdown and efficiency of these levels are not "
-        "reliable",
+        "something, perhaps only noise, slowed the single-session rounds: slowdown and efficiency of these levels are "
+        "not reliable",
         "measure again on a quieter host; compare the single-session times in `dbcpu show RUN --json`"),
     "uneven-sessions": Entry(WARNING, "levels at which the slowest session took longer than the fastest, beyond chance "
         "or as the kernel counted (equal: no)",
@@ -351,7 +351,7 @@ BEFORE = Topic("Before a run (dbcpu doctor)", {
         "or of a SQLite run has its own: between sessions nothing changes",
         "switch autogroup off for the measurement: `sysctl kernel.sched_autogroup_enabled=0`"),
     "too-few-rounds": Entry(WARNING, "variants with fewer rounds than a comparison needs",
-        "figures are shown, and no difference between variants can be shown to be more than chance, whatever its size",
+        "figures are shown, but no difference between variants, however large, can be distinguished from chance",
         ENOUGH_FOR_VARIANTS),
     "memory-not-bound": Entry(INFO, "a variant with a NUMA node, without numactl",
         "memory that the server has already allocated stays where it is; new memory of the sessions comes from the "
@@ -430,11 +430,11 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "`{grants}`"),
     "profile-limits": Entry(WARNING, "limits in the user's profile",
         "sessions beyond them are refused (ORA-02391) or ended (ORA-02390, ORA-02392, ORA-02394, ORA-02396, "
-        "ORA-02399), those that wait at the gate too; limits of a call end that call (ORA-02393, ORA-02395), which "
-        "is as long as one execution at least, and otherwise half as long as CPU_PER_CALL allows; a run of more "
-        "sessions than SESSIONS_PER_USER allows does not begin",
-        "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, and so on for the "
-        "others, and for the rules on passwords what the old profile has (a hardened database checks them), then "
+        "ORA-02399), also while they wait at the gate; limits of a call end that call (ORA-02393, ORA-02395): a call "
+        "lasts at least one execution, otherwise half of CPU_PER_CALL; a run of more sessions than SESSIONS_PER_USER "
+        "does not begin",
+        "measure with a user without limits: `create profile dbcpu limit cpu_per_call unlimited`, with the same for "
+        "the other limits, and with the password rules of the old profile (a hardened database checks them), then "
         "`alter user {user} profile dbcpu`, afterwards `alter user {user} profile OLD`, where OLD is what `select "
         "profile from dba_users where username = '{account}'` said before; then `drop profile dbcpu`"),
     "logon-warning": Entry(WARNING, "a logon that succeeds with a warning",
@@ -452,8 +452,8 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "Without a group: the DBA takes `processor_group_name` out of the parameter file and restarts the instance"),
     "one-container": Entry(INFO, "a pluggable database",
         "other pluggable databases on this instance, their sessions (those of another dbcpu too) and the plan of the "
-        "root container are not seen here: that no busy session, plan or window is reported does not say that there "
-        "is none. PROCESSES belongs to the whole container database: how many are free is unknown",
+        "root container are not seen here: a busy session, plan or window there is not reported. PROCESSES belongs "
+        "to the whole container database: how many are free is unknown",
         "where `v$osstat` is granted and no process is sampled, each round shows what others used; else ask in the "
         "root, as SYS or as a common user with `alter user c##bench set container_data = all container = current` "
         "(others see the root alone): `select inst_id, con_id, count(*) from gv$session "
@@ -484,7 +484,7 @@ ORACLE = Topic("Before a run on Oracle (dbcpu doctor)", {
         "sid = '{instance}'`, afterwards `alter system set cpu_count = {count} scope = memory sid = '{instance}'`, in "
         "a pluggable database for it alone; a VALUE there is what `show parameter cpu_count` says before"),
     "count-changed": Entry(WARNING, "a CPU_COUNT that ALTER SYSTEM has set since the instance started, before a cage",
-        "it may be meant for a time only, by another test or by a run of dbcpu that was killed; the variant cage puts "
+        "it may be temporary, set by another test or by a run of dbcpu that was killed; the variant cage puts "
         "this value back, and it stays until somebody sets another",
         "ask who has set it, and until when; what a killed run of dbcpu has set is put back by `dbcpu restore TARGET` "
         "on its machine"),

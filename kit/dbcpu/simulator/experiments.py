@@ -112,7 +112,7 @@ def simulate_pool(
     if connections > pieces:
         raise UsageError(f"--connections {connections} is more than the {pieces} jobs; give fewer")
     if one_at_a_time and not connections:
-        raise UsageError("--one-at-a-time is about the calls over --connections; give their number too, such as 10")
+        raise UsageError("--one-at-a-time needs --connections; give their number, such as 10")
     if one_at_a_time and max(active) > connections:
         raise UsageError(
             f"--sessions {max(active)} is more than the {plural(connections, 'connection')}: with one call at a time "

@@ -107,7 +107,7 @@ def _levels(host: SimulatedHost, sessions: str) -> tuple[int, ...]:
 
 def _check(wanted: Experiment, variants: str | None, choices: Mapping[str, Any]) -> None:
     if len(wanted.options) > 1:
-        raise UsageError(f"{' and '.join(wanted.options)} do not go with each other; give one of them")
+        raise UsageError(f"{' and '.join(wanted.options)} cannot be combined; give one of them")
     option = wanted.options[0] if wanted.options else ""
     instead = f", not with {option}" if option else "; give that, too"
     of_calls = (("--connections", wanted.connections), ("--one-at-a-time", wanted.one_at_a_time))

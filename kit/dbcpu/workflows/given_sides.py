@@ -84,7 +84,7 @@ def with_names(sides: Sequence[GivenSide]) -> list[GivenSide]:
         names = [f"run{'s' if len(each.candidates) > 1 else ''} {at}" for each, at in zip(sides, letters, strict=True)]
     found = [replace(each, name=plain(each.name) or name) for each, name in zip(sides, names, strict=True)]
     if twice := next((name for name, times in Counter(each.name for each in found).items() if times > 1), None):
-        raise UsageError(f"two of these are called {twice!r}; give each a name of its own: NAME=RUN")
+        raise UsageError(f"two of these are called {twice!r}; give each its own name: NAME=RUN")
     return found
 
 

@@ -80,7 +80,7 @@ def keep_rounds(
     except DbcpuError as error:
         _close(store, run_id, "failed", (str(error),))
         raise _stopped(type(error), str(error), header, kept) from None
-    with _unwritten(f"all rounds of run {run_id} are stored, but not that it is complete"):
+    with _unwritten(f"all rounds of run {run_id} are stored, but the run is not marked complete"):
         store.finish(run_id, "complete")
     return run_id
 
@@ -124,7 +124,7 @@ def _stopped(kind: type[DbcpuError], why: str, header: Header, kept: int) -> Dbc
     run_id, planned = header.run_id, header.plan.rounds
     is_whole = planned is not None and kept >= planned
     can_go_on = not is_whole and not why_no_more(replace(header, status="interrupted"))
-    goes_on = f"dbcpu more {run_id} goes on with it"
+    goes_on = f"dbcpu more {run_id} continues it"
     if kept == 0:
         ends = f"{f'{goes_on}, ' if can_go_on else ''}dbcpu delete {run_id} removes it"
         nothing = f"{why}; no round was stored" if issubclass(kind, StoreError) else f"{why}; no round was finished"

@@ -139,7 +139,7 @@ def launch_soak(
     """``dbcpu soak``; ``sizes`` between commas. Raises as ``launch``."""
     turns = tuple(part.strip() for part in sizes.split(",")) if sizes else (choices.size,)
     if len(set(turns)) < len(turns):
-        raise UsageError(f"--sizes {sizes} names a size twice; each takes its turn once")
+        raise UsageError(f"--sizes {sizes} names a size twice; name each once")
     request = resolve(target)
     for size in turns:
         check_size(request.kind, choices.workload, size)
@@ -171,14 +171,14 @@ def launch_pool(
             f"--blocking {blocking} leaves none of the {work} jobs to compute; give fewer, or a larger --work"
         )
     if block_s is not None and not blocking:
-        raise UsageError("--block-for is how long the jobs of --blocking wait; give their number too, such as 10")
+        raise UsageError("--block-for needs --blocking; give the number of jobs that wait, such as 10")
     if connections > work:
         raise UsageError(
             f"--connections {connections} is more than the {work} jobs: some would carry no call; "
             f"give --work {connections} or more, or fewer connections"
         )
     if one_at_a_time and not connections:
-        raise UsageError("--one-at-a-time is about the calls over --connections; give their number too, such as 10")
+        raise UsageError("--one-at-a-time needs --connections; give their number, such as 10")
     options = ExperimentOptions(
         pieces=work, blocking=blocking, block_s=block_s or 1.0, connections=connections, one_at_a_time=one_at_a_time
     )
@@ -200,7 +200,7 @@ def launch_together(
         raise UsageError("--together needs two targets or more, for example: dbcpu run embedded embedded --together")
     for option, given in (("--aa", choices.aa), ("--for", choices.for_s)):
         if given:
-            raise UsageError(f"{option} and --together do not go with each other; leave one out")
+            raise UsageError(f"{option} and --together cannot be combined; leave one out")
     sessions = _sessions(choices.sessions, len(targets))
     sets = _cpu_sets(cpus, len(targets))
     requests = [resolve(target) for target in targets]

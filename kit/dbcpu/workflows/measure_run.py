@@ -260,7 +260,7 @@ def _open(
     if isinstance(target, TakesTurns) and (other := target.take_turn()):
         raise MeasureError(
             f"{request.name} is taken by {plain(other)}, and two runs at once would slow each other; "
-            "run again when that one has ended, or end it"
+            "wait until that run has ended, or end it"
         )
     restore_database(request.name, parameters_of(target), watcher.stage)
     workload = workloads.load(target.kind, choices.workload or workloads.usual(target.kind))

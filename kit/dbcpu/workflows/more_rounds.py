@@ -177,7 +177,7 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
             vcpus = record.header.plan.vcpus or last
             open_ = [each.level for each in found.levels if each.level <= vcpus and _is_open(each)] or [last]
             raise UsageError(
-                f"no number of rounds is known that probably decides run {run_id}: `dbcpu show {run_id}` says what is "
+                f"it is not known how many rounds would decide run {run_id}: `dbcpu show {run_id}` says what is "
                 f"inconclusive; name the levels to measure again: --sessions {ranges(open_)} --rounds 6"
             )
         return more.added if rounds is None else tuple((level, rounds) for level, _ in more.added)

@@ -215,7 +215,7 @@ def test_quiet_and_verbose_do_not_go_with_each_other(
 ) -> None:
     monkeypatch.setenv("DBCPU_STORE", str(tmp_path / "runs.db"))
     assert main([*words.split(), "--quiet", "--verbose"]) == 2
-    assert "--quiet and --verbose do not go with each other: one prints only the result" in capsys.readouterr().err
+    assert "--quiet and --verbose cannot be combined: one prints only the result" in capsys.readouterr().err
 
 
 def test_a_variant_without_its_option_is_refused_with_the_right_form(capsys: pytest.CaptureFixture[str]) -> None:

@@ -326,7 +326,7 @@ def test_a_password_in_the_address_of_a_store_is_warned_of(
     ("options", "said"),
     [
         (("--active", "abc"), "--active 'abc': 'abc' is no number or range"),
-        (("--block-for", "2s"), "--block-for is how long the jobs of --blocking wait; give their number too"),
+        (("--block-for", "2s"), "--block-for needs --blocking; give the number of jobs that wait"),
     ],
 )
 def test_a_pool_has_options_of_its_own_name(
@@ -339,12 +339,12 @@ def test_a_pool_has_options_of_its_own_name(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("soak", "sqlite", "--sizes", "tiny", "--size", "short"), "--size and --sizes do not go with each other"),
+        (("soak", "sqlite", "--sizes", "tiny", "--size", "short"), "--size and --sizes cannot be combined"),
         (("soak", "sqlite", "--for", "1"), "--for 1s is too short for a segment of 2 s"),
         (("soak", "sqlite", "--sizes", "tiny,short", "--for", "3"), "for each size; give --for 4s or more"),
         (("compare", "last", "last", "--baseline", "x"), "--baseline is for published measurements"),
         (("vary", "sqlite", "--variants", "cpus:0,cpus:1", "--per-cpu", "2", "--sessions", "4"),
-         "--per-cpu and --sessions do not go with each other"),
+         "--per-cpu and --sessions cannot be combined"),
         (("fleet", "report", "q4", "--with", "q4"), "campaign q4 is named twice"),
         (("fleet", "report", "q4", "--with", "q3", "--with", "q3"), "campaign q3 is named twice"),
         (("simulate", "--for", "30d", "--sessions", "1", "--repeats", "1"), "give a shorter time (--for, --soak)"),

@@ -136,7 +136,7 @@ def test_interleaved_memory_is_between_local_and_remote() -> None:
 @pytest.mark.parametrize(
     ("wanted", "given", "why"),
     [
-        ({"soak_s": 10.0, "pool": 5}, {}, "--soak and --pool do not go with each other"),
+        ({"soak_s": 10.0, "pool": 5}, {}, "--soak and --pool cannot be combined"),
         ({"blocking": 5}, {}, "^--blocking goes with --pool; give that, too"),
         ({"soak_s": 10.0, "connections": 5}, {}, "--connections goes with --pool, not with --soak"),
         ({"one_at_a_time": True}, {}, "^--one-at-a-time goes with --pool; give that, too"),

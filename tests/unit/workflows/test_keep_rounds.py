@@ -83,7 +83,7 @@ def test_a_round_that_could_not_be_read_again_ends_the_run_and_the_others_are_ke
             "append",
             "the round with N=1 was measured, and is not stored: the disk is full; 1 finished round stored, see:",
         ),
-        ("finish", "all rounds of run one are stored, but not that it is complete: the disk is full"),
+        ("finish", "all rounds of run one are stored, but the run is not marked complete: the disk is full"),
     ],
 )
 def test_a_store_that_takes_no_more_is_said_with_what_it_did_not_take(

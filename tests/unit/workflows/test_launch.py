@@ -136,7 +136,7 @@ def test_calls_one_at_a_time_need_connections_and_no_more_sessions_than_these(
 ) -> None:
     words = ["pool", "sqlite", "--work", "20", "--one-at-a-time"]
     assert main([*words, "--active", "2,3"]) == 2
-    assert "--one-at-a-time is about the calls over --connections; give their number too" in capsys.readouterr().err
+    assert "--one-at-a-time needs --connections; give their number" in capsys.readouterr().err
     assert main([*words, "--connections", "4", "--active", "2,5"]) == 2
     assert "--active 5 is more than the 4 connections: with one call at a time" in capsys.readouterr().err
     assert launched == []

@@ -229,7 +229,7 @@ def test_ctrl_c_keeps_what_was_finished(
     with pytest.raises(Interrupted, match=r"^interrupted; \d of 5 rounds stored, see: dbcpu show \d{8}-") as stopped:
         measure(FakeTarget(), watcher=Ear(press_ctrl_c(moment)))
     record = store.load("last")
-    assert str(stopped.value).endswith(f"; dbcpu more {record.header.run_id} goes on with it")
+    assert str(stopped.value).endswith(f"; dbcpu more {record.header.run_id} continues it")
     assert record.header.status == "interrupted"
     assert len(record.rounds) >= 1
     assert kept is None or len(record.rounds) == kept
@@ -242,7 +242,7 @@ def test_ctrl_c_before_the_first_round_says_that_none_was_finished(
         measure(FakeTarget(), watcher=Ear(press_ctrl_c("begun 1")))
     header = store.load("last").header
     assert header.status == "interrupted"
-    assert f"dbcpu more {header.run_id} goes on with it, dbcpu delete {header.run_id} removes it" in str(stopped.value)
+    assert f"dbcpu more {header.run_id} continues it, dbcpu delete {header.run_id} removes it" in str(stopped.value)
     assert stopped.value.in_campaign == "interrupted; no round was finished"
 
 

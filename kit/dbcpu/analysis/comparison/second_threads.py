@@ -132,13 +132,13 @@ def _sentence(off: str, on: str, ratio: float, where: str, lost_to: Set[Cause]) 
         f"full cores (two sessions on one core take {times(2 * ratio)} as long each)"
     )
     taken = [cause.words for cause in TAKEN if cause in lost_to]
-    return f"{said}; what {listed(taken)} took of the CPUs is in these figures, too" if taken else said
+    return f"{said}; these figures include the CPU time that {listed(taken)} took" if taken else said
 
 
 def _gained(off: str, gains: Sequence[tuple[int, float]], *, waited: bool) -> str:
     if not gains:
         return ""
-    why = ", since nobody waits for slow sessions at the end" if waited else ""
+    why = ", because no other work waits for slow sessions at the end" if waited else ""
     least, most = min(ratio for _, ratio in gains), max(ratio for _, ratio in gains)
     by = times(most) if len(gains) == 1 else f"{times(least)} to {times(most)}"
     levels = ranges(level for level, _ in gains)

@@ -136,8 +136,8 @@ def _state_words(side: Side) -> str:
         if plain is not None and paced is not None and plain.ratio and paced.ratio:
             return (
                 f"At the full pace of the CPUs {what} is {times(paced.ratio)} (95 % interval {interval_words(paced)}), "
-                f"as delivered {times(plain.ratio)}. By the witness, that the CPUs themselves were slower or "
-                f"faster meanwhile accounts for {times(plain.ratio / paced.ratio)}."
+                f"as delivered {times(plain.ratio)}. By the witness, changes of the CPUs' own speed "
+                f"account for {times(plain.ratio / paced.ratio)}."
             )
     return ""
 
@@ -254,8 +254,8 @@ def left_out_words(side: Side) -> str:
     if not levels:
         return ""
     return (
-        f"max/min of {side.name} leaves out N={ranges(levels)}: there one side has more sessions than vCPUs "
-        "(or CPUs of its quota) and the other has not."
+        f"max/min of {side.name} leaves out N={ranges(levels)}: there only one side has more sessions than "
+        "vCPUs (or CPUs of its quota)."
     )
 
 

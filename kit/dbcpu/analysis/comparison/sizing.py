@@ -142,7 +142,7 @@ def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
     found += [_undecided(each) for each in kinds if each.undecided]
     found += [
         f"{each.name} has a CPU quota, which is time on any of its host's CPUs: nothing is counted per core, and its "
-        "licences go by the CPUs of that host."
+        "licences count the CPUs of that host."
         for each in kinds
         if each.quota is not None
     ]
@@ -161,7 +161,7 @@ def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
 def _undecided(kind: Kind) -> str:
     where = f"N={short_ranges(kind.undecided)}"
     if kind.only_totals:
-        return f"{kind.name}: only total rates are known; fair N takes shares for equal at {where}, which is not known."
+        return f"{kind.name}: only total rates are known; fair N assumes equal shares at {where}, which is not known."
     return (
         f"{kind.name}: inconclusive whether shares are equal at {where}; sizing counts them as they were measured, the "
         "ranking does not."

@@ -7,7 +7,7 @@ from dbcpu.analysis.comparison.needed_host import Need
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import listed, plural, short_ranges
 
-IF_TOTAL = "if only the total counts, and not how fast each session is"
+IF_TOTAL = "if only the total throughput counts, not the speed of each session"
 MUCH_LESS = 0.95
 """A size by total throughput is named beside that at equal shares where it is so many times that, or less."""
 
@@ -82,8 +82,8 @@ def _basis(need: Need) -> str:
     if kind.disturbed_by is not Cause.NONE:
         return (
             f"Shares of {kind.name} are unequal from {plural(kind.unfair or 0, 'session')} on "
-            f"({kind.disturbed_by.words}), and its size counts that; {IF_TOTAL}, this work takes "
-            f"{plural(need.total_vcpus, 'vCPU')}. Measure it without what disturbs it."
+            f"({kind.disturbed_by.words}), and its size includes that; {IF_TOTAL}, this work takes "
+            f"{plural(need.total_vcpus, 'vCPU')}. Measure it without this disturbance."
         )
     if need.total_vcpus < MUCH_LESS * need.vcpus:
         return (

@@ -27,7 +27,7 @@ from dbcpu.record.rounds import UNLISTED, Round
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
-NOT_SLOWED = "they had CPU time that the sessions could have had, and no session is shown to be slower for it"
+NOT_SLOWED = "they used CPU time that the sessions could have used, but no session is shown to be slower because of it"
 STALLED_SHARE = 0.1
 """Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05
@@ -194,8 +194,8 @@ def _where(worst: Round, rounds: Sequence[Round]) -> str:
 
 
 OWN_OR_TENANT = (
-    "the other processes of this host may be why, where these vCPUs share cores that are not shown, or another tenant: "
-    "sessions are slower meanwhile, whatever the sessions of this run do"
+    "the reason may be other processes of this host, if these vCPUs share cores that are not shown, or another tenant: "
+    "sessions are slower meanwhile, whatever this run does"
 )
 
 

@@ -44,8 +44,8 @@ FINE_ENOUGH = 100
 """Executions of so many steps are timed to a per cent."""
 FEW_TIMES = 8
 BESIDE_OTHERS = (
-    "other processes ran meanwhile: whoever has one of them on the other thread of a core, shown or not, is slower; "
-    "else the clock frequency may change"
+    "other processes ran meanwhile: a session is slower while one of them runs on another thread of its core, shown or "
+    "not; or the clock frequency may change"
 )
 
 

@@ -85,9 +85,9 @@ def slow_together(given: FindingInput) -> Finding | None:
     slowdown = f"at N={worst.level} {slow_by}"
     if held := _held(given, worst):
         found = noted("slow-together", f"{slowdown}: {held}", INFO)
-        return replace(found, meaning="they took turns, as they had to", remedy=AS_MANY_CPUS)
+        return replace(found, meaning="these sessions had to take turns on these CPUs", remedy=AS_MANY_CPUS)
     quota = felt_quota(given.record)
-    room = "though there is a CPU for each"
+    room = "although there is a CPU for each"
     if quota is not None and quota < worst.level:
         room = f"with a CPU quota of {quota:g}"
     found = noted("slow-together", f"{slowdown}, {room}")
@@ -205,11 +205,13 @@ def _fewer(given: FindingInput, cores: int) -> str:
     busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
     most = advised(cores, given.scaling)
     if most < cores and most >= fast:
-        return f"{SHARE_LESS} a pool of {most} (more get less done in all), "
+        return f"{SHARE_LESS} a pool of {most} (with more sessions throughput falls), "
     if max(busy, fast) <= cores:
         return f"{ONE_PER_CORE.format(cores=cores)}, "
     fit, why = (
-        (fast, "at full speed") if fast >= busy else (busy, "they wait in between, and so many keep the cores busy")
+        (fast, "at full speed")
+        if fast >= busy
+        else (busy, "sessions wait in between, and this number keeps the cores busy")
     )
     return f"{SHARE_LESS} a pool of {fit} ({why}), "
 
@@ -224,10 +226,10 @@ def _price_of_smt_off(given: FindingInput) -> str:
         return ""
     threads = "the second threads" if given.vcpus <= 2 * given.cores else "all threads beyond the first of each core"
     if abs(gain) < WORTH_A_PRICE:
-        return f". {threads.capitalize()} add {percent(max(0.0, gain))} to what its cores do"
+        return f". {threads.capitalize()} add {percent(max(0.0, gain))} to the throughput of the cores"
     if gain < 0:
-        return f". Without SMT the host does more: {threads} cost {percent(-gain)} of what its cores do"
-    less = f". With SMT off the host does less in all: {threads} add {percent(gain)} to what its cores do"
+        return f". Without SMT throughput is higher: {threads} cost {percent(-gain)} of that of the cores"
+    less = f". With SMT off throughput is lower: {threads} add {percent(gain)} to that of the cores"
     return less if bounding_quota(given.record) is None else ""
 
 

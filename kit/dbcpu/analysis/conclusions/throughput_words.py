@@ -23,8 +23,8 @@ def fewer_words(scaling: Scaling) -> str:
     if fall.between is not None:
         first, last = fall.between
         between = ranges(range(first, last + 1))
-        return f"measure at N={between}, too: most may be done there (`--sessions {between}`)"
-    return f"run no more than {plural(fall.from_level, 'session')}: more get less done in all"
+        return f"measure at N={between}, too: throughput may be highest there (`--sessions {between}`)"
+    return f"run no more than {plural(fall.from_level, 'session')}: with more sessions throughput falls"
 
 
 def advised(fit: int, scaling: Scaling) -> int:

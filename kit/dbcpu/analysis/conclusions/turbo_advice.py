@@ -9,8 +9,8 @@ from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import NEAR_KNEE, WORTH_SAYING, is_turbo, is_turbo_beside
 
 PLAN_WITH_FALL = (
-    "plan with the times of as many sessions as you run. A turbo frequency alone seldom falls so far: look for another "
-    "cause, too"
+    "plan with the times measured with as many sessions as you run. A turbo frequency alone seldom falls so "
+    "far: look for another cause, too"
 )
 USUAL_SLOWDOWN = 2.0
 """With all cores busy, against one: what is slower than that is hardly turbo alone. A rule of thumb."""

@@ -53,7 +53,7 @@ UNRELIABLE = 1.5
 """More throughput than that, over what is possible, and nothing is said that rests on the baseline."""
 HIDDEN = 4.0
 """A larger limit is not written out."""
-FASTEST_IS_SLOW = "even the fastest is slow: by a turbo frequency that falls, or each was on slow CPUs for a time"
+FASTEST_IS_SLOW = "even the fastest session is slow: the turbo frequency falls, or each was on slow CPUs for a time"
 INFERRED = (Cause.SHARED_CORE, Cause.SLOWER_CPU, Cause.REMOTE_MEMORY)
 """Causes that rest on CPU time, in which steal is where it is not reported."""
 
@@ -232,10 +232,10 @@ class _Words:
         if within and all(each.at_one_pace for each in within):
             where = f"N={short_ranges(each.level for each in same)}"
             return (
-                f"the CPUs themselves change speed, also with one session or none ({how})",
-                f"these sessions did not cause that, and the figures of {where} are without it",
+                f"the speed of the CPUs themselves changes, even with one session or none ({how})",
+                f"the sessions of this run did not cause this, and the figures of {where} exclude it",
             )
-        return (f"the CPUs themselves change speed also with a single session ({how})",)
+        return (f"the speed of the CPUs themselves changes even with a single session ({how})",)
 
     def _at(self, level: LevelView) -> str:
         if level.level == 1:
@@ -342,7 +342,7 @@ class _Words:
         if check is not None and check.like_cores:
             return f"the host reports {check.cores} cores and scales like {check.like_cores}"
         if check is not None and check.grouped:
-            return "as on two hardware threads of one core, of which the host shows nothing"
+            return "as on two hardware threads of one core, which the host does not show"
         if (level.pace_low or 0.0) > 1.0 and not level.at_one_pace:
             slower = times(level.pace_ratio)
             return f"by the witness {slower} slower than with one session, as on shared cores that are not shown"

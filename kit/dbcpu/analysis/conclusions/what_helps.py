@@ -29,12 +29,14 @@ from dbcpu.formatting import plural
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import TOGETHER
 
-VCPUS_AS_THREADS = ". It is as normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+VCPUS_AS_THREADS = (
+    ". It is also normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
+)
 TURBO = "a turbo frequency that falls"
 MEMORY_STAYS = "A session that leaves the node where it began leaves its memory behind"
 FEWER_SESSIONS = (Cause.SHARED_CORE, Cause.THROTTLED)
 """What helps against these leaves nobody waiting for a turn."""
-NOBODY_WAITS = "fewer sessions, too: then nobody waits for a CPU"
+NOBODY_WAITS = "fewer sessions, too: then no session waits for a CPU"
 
 
 def what_helps(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:

@@ -56,7 +56,7 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     if found.larger:
         fast = "takes the shortest time" if found.best == most.active else "is as fast as any"
         return (
-            f"Inconclusive how many active sessions are enough{cpus}: of the pools measured the largest, with "
+            f"Inconclusive how many active sessions are enough{cpus}: the largest measured pool, with "
             f"{most.active}, {fast} ({seconds(most.total_s)} for {plural(found.pieces, 'job')}); "
             f"measure larger ones.{notes}"
         )
@@ -72,9 +72,9 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe and most.active == enough.active:
         return (
-            f"Inconclusive how few active sessions are enough{cpus}: the most measured, {enough.active}, are "
-            f"({plural(found.pieces, 'job')} take {seconds(enough.total_s)}), and whether "
-            f"{listed([str(each) for each in maybe])} would be is inconclusive: {limit}"
+            f"Inconclusive how few active sessions are enough{cpus}: the largest measured pool, with {enough.active}, "
+            f"is enough ({plural(found.pieces, 'job')} take {seconds(enough.total_s)}), and whether "
+            f"{listed([str(each) for each in maybe])} would be enough is inconclusive: {limit}"
             f"{_impossible(found, analysis)}.{notes}"
         )
     answer = _are_enough(enough.active) if fewer is None else f"at most {enough.active} active sessions are needed"
@@ -135,7 +135,7 @@ def _throttled(found: Pool, analysis: Analysis) -> str:
     if not held:
         return ""
     quota = Cause.THROTTLED
-    return f" The {quota.words} holds back pools of N={ranges(held)}; for a shorter total {quota.remedy}."
+    return f" The {quota.words} limits pools of N={ranges(held)}; for a shorter total {quota.remedy}."
 
 
 def _limit(found: Pool) -> str:

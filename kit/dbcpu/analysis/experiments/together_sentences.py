@@ -43,13 +43,13 @@ def _place(both: Together) -> str:
     """Where the targets were: who was not held on CPUs could share those of all."""
     held = [f"{plain(each.name)} on {_cpus(each)}" for each in both.parties if each.cpus]
     if both.apart:
-        return "each on CPUs of its own"
+        return "each on its own CPUs"
     if not held:
         return "free to share CPUs"
     if len({each.cpus for each in both.parties}) == 1:
-        return f"all held on {_cpus(both.parties[0])}"
+        return f"all pinned to {_cpus(both.parties[0])}"
     free = [f"{plain(each.name)} on any CPU" for each in both.parties if not each.cpus]
-    return f"held by `--cpus` ({listed([*held, *free])})"
+    return f"pinned by `--cpus` ({listed([*held, *free])})"
 
 
 def _cpus(party: PartyView) -> str:

@@ -71,7 +71,7 @@ def against_history(
         named = "; ".join(each.text for each in better[:MAX_NAMED])
         others = strangers(figures, limits.steal)
         if others:  # busy hosts differ by what others leave them
-            said = f"{named}; meanwhile {others}, so that it is not shown to be a faster host"
+            said = f"{named}; meanwhile {others}, so this does not show that the host is faster"
             return AgainstHistory(runs, NOT_SHOWN, f"Against the {_before(runs)}: {said}.")
         return AgainstHistory(runs, BETTER, f"Faster than the {_before(runs)}: {named}.")
     unseen = f"{_unseen(found)} would not have been seen"

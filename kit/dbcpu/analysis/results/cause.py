@@ -8,8 +8,8 @@ from enum import StrEnum
 from dbcpu.record.findings import ALL_LEVELS
 
 PLAN_WITH_TURBO = (
-    "plan with the times of as many sessions as you run: a turbo frequency that falls with the number of busy cores is "
-    "normal"
+    "plan with the times measured with as many sessions as you run: a turbo frequency that falls with the number of "
+    "busy cores is normal"
 )
 BELOW_BASE = ". If the clock is below its base frequency, `cpupower frequency-set -g performance`"
 SEVERAL_TIMES = (

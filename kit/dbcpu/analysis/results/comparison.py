@@ -11,7 +11,7 @@ from dbcpu.record.header import ROWS_UNIT
 THROUGHPUT = "throughput"
 SPREAD = "spread"
 LASTING_THROUGHPUT = (
-    "throughput while all sessions run; above the vCPUs or a quota without what early ends leave to others"
+    "throughput while all sessions run; above the vCPUs or a quota corrected for sessions that end early"
 )
 """What ``levels.lasting_throughput`` reckons, in words."""
 SUMMARIES = {

@@ -17,7 +17,7 @@ from dbcpu.cli.fleet._options import campaign_argument
 @click.option("--parquet", type=WrittenPath(file_okay=False, path_type=Path), metavar="DIR",
               help="Also write the tables of all runs there, as Parquet: docs/data.md.")  # fmt: skip
 @click.option("--with", "repeats", multiple=True, metavar="CAMPAIGN",
-              help="Its runs of the same targets are further runs of them. Can be repeated.")  # fmt: skip
+              help="Count the runs of this campaign as further runs of the same targets. Can be repeated.")  # fmt: skip
 @click.option("--size-on", "shapes", multiple=True, metavar="[NAME=]RUN",
               help="Sizing: what the work of all targets needs on the host of RUN. Can be repeated.")  # fmt: skip
 @licence_option("Licence rule; TARGET=RULE for one of the targets. Can be repeated.")

@@ -26,12 +26,12 @@ def answer_terms(analysis: Analysis) -> str:
         each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most
     ]
     if more:
-        terms += f". {analysis.unit} is more than lasts at {_where(more)}: some sessions end before others"
+        terms += (
+            f". {analysis.unit} at {_where(more)} is more than the host can sustain: some sessions end before others"
+        )
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
-        terms += (
-            f". Chance is a part of max/min: it is above {times(EQUAL)} at {_where(above)}, though shares are equal"
-        )
+        terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"
     return terms
 
 

@@ -103,8 +103,8 @@ def merged_findings(sides: Sequence[Side]) -> tuple[Finding, ...]:
 
 
 _DELIVERED = (
-    "Sides are compared by times as delivered, and findings are of these, too: what a run's own page finds at one pace "
-    "(without what the speed of the CPUs changed) may differ, and so may its usable cores and evenness."
+    "Sides are compared by times as delivered, and so are their findings. The page of a single run uses times at one "
+    "pace (without changes of the CPUs' speed): its findings, usable cores and evenness may differ."
 )
 
 
@@ -140,8 +140,8 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
 
 def _not_compared(comparison: Comparison) -> str:
     unnamed = (
-        " Unnamed work is never taken for the same: a line `# workload: NAME` in the file, or `dbcpu import --workload "
-        "NAME`, names it."
+        " Work without a name is never treated as the same: a line `# workload: NAME` in the file, or `dbcpu import "
+        "--workload NAME`, names it."
     )
     return (
         f"The work differs ({comparison.other_work}), so seconds and rates are not compared. Max/min, usable "

@@ -195,7 +195,7 @@ def _headline(comparison: Comparison) -> str:
         clauses = "; ".join(f"{side.name} {_against(side, base)}" for side in others)
         return f"{clauses} (one run a side)" if single else clauses
     if comparison.other_work:
-        return f"Evenness and scaling of {len(others)} others beside {base.name}; speed is not compared"
+        return f"Evenness and scaling of {len(others)} others compared with {base.name}; speed is not compared"
     more, less = (
         sum(each.summary != SPREAD and each.outcome == outcome for side in others for each in side.decisions)
         for outcome in (MORE, LESS)
@@ -277,7 +277,7 @@ def _one_run_a_side(comparison: Comparison) -> tuple[str, ...]:
     if all(each.between_run_source != NOT_KNOWN for _, each in _decisions(comparison)):
         return ()
     return (
-        f"One run a side: {LEFT_OUT}, so that a difference may be one of the hour and not of the hosts. "
+        f"One run a side: {LEFT_OUT}, so a difference may come from the hour, not from the hosts. "
         "With four runs a side or more, `dbcpu compare RUN1,RUN2,RUN3,RUN4 RUN5,RUN6,RUN7,RUN8` includes it.",
     )
 

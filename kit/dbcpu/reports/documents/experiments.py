@@ -121,7 +121,7 @@ _PARTY = (
     Column("name", "target", kind="text"),
     Column("sessions", "sessions", count, meaning="concurrent"),
     Column("cpus", "CPUs", kind="text", value=_cpus,
-           meaning="held on these (`--cpus`); any: not held, and where it ran"),
+           meaning="pinned to these (`--cpus`); any: not pinned, and where it ran"),
     Column("alone_s", "separately", seconds, unit="s", meaning="median time of one execution, other targets idle"),
     Column("beside_s", "together", seconds, unit="s", meaning="the same while all targets run"),
     Column("loss", "slowdown", times, meaning="together / separately"),

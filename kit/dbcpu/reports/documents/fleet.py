@@ -22,8 +22,8 @@ MAX_SAID = 3
 """Hosts that the first screen names; the table has all."""
 MAX_STRIPS = 14
 READING = (
-    "Every dot is a host, by its speed over the median of its twins (single sessions). The wider a strip scatters, the "
-    "more does a new host of this kind depend on chance. Diamonds are hosts that are unlike their twins."
+    "Every dot is a host, by its speed over the median of its twins (single sessions). The wider a strip, the more "
+    "the speed of a new host of this kind depends on chance. Diamonds are hosts that are unlike their twins."
 )
 TERMS = (
     ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
@@ -31,7 +31,7 @@ TERMS = (
      "are named by chance on average (Benjamini and Hochberg, 1995)"),
     ("hosts differ?", f"by nature, by more than a CV of {percent(DIFFERENT_CV)}: yes, no, or inconclusive"),
     ("CV", "standard deviation over mean"),
-    ("between hosts", "what is left of the CV without what several runs of one host differ by"),
+    ("between hosts", "the CV without the differences between runs of one host"),
     ("alone, loaded", "a single session; all together at the largest N up to the vCPUs"),
 )  # fmt: skip
 HOST_FACTS = (
@@ -77,7 +77,7 @@ def _front(report: FleetReport) -> Front:
         whose = "is unlike its" if len(names) == 1 else "are unlike their"
         headline = f"{len(names)} of {plural(measured, 'host')} {whose} twins"
     elif compared:
-        headline = f"No host of {len(compared)} that have twins was found to be unlike them"
+        headline = f"None of {len(compared)} hosts with twins was found to be unlike its twins"
     else:
         headline = f"{plural(measured, 'host')}: none has the {MIN_TWINS} twins that a comparison takes"
     types = [_of_type(each) for each in report.groups if each.key == INSTANCE]
@@ -133,8 +133,8 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
     once = sum(len(each.runs) == 1 for each in report.hosts)
     if once and compared:
         yield (
-            f"{plural(once, 'host')} measured once: of these it is inconclusive whether host or hour is odd; a second "
-            "run decides."
+            f"{plural(once, 'host')} measured once: whether the host or the hour is odd is inconclusive; a second run "
+            "decides."
         )
     if busy := [each.name for each in report.hosts if each.disturbed]:
         yield (
@@ -251,7 +251,7 @@ def _sizing(report: FleetReport) -> Iterator[Section]:
     notes = [*cut, *found.unknown, *tables.left_out_words(found), *(f"Rule {each}." for each in found.rules)]
     if assumed:
         notes.insert(
-            0, f"{plural(assumed, 'host')} without a tag busy: all cores are taken for busy, the most it can be."
+            0, f"{plural(assumed, 'host')} without a tag busy: all cores are assumed to be busy, which is the maximum."
         )
     if found.disclaimer:
         notes.append(f"{found.disclaimer[0].upper()}{found.disclaimer[1:]}.")
@@ -271,7 +271,9 @@ def _small(report: FleetReport) -> Iterator[Section]:
 
 def _notes(report: FleetReport) -> tuple[str, ...]:
     settings = sum(bool(each.differs) for each in report.twins.unlike)
-    found = ["A cause is what the run counts more of than the median twin does; it is evidence and no proof."]
+    found = [
+        "A cause is a figure that is higher in this run than in that of the median twin; it is evidence, not proof."
+    ]
     if settings:
         found.append(f"{plural(settings, 'odd host')} with settings that the twins do not have: see 'differs in'.")
     return tuple(found)

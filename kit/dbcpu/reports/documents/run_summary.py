@@ -185,11 +185,11 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
     same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
     if same:
-        paced = f"the figures of N={short_ranges(same)} are without these changes of speed (at one pace)"
-        parts.append(f"{paced}, the tables of sessions are with them (as delivered)")
+        paced = f"the figures of N={short_ranges(same)} exclude these changes of speed (at one pace)"
+        parts.append(f"{paced}, the tables of sessions include them (as delivered)")
     elif 1 not in delivered:
-        paced = "the single-session time is without these changes of speed (at one pace)"
-        parts.append(f"{paced}, all else is with them (as delivered)")
+        paced = "the single-session time excludes these changes of speed (at one pace)"
+        parts.append(f"{paced}, all other figures include them (as delivered)")
     if pace.tolerance > reference.tolerance:
         parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)

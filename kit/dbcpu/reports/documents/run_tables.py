@@ -54,7 +54,7 @@ ANSWERS = Column(
 )  # fmt: skip
 SLOW = Column("slow", "slow group", count, meaning="sessions in the slower of two groups, median of the rounds")
 CAUSES_MEANING = "causes of slowdowns, with the number of sessions out of those of all rounds"
-RATE_SUM = "sum of the sessions' rates while all of them run; at uneven levels it may be more than lasts"
+RATE_SUM = "sum of the sessions' rates while all of them run; at uneven levels it may be more than the host can sustain"
 EXCLUDED = "left out"
 
 

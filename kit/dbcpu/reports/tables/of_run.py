@@ -99,7 +99,7 @@ RUNS = ExportedTable(
         column("full_speed_up_to", WHOLE, "the same, and the median session as fast as one alone",
                "analysis.capacity?.full_speed_up_to", "sessions"),
         column("most_throughput", NUMBER,
-               "largest that lasts: above the vCPUs or a quota without what early ends leave to others",
+               "largest sustained throughput: above the vCPUs or a quota corrected for sessions that end early",
                "analysis.capacity?.most_throughput", "unit"),
         column("findings", TEXT, "codes, blanks between (findings.md)", _codes),
     ),

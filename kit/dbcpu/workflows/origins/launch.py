@@ -29,7 +29,7 @@ def launch_from(target: FarTarget, words: Sequence[str], choices: Choices, deliv
         DbcpuError: as ``measure_there`` and ``measure_by_kit``.
     """
     if delivery.store == TO_STDOUT:
-        raise UsageError("--store - and --from do not go with each other; leave one out")
+        raise UsageError("--store - and --from cannot be combined; leave one out")
     watcher = delivery.watcher(confirm, keeps=True)
     try:
         with open_store(delivery.store) as store:

@@ -46,7 +46,7 @@ def test_under_a_quota_the_yield_is_that_of_the_cores() -> None:
     """With six of eight threads at work two cores have one session each: no level shows what all threads do."""
     analysis = found((*range(1, 9), 12), cores=4, smt_yield=-0.1, quota_cpus=5.9)
     assert analysis.scaling.smt_yield == pytest.approx(-0.1, abs=0.02)
-    assert "Without SMT the host does more" in headline(analysis).remedy
+    assert "Without SMT throughput is higher" in headline(analysis).remedy
 
 
 @pytest.mark.parametrize("seed", [2, 3, 6])

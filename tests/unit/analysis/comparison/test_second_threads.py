@@ -68,7 +68,7 @@ def test_of_hosts_that_are_not_full_nothing_is_said_of_full_cores() -> None:
 
 def test_interrupts_are_said_with_what_second_threads_do() -> None:
     """They take more from a whole core than from a thread: 10 % of second threads were 16 %, and nothing was said."""
-    in_it = "what interrupts took of the CPUs is in these figures, too"
+    in_it = "these figures include the CPU time that interrupts took"
     (said,) = notes_of("interrupted", "interrupted-off", levels=(1, 4, 8))
     assert in_it in said
     (said,) = notes_of_variants((1, 4, 5, 8), irq=0.4)
@@ -101,7 +101,7 @@ def test_nobody_waits_for_slow_sessions_where_others_than_shared_cores_slow_them
     )
     (sentence,) = of_variants(replace(found, variants=(replace(first, rows=rows), off)))
     assert "at N=5 smt_off does more (" in sentence
-    assert ("since nobody waits for slow sessions at the end" in sentence) == said
+    assert ("because no other work waits for slow sessions at the end" in sentence) == said
 
 
 def test_seven_sessions_do_not_fill_four_cores() -> None:

@@ -54,7 +54,8 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
     assert found.sentence == (
         "12 busy cores of old are 24 vCPUs of smt (2 threads per core, 12 licences, 1.20 EUR per hour) or "
         "13 vCPUs of no smt (one thread per core, 13 licences, 0.65 EUR per hour), at max/min <= 1.1. "
-        f"If only the total counts, and not how fast each session is, this work takes {smt.total_vcpus} vCPUs of smt."
+        f"If only the total throughput counts, not the speed of each session, this work takes "
+        f"{smt.total_vcpus} vCPUs of smt."
     )
     assert 16 <= smt.total_vcpus <= 23
 
@@ -125,7 +126,10 @@ def test_where_few_sessions_are_served_fairly_the_answer_is_at_least_the_total()
     assert need.kind.few_are_fair and need.most is None and not need.is_decided
     assert need.vcpus == need.total_vcpus
     assert found.sentence.startswith(f"Inconclusive: 12 busy cores of old are at least {need.least} vCPUs of new")
-    assert "the number is right if only the total counts, and not how fast each session is. How many" in found.sentence
+    assert (
+        "the number is right if only the total throughput counts, not the speed of each session. How many"
+        in found.sentence
+    )
 
 
 HYBRID = SimulatedHost("hybrid", cores=8, threads=1, efficiency_cores=4, efficiency_speed=0.6, noise=0.002)
@@ -143,7 +147,8 @@ def test_measured_sessions_that_are_enough_at_equal_shares_are_an_answer(busy: i
         "was measured: 4 sessions on its 8 vCPUs do this work at equal shares."
     )
     assert (
-        f"if only the total counts, and not how fast each session is, {need.total_vcpus} vCPUs do it" in found.sentence
+        f"if only the total throughput counts, not the speed of each session, {need.total_vcpus} vCPUs do it"
+        in found.sentence
     )
     assert need.total_vcpus < 8
 
@@ -471,7 +476,7 @@ def test_a_host_of_which_only_totals_are_known_is_sized_by_them_and_no_evenness_
         "4 busy cores of old are 6 vCPUs of same (2 threads per core), if sessions of same get equal shares, "
         "which total rates do not show."
     )
-    assert any(each.startswith("same: only total rates are known; fair N takes shares for equal at N=2,4") for each in
+    assert any(each.startswith("same: only total rates are known; fair N assumes equal shares at N=2,4") for each in
                found.unknown)  # fmt: skip
 
 

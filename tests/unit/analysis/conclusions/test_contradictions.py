@@ -119,7 +119,7 @@ def test_unequal_turns_are_put_down_to_what_makes_them_unequal(name: str, vcpus:
 
 @pytest.mark.parametrize(
     ("name", "price"),
-    [("siblings", "With SMT off the host does less"), ("costly siblings", "Without SMT the host does more")],
+    [("siblings", "With SMT off throughput is lower"), ("costly siblings", "Without SMT throughput is higher")],
 )
 def test_smt_off_is_advised_with_its_price(name: str, price: str) -> None:
     assert price in headline(result(name)[1]).remedy
@@ -166,7 +166,7 @@ def test_two_groups_beside_turbo_are_no_proof_of_the_cores_shown() -> None:
     found = result("hidden beside turbo")[1]
     assert found.topology is not None and found.topology.grouped
     assert "consistent with the reported topology" not in scaling("hidden beside turbo")
-    assert "of which the host shows nothing" in found.verdict
+    assert "which the host does not show" in found.verdict
     assert headline(found).remedy.startswith("give each vCPU a core of its own")
 
 
@@ -432,5 +432,5 @@ def test_fewer_sessions_that_help_are_as_many_as_keep_the_cores_busy(
 @pytest.mark.parametrize(("name", "guest"), [("turbo", True), ("measured turbo", False)])
 def test_a_turbo_that_falls_is_normal_and_no_guest_sets_a_frequency(name: str, guest: bool) -> None:
     remedy = headline(result(name)[1]).remedy
-    assert remedy.startswith("plan with the times of as many sessions as you run")
+    assert remedy.startswith("plan with the times measured with as many sessions as you run")
     assert ("cpupower" in remedy) != guest

@@ -52,7 +52,7 @@ def test_where_more_sessions_do_less_it_is_said_and_fewer_are_advised(host: Simu
     assert front is not None
     assert f"hroughput falls with more sessions: at {host.cores} sessions it is " in found.verdict
     assert f" less than at {most}." in found.verdict
-    assert front.remedy.startswith(f"run no more than {most} sessions: more get less done in all")
+    assert front.remedy.startswith(f"run no more than {most} sessions: with more sessions throughput falls")
     assert "is normal" not in front.remedy
     advised = [each.remedy for each in found.findings if each.code in ("oversubscribed", "shared-cores")]
     assert advised

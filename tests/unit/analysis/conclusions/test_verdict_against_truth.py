@@ -55,7 +55,7 @@ def test_turbo_is_not_named_alone_where_it_was_measured_or_siblings_may_be_hidde
         assert "turbo" not in said + helps
     else:
         assert "a turbo frequency that falls or cores shared unseen" in said
-        assert "It is as normal that vCPUs are threads of one core" in helps
+        assert "It is also normal that vCPUs are threads of one core" in helps
 
 
 def test_turbo_is_named_where_interrupts_on_one_cpu_leave_open_whether_shares_are_equal() -> None:

@@ -52,7 +52,7 @@ UNEVEN_AND_TURBO = (
 @pytest.mark.parametrize("turbo", [True, False])
 def test_turbo_beside_another_cause_is_named_and_has_its_remedy(host: SimulatedHost, turbo: bool) -> None:
     found = made(host if turbo else replace(host, turbo_slope=0.0), range(1, 9), seed=1)
-    assert ("even the fastest is slow: by a turbo frequency that falls" in found.verdict) == turbo
+    assert ("even the fastest session is slow: the turbo frequency falls" in found.verdict) == turbo
     assert headline(found).remedy.count("a turbo frequency that falls with the number") == turbo
 
 
@@ -85,7 +85,7 @@ def test_what_the_fastest_lose_to_turbo_has_one_remedy_and_all_its_levels(irq: f
     host = SimulatedHost(cores=4, threads=1, irq=irq, turbo_slope=turbo, scheduler=BALANCING)
     found = made(host, LEVELS, seed)
     uneven = [each.level for each in found.levels if each.even is Answer.NO and each.level <= 4]
-    assert f"at N={short_ranges(uneven)} even the fastest is slow" in found.verdict.replace("At N", "at N")
+    assert f"at N={short_ranges(uneven)} even the fastest session is slow" in found.verdict.replace("At N", "at N")
     assert "measure at several times" not in headline(found).remedy
     assert "Against a turbo frequency that falls: plan with the times" in headline(found).remedy
 
@@ -189,7 +189,7 @@ def test_a_remedy_for_the_host_stands_before_more_rounds() -> None:
 def test_other_tenants_are_not_blamed_first_where_the_host_shows_its_own_processes() -> None:
     found = made(SimulatedHost(cores=4, threads=1, toggle=1.8, noisy_neighbour=0.5), range(1, 5), seed=1)
     two_speeds = next(each for each in found.findings if each.code == "strangers-on-siblings")
-    assert two_speeds.meaning.startswith("the other processes of this host may be why")
+    assert two_speeds.meaning.startswith("the reason may be other processes of this host")
     assert headline(found).remedy.startswith("stop the other processes")
 
 
@@ -251,7 +251,7 @@ def test_interrupts_beside_turns_are_named_with_their_remedy() -> None:
     assert "unequal through run-queue wait and interrupts" in found.verdict
     remedy = headline(found).remedy
     assert "Against interrupts: move interrupts to other CPUs" in remedy
-    assert "Against run-queue wait: fewer sessions, too: then nobody waits for a CPU" in remedy
+    assert "Against run-queue wait: fewer sessions, too: then no session waits for a CPU" in remedy
 
 
 def test_where_all_wait_in_turn_what_makes_them_unequal_is_the_cpu_with_interrupts() -> None:

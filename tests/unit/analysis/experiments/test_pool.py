@@ -311,14 +311,14 @@ def test_the_largest_pool_is_no_answer_where_a_smaller_one_may_be_enough() -> No
     assert analysis.pool is not None
     assert analysis.pool.enough == 4
     assert analysis.verdict.startswith("Inconclusive how few active sessions are enough")
-    assert "the most measured, 4, are (" in analysis.verdict
-    assert "and whether 2 would be is inconclusive: differences below 1.0" in analysis.verdict
+    assert "the largest measured pool, with 4, is enough (" in analysis.verdict
+    assert "and whether 2 would be enough is inconclusive: differences below 1.0" in analysis.verdict
 
 
 @pytest.mark.parametrize(
     ("host", "sizes", "said", "headline"),
     [
-        (SimulatedHost(cores=8, threads=1), (1, 2), "Inconclusive how many active sessions are enough on 8 vCPUs: of",
+        (SimulatedHost(cores=8, threads=1), (1, 2), "Inconclusive how many active sessions are enough on 8 vCPUs: the",
          "Inconclusive: no pool of more than 2 was measured"),
         (SimulatedHost(cores=2, threads=1), (1, 2), "2 active sessions are enough on 2 vCPUs: ",
          "Enough: 2 active sessions"),
@@ -391,7 +391,7 @@ def test_a_quota_is_the_cause_of_a_pool_and_no_disturbance() -> None:
     verdict = simulated(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.0), 30, (1, 2, 4, 8)).verdict
     assert "quiet host" not in verdict
     assert verdict.endswith(
-        "The CPU quota holds back pools of N=4,8; for a shorter total raise `cpu.max` (systemd: `CPUQuota=`, "
+        "The CPU quota limits pools of N=4,8; for a shorter total raise `cpu.max` (systemd: `CPUQuota=`, "
         "containers: `--cpus`)."
     )
 

@@ -158,7 +158,7 @@ def test_beside_others_the_hosts_counters_are_not_a_targets_own() -> None:
         (("sqlite", "sqlite"), {"sessions": "1:2:3"}, "--sessions 4:4"),
         (("sqlite", "sqlite"), {"cpus": ("0",)}, "give it once per target, in their order: --cpus 0-3 --cpus 4-7"),
         (("sqlite", "sqlite"), {"cpus": ("0", "x")}, "is not understood at 'x'"),
-        (("sqlite", "sqlite"), {"aa": True}, "--aa and --together do not go with each other"),
+        (("sqlite", "sqlite"), {"aa": True}, "--aa and --together cannot be combined"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(targets: tuple[str, ...], given: dict[str, Any], complaint: str) -> None:
@@ -218,7 +218,7 @@ def test_sessions_that_dbcpu_held_on_fewer_cpus_are_no_unknown_pinning() -> None
         assert f"`--cpus` held the 2 sessions of {name} on 1 CPU" in found.seen
         assert found.remedy.startswith("give each target as many CPUs as it has sessions")
     assert slow.level is Level.INFO
-    assert "though there is a CPU for each" not in slow.seen
+    assert "although there is a CPU for each" not in slow.seen
     assert "taskset" not in slow.remedy
 
 
@@ -230,10 +230,10 @@ def beside(host: SimulatedHost, cpus: tuple[tuple[int, ...], ...] = ()) -> Analy
     ("cpus", "place"),
     [
         ((), "free to share CPUs"),
-        (((0, 1), (0, 1)), "all held on CPUs 0-1"),
-        (((0,), (0,)), "all held on CPU 0"),
-        (((0, 1), (2, 3)), "each on CPUs of its own"),
-        (((0, 1), (1, 2)), "held by `--cpus` (database-1 on CPUs 0-1 and database-2 on CPUs 1-2)"),
+        (((0, 1), (0, 1)), "all pinned to CPUs 0-1"),
+        (((0,), (0,)), "all pinned to CPU 0"),
+        (((0, 1), (2, 3)), "each on its own CPUs"),
+        (((0, 1), (1, 2)), "pinned by `--cpus` (database-1 on CPUs 0-1 and database-2 on CPUs 1-2)"),
     ],
 )
 def test_targets_that_are_held_are_not_free(cpus: tuple[tuple[int, ...], ...], place: str) -> None:

@@ -228,4 +228,4 @@ def test_what_does_not_go_together_is_refused(kept: Path, capsys: pytest.Capture
     assert main(["show", "last", "--limit", "3"]) == 2
     assert "--out and --limit go with --history" in capsys.readouterr().err
     assert main(["list", "--history", "--verdict"]) == 2
-    assert "--verdict and --history do not go with each other" in capsys.readouterr().err
+    assert "--verdict and --history cannot be combined" in capsys.readouterr().err

@@ -116,7 +116,7 @@ def test_the_verdict_says_that_it_was_not_the_sessions() -> None:
     analysis = explain(record)
     assert at(analysis, 2).at_one_pace
     assert at(analysis, 2).full_speed is Answer.YES
-    assert "The CPUs themselves change speed" in analysis.verdict
+    assert "The speed of the CPUs themselves changes" in analysis.verdict
     assert "strangers-on-siblings" in {each.code for each in analysis.findings}
     assert contradictions(record, analysis) == []
 
@@ -127,8 +127,8 @@ def test_beside_other_processes_a_tenant_is_one_of_two_reasons() -> None:
         (said,) = [each.meaning for each in found if each.code == "strangers-on-siblings"]
         return said
 
-    assert meaning(TOGGLING).startswith("another tenant comes and goes on the cores of these vCPUs: ")
-    assert "the other processes of this host may be why, where these vCPUs share cores" in meaning(
+    assert meaning(TOGGLING).startswith("another tenant uses the cores of these vCPUs from time to time: ")
+    assert "the reason may be other processes of this host, if these vCPUs share cores" in meaning(
         replace(TOGGLING, noisy_neighbour=0.4)
     )
 

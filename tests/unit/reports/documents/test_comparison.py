@@ -321,7 +321,7 @@ def test_one_run_a_side_takes_the_history_of_the_store(nights: str) -> None:
         (("20261001,", "20261003"), "names no run before or after a comma"),
         (("label:nothing", "20261003"), "no complete run has the label 'nothing'"),
         (("20261001",), "needs two runs or more"),
-        (("box=20261001", "box=20261003"), "two of these are called 'box'; give each a name of its own"),
+        (("box=20261001", "box=20261003"), "two of these are called 'box'; give each its own name"),
         (("label:", "20261003"), "label: needs a label, such as label:old"),
         (("20261001", "20261003", "--aa", "label:old"), "label:TEXT stands for runs in dbcpu compare alone"),
     ],

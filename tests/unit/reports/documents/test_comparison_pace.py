@@ -24,7 +24,7 @@ def test_findings_are_of_times_as_delivered_where_a_run_had_a_witness() -> None:
     )
     title, notes = page_of(*paced)
     assert title == "Findings of these runs, by times as delivered"
-    assert any("findings are of these, too" in each for each in notes)
+    assert any("The page of a single run uses times at one pace" in each for each in notes)
     title, notes = page_of(*plain)
     assert title == "Findings of these runs"
-    assert not any("findings are of these" in each for each in notes)
+    assert not any("at one pace" in each for each in notes)

@@ -93,7 +93,7 @@ def test_equal_shares_whose_max_over_min_looks_larger_are_explained_where_the_te
     alone, pair = found.levels
     wide = replace(found, levels=(alone, replace(pair, max_over_min=1.12)))
     assert "by chance" not in dict(summary(run, found))["terms"].lower()
-    assert "it is above 1.10x at N=2, though shares are equal" in dict(summary(run, wide))["terms"]
+    assert "it is above 1.10x at N=2, although shares are equal" in dict(summary(run, wide))["terms"]
 
 
 def test_the_witness_is_credited_only_with_what_it_made_smaller() -> None:
@@ -116,6 +116,6 @@ def test_why_a_level_has_a_larger_rate_than_the_peak_is_said_below_the_table() -
     """82 Mrows/s at three sessions stood above a peak throughput of 80."""
     run = simulate(SimulatedHost(cores=2, threads=1, scheduler="smt_balancing"), (1, 2, 3, 4), 6, seed=1)
     terms = dict(summary(run, explain(run)))["terms"]
-    assert ". Mrows/s is more than lasts at N=3: some sessions end before others" in terms
+    assert ". Mrows/s at N=3 is more than the host can sustain: some sessions end before others" in terms
     two = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1)
     assert "lasts" not in dict(summary(two, explain(two)))["terms"]

@@ -60,7 +60,7 @@ def test_the_line_for_the_station_counts_before_any_sentence(tmp_path: Path) -> 
 
 
 def test_what_to_do_with_a_run_on_its_own_is_not_said_in_a_campaign(tmp_path: Path) -> None:
-    log, error = tmp_path / "log", ServerError("lost; no round was finished, and dbcpu more r1 goes on with it")
+    log, error = tmp_path / "log", ServerError("lost; no round was finished, and dbcpu more r1 continues it")
     error.in_campaign = "lost; no round was finished"
     log.write_text(failure_line(error))
     assert failure_in(log) == Failure("lost; no round was finished")

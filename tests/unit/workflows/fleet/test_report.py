@@ -126,7 +126,7 @@ def test_every_target_is_a_row_of_the_csv(store: str, tmp_path: Path) -> None:
 def test_what_limits_the_answer_is_said_in_every_format(store: str, form: str) -> None:
     found = " ".join(_report(store, "small-1", "--format", form).output.split())
     assert re.search(r"differences below about [0-9.]+ % are not reliably found", found)
-    assert "12 hosts measured once: of these it is inconclusive whether host or hour is odd" in found
+    assert "12 hosts measured once: whether the host or the hour is odd is inconclusive" in found
 
 
 def test_metrics_and_files(store: str, tmp_path: Path) -> None:
