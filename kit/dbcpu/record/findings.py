@@ -122,7 +122,8 @@ WORK = Topic("Was the work done?", {
         "use a workload without an optimizer (`--workload arithmetic`), and switch off what answers without work: "
         "`result_cache_mode = manual` (Oracle), query rewriting by a proxy or a plug-in"),
     "failed-session": Entry(PROBLEM, "sessions that ended with an error (a warning where their level has whole rounds)",
-        "the remaining sessions had more CPU than this level gives: such a round counts only if the level has no other",
+        "the remaining sessions had more CPU than this level gives: such a round has no throughput, and its times "
+        "count only if the level has no other",
         "read the error in the database's log; `dbcpu doctor TARGET` checks what can prevent a run"),
     "failed-round": Entry(PROBLEM, "rounds in which every session failed",
         "failed rounds are not used",

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dbcpu.analysis.comparison.comparability import other_work
+from dbcpu.analysis.comparison.compare import compare_sides
+from dbcpu.analysis.comparison.measured_run import MeasuredSide, measured
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
 from dbcpu.record.rounds import RunRecord
@@ -311,6 +314,23 @@ def test_the_examples_of_the_document_can_be_pasted() -> None:
     assert [each.level for each in times.rounds] == [1, 1, 2, 2, 3, 3, 4, 4]
     assert explain(times).levels[2].slow == 2
     assert rates.header.plan.workload.unit == "loops/s"
+
+
+def test_advice_to_an_import_has_no_time_and_no_option_of_another_command() -> None:
+    """Nobody knows how long its rounds took with what belongs to them, or by which command they were measured."""
+    times, rates = (record(text) for text in EXAMPLES)
+    found = explain(times)
+    assert found.more_rounds is not None and "6 more rounds (5 of each level in all) would" in found.verdict
+    given_sides = [MeasuredSide(name, (measured(name, each),)) for name, each in (("a", times), ("b", rates))]
+    sides = compare_sides(given_sides).sides
+    advice = [each.remedy for side in sides for each in side.findings]
+    assert "more rounds (5 rounds of each level)" in advice
+    assert not any("--repeats" in each for each in advice)
+
+
+def test_of_work_whose_kind_nobody_named_it_is_said_so() -> None:
+    base, other = record(EXAMPLES[0]).header, record(f"# kind: shell\n{EXAMPLES[1]}").header
+    assert other_work(base, other).endswith("of shell against loop of 10 s of unnamed kind")
 
 
 def test_fields_that_no_column_names_are_refused_and_not_dropped() -> None:

@@ -69,7 +69,10 @@ def other_work(base: Header, other: Header) -> str:
     for fact, value_of in MUST_AGREE.items():
         left, right = value_of(base), value_of(other)
         if left is not None and right is not None and left != right:
-            left, right = (left, right) if kinds[0] == kinds[1] else (f"{left} of {kinds[0]}", f"{right} of {kinds[1]}")
+            if kinds[0] != kinds[1]:
+                left, right = (
+                    f"{value} of {kind or 'unnamed kind'}" for value, kind in ((left, kinds[0]), (right, kinds[1]))
+                )
             return f"{fact} {right} against {left}"
     return ""
 

@@ -17,6 +17,7 @@ from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, measu
 from dbcpu.analysis.comparison.sentences import verdict_of_side
 from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.comparison.side_figures import figures, own_summaries
+from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
@@ -194,7 +195,12 @@ def _findings(runs: Sequence[Measured]) -> tuple[Finding, ...]:
     """From a warning on, worst first, each code once; ``seen`` is that of the first run, and says in how many it is."""
     found: dict[str, list[Finding]] = {}
     for run in runs:
-        own = {each.code: each for each in run.analysis.findings if each.level >= Level.WARNING}
+        header, every = run.record.header, run.analysis.findings
+        own = {
+            each.code: replace(each, remedy=with_own_options(each.remedy, header))
+            for each in every
+            if each.level >= Level.WARNING
+        }
         for code, each in own.items():
             found.setdefault(code, []).append(each)
     made = []

@@ -46,7 +46,7 @@ from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
-from dbcpu.record.header import AA, POOL, SIMULATED
+from dbcpu.record.header import AA, IMPORTED, POOL, SIMULATED
 from dbcpu.record.plan import NORMAL
 from dbcpu.record.rounds import RunRecord
 
@@ -229,7 +229,7 @@ def more_rounds_command(base: MeasuredSide, other: MeasuredSide) -> str:
     """The command that measures as many rounds as a decision needs, for the run with the fewest."""
     fewest: Measured = min((*base.runs, *other.runs), key=lambda each: each.record.header.plan.repeats)
     header = fewest.record.header
-    if header.tool_version.startswith(BY_SCRIPT):
+    if header.tool_version.startswith(BY_SCRIPT) or header.plan.sampler == IMPORTED:
         return f"measure {NORMAL} rounds of each level and import them again"
     if header.database.kind == SIMULATED:
         return f"`dbcpu simulate --repeats {NORMAL}`"

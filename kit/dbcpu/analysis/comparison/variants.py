@@ -81,7 +81,7 @@ def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
 
 def _result(each: Measured, base: Measured) -> VariantResult:
     known, first = _lasting_by_level(each), _lasting_by_level(base)
-    rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.sessions)
+    rows = tuple(_row(each, view, known, first) for view in each.analysis.levels if view.throughput)
     analysis = each.analysis
     quoted = quote(analysis.vcpus, analysis.capacity, bounding_quota(each.record), each.name)
     notes = quote_notes(analysis, "" if each is base else base.name)

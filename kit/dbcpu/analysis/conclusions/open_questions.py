@@ -28,10 +28,8 @@ def what_would_decide(
     if more is not None and context.in_turns:
         return f"all variants measured again with `--repeats {more.rounds}` would probably decide"
     if more is not None:
-        return (
-            f"{plural(more.more, 'more round')} (about {duration(more.about_s)}; {more.rounds} of each level in all) "
-            "would probably decide"
-        )
+        lasts = f"about {duration(more.about_s)}; " if more.about_s else ""
+        return f"{plural(more.more, 'more round')} ({lasts}{more.rounds} of each level in all) would probably decide"
     measured = [each.level for each in context.record.rounds]
     if hidden_cores_possible(measured, context.vcpus, context.cores) and not is_explained(levels):
         return f"all levels (`--sessions auto`) show whether CPUs share cores; else {_longer(levels)} may decide"

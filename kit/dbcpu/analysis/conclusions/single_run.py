@@ -106,7 +106,8 @@ def _explained(
     if ref is not None and known is None:
         alone = next((view.counted_slowdown for view in first if view.level == 1), None)
         ref = replace(ref, counted_slowdown=alone or 1.0)
-    of_variant = [view for view in views.values() if view.variant == variant]
+    rated = {view.level for view in first if view.throughput is not None}
+    of_variant = [view for view in views.values() if view.variant == variant and view.level in rated]
     curve, topology = _curve_and_topology(context, ref, first, of_variant, shared, sticky)
     first = with_likely_causes(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))

@@ -38,7 +38,7 @@ from dbcpu.analysis.levels.main_cause import (
     counted_by_cause,
     main_cause,
 )
-from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable
+from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable, with_rates_of_whole
 from dbcpu.analysis.levels.round_figures import RoundFigures, middle_counts, rate_without_early_ends, round_figures
 from dbcpu.analysis.levels.rounds_apart import apart_as_counted, rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
@@ -158,7 +158,7 @@ def _level(
     found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
     found = replace(found, causes=in_order(found.causes, found))
-    return _with_regimes(found, seen, context, seconds)
+    return _with_regimes(with_rates_of_whole(found, used), seen, context, seconds)
 
 
 def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, context: RunContext) -> LevelView:

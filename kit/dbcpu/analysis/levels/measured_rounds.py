@@ -5,9 +5,11 @@ from itertools import islice
 from operator import attrgetter
 
 import numpy as np
+from msgspec.structs import replace
 
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import without_unusual_loss
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.robust import median
@@ -20,6 +22,23 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
         return clean
     rest = [[each for each in members if not each.why] for members in rounds]
     return [members for members in rest if members]
+
+
+def is_whole(members: Sequence[Timed]) -> bool:
+    """Whether a round has the valid sessions of its level, or jobs that only waited in the others.
+
+    Where a session failed, the others had more CPU than the level gives: what they did is no throughput of that level.
+    """
+    every = members[0].round
+    missing = every.level - len(members)
+    return missing <= 0 or missing <= sum(bool(each.blocked) and not each.executions for each in every.sessions)
+
+
+def with_rates_of_whole(view: LevelView, rounds: Sequence[Sequence[Timed]]) -> LevelView:
+    """A level without rates where none of its usable ``rounds`` is whole; see ``is_whole``."""
+    if all(map(is_whole, rounds)):
+        return view
+    return replace(view, throughput=None, makespan_throughput=None, lasting_throughput=None, efficiency=None)
 
 
 def scatter_of_rounds(context: RunContext, variant: str) -> Chance | None:

@@ -7,7 +7,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.measured_rounds import usable
+from dbcpu.analysis.levels.measured_rounds import is_whole, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import noise_limit, widest_gap
@@ -97,7 +97,7 @@ def rate_without_early_ends(members: Sequence[Timed], rows: int, room: float, ke
 
 
 def figures_by_round(record: RunRecord) -> tuple[RoundFigures, ...]:
-    """The usable rounds of a run of one variant, by level and then in the order they ran."""
+    """The usable whole rounds of a run of one variant, by level and then in the order they ran."""
     sessions = timed(record)
     rows, cpu_s = record.header.plan.workload.rows, cpu_time_per_s(record)
     return figures_of_rounds(sessions, reference(record, sessions), rows, cpu_s)
@@ -112,7 +112,7 @@ def figures_of_rounds(
     for each, members in by_round(sessions):
         rounds.setdefault(each.level, []).append(members)
     found = []
-    for members in (members for level in sorted(rounds) for members in usable(rounds[level])):
+    for members in (members for level in sorted(rounds) for members in filter(is_whole, usable(rounds[level]))):
         works: Works = {}
         figures = round_figures(members, min_gap, rows, works)
         less = rate_without_early_ends(members, rows, cpu_s, works) if cpu_s else 0.0
@@ -127,13 +127,14 @@ def at_level(figures: Sequence[RoundFigures], level: int | None) -> tuple[RoundF
 
 
 def work(sessions: Sequence[Timed], variant: str, kept: Works | None = None) -> dict[int, list[RoundWork]]:
-    """What the sessions of each usable round of a variant did, by level; ``kept``: what is known of some already."""
+    """What the sessions of each usable whole round of a variant did, by level; ``kept``: what is known of some."""
     kept = {} if kept is None else kept
     rounds: dict[int, list[list[Timed]]] = {}
     for each, members in by_round(sessions):
         if each.variant == variant:
             rounds.setdefault(each.level, []).append(members)
-    return {level: [_work_of(members, kept) for members in usable(rounds[level])] for level in sorted(rounds)}
+    whole = {level: [*filter(is_whole, usable(rounds[level]))] for level in sorted(rounds)}
+    return {level: [_work_of(members, kept) for members in some] for level, some in whole.items() if some}
 
 
 def _work_of(members: Sequence[Timed], kept: Works) -> RoundWork:

@@ -20,6 +20,7 @@ from dbcpu.analysis.statistics.apart_bound import decidable_noise, freedom
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.config.origins import NOTES, THERE
+from dbcpu.formatting import moment
 from dbcpu.record.header import SIMULATED, SWEEP, Header
 from dbcpu.record.plan import auto_levels
 from dbcpu.record.rounds import Round
@@ -149,6 +150,12 @@ def would_decide(
 
 
 def _round_s(done: Sequence[Round]) -> float:
-    """How long a round takes with all that belongs to it: median distance of two releases."""
+    """How long a round takes with all that belongs to it: median distance of two releases; 0 where nobody noted them.
+
+    Lines of scripts have them by the clock, and times that others measured do not have them.
+    """
     released = sorted(each.released_monotonic_s for each in done)
+    if not any(released):
+        stamps = [at.timestamp() for each in done if (at := moment(each.released_at)) is not None]
+        released = sorted(stamps) if len(stamps) == len(done) else []
     return median(np.diff(released)) if len(released) > 1 else 0.0

@@ -326,7 +326,8 @@ class MoreRounds(Struct, frozen=True):
     """What would probably decide a run: so many rounds ``added`` of each of these levels, as (level, rounds).
 
     One session alone is among them as often as the level with the most. ``rounds``: of each undecided level in all
-    then; ``more``: of all levels together, which take about ``about_s`` seconds. Measured by ``dbcpu more``.
+    then; ``more``: of all levels together, which take about ``about_s`` seconds, 0 for unknown. Measured by
+    ``dbcpu more``.
     """
 
     added: tuple[tuple[int, int], ...]

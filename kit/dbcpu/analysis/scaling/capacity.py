@@ -37,7 +37,7 @@ def capacity(
     topology: TopologyCheck | None = None,
     slowed: float = 1.0,
 ) -> Capacity | None:
-    """From the levels of one variant; None when none but one session alone was measured.
+    """From the levels of one variant; None when none but one session alone has a throughput.
 
     The answers of the levels count (see ``answers``): ``even_up_to`` is the largest level such that it and all smaller
     ones are even, ``full_speed_up_to`` the same for levels that are even and at full speed; without a level at which
@@ -46,7 +46,7 @@ def capacity(
     """
     vcpus, cores = context.vcpus, context.cores
     measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
-    if not any(each.level > 1 for each in measured):
+    if not any(each.level > 1 and each.throughput for each in measured):
         return None
     # With as many sessions as vCPUs all share a core, and are alike again.
     open_ = cores is not None and leaves_sharing_open(measured, vcpus, cores)

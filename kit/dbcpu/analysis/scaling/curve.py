@@ -86,10 +86,10 @@ def scaling(
     ``cpus``: that sessions may use, whatever their quota.
 
     ``smt_yield``: throughput on all vCPUs over that on all cores, minus 1; below 0 where second threads cost some.
-    Where the topology shows no siblings, that of the second part of the curve over the first, if there are two knees
-    and it can be one of threads. ``effective_cores``: the highest point of the curve in solo rates; without a fit the
-    best level, if some level had sessions enough to keep all vCPUs busy. One core with several threads has its knee
-    at 1.
+    Without a curve None where each level was measured once. Where the topology shows no siblings, that of the second
+    part of the curve over the first, if there are two knees and it can be one of threads. ``effective_cores``: the
+    highest point of the curve in solo rates; without a fit the best level, if some level had sessions enough to keep
+    all vCPUs busy. One core with several threads has its knee at 1.
     """
     if reference is None or not any(work.values()):
         return Scaling((), None, None)
@@ -113,9 +113,10 @@ def scaling(
     )
     least = measured if fitted else _where_they_move(measured, work, rows, solo)
     one_core = (1.0,) if cores == 1 and vcpus is not None and _ratio(measured, (1.0, float(vcpus))) is not None else ()
+    by_ratio = _ratio(measured, ends) if _siblings(vcpus, cores) and not measured_once(levels) else None
     return Scaling(
         knees=best.knees if best else one_core,
-        smt_yield=_ratio(measured, ends) if smt_yield is None and _siblings(vcpus, cores) else smt_yield,
+        smt_yield=by_ratio if smt_yield is None else smt_yield,
         effective_cores=cores_seen,
         effective_cores_interval=_within(cores_seen, fitted, measured, least, reference, solo),
         knee_intervals=intervals.knees,
@@ -273,6 +274,11 @@ def _yield(best: _Curve | None, ends: tuple[float, float] | None, vcpus: int | N
     # Without siblings shown a steep second part is one of cores, and no thread adds more than a core does.
     possible = _siblings(vcpus, cores) or ((best.further or 0.0) <= STEEP and found <= 1)
     return found if possible else None
+
+
+def measured_once(levels: Sequence[LevelView]) -> bool:
+    """Whether every level was measured in one round only: without a fitted curve nothing is known of chance then."""
+    return all(each.rounds < 2 for each in levels)
 
 
 def _ratio(measured: MeasuredRates, ends: tuple[float, float] | None) -> float | None:

@@ -20,7 +20,7 @@ from dbcpu.analysis.placement.usable_cpus import is_quota_spare
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import LevelView, Reference, SessionView
-from dbcpu.analysis.scaling.curve import NEAR
+from dbcpu.analysis.scaling.curve import NEAR, measured_once
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import as_cpu_list, listed, number, percent, plural, times
@@ -77,6 +77,8 @@ def _checked(
     excluded = _excluded(context.record, vcpus, knee)
     if excluded:
         return TopologyCheck("unclear", cores, vcpus, None, f"scaling may also be limited by {listed(excluded)}")
+    if scaling.knees and scaling.fit_error is None and measured_once(levels):
+        return TopologyCheck("unclear", cores, vcpus, None, "each level was measured in one round only")
     if cores is not None and scaling.knees and scaling.saturated is None:
         return _one_core(scaling, cores, vcpus)
     unmeasured = _unmeasured(context.record, knee)

@@ -50,6 +50,7 @@ _UNKNOWN = "unknown"
 _OF_DATABASE = ("server_host", "instance_name", "server", "platform")
 """What the line ``run`` says of the database, under its name in the record."""
 _PLAN, _TIMES = "the shape of the plan", "DB time and DB CPU"
+_NO_LINE = "the file has no line of this session: it was cut, or lines were taken out"
 _IO = "physical I/O, work areas and parallel query"
 _WAITS = "wait events, including those of the resource manager"
 """As ``targets.oracle.privileges`` calls what needs a grant there."""
@@ -78,7 +79,8 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
             if lines.rounds
             else f"{name} was cut short before its first round, so there is nothing to import; measure again"
         )
-    digest = hashlib.sha256(text.encode())
+    # A file without its last line feed is the same run: the line `end` is whole without it.
+    digest = hashlib.sha256((text if text.endswith("\n") else f"{text}\n").encode())
     for other, called in samples:
         line_samples.add_samples(lines, parse(other, called), called)
         digest.update(other.encode())
@@ -248,6 +250,7 @@ def _round(lines: Lines, order: int) -> Round:
         replace(_session(ordinal, round_lines, released_s, lines.workload["answer"], kind), allowed_cpus=allowed)
         for ordinal in sorted(round_lines.sessions)
     )
+    sessions += _missing(round_lines)
     times_s, series = line_counters.timeline(
         round_lines.ticks, released_s, int(lines.run.get("ticks_per_s", DEFAULT_TICKS_PER_S))
     )
@@ -273,6 +276,13 @@ def _round(lines: Lines, order: int) -> Round:
         "dbcpu run on that host counts CPU time and run queues",
         error=f"every session failed: {errors[0]}" if errors and all(errors) else None,
     )
+
+
+def _missing(round_lines: RoundLines) -> tuple[Session, ...]:
+    """Those of the level of which the file has no line: as failed, for without them the round is none of its level."""
+    free = [ordinal for ordinal in range(round_lines.level) if ordinal not in round_lines.sessions]
+    lost = free[: max(0, round_lines.level - len(round_lines.sessions))]
+    return tuple(Session(ordinal, Server(None, how=_NO_LINE), None, (), error=_NO_LINE) for ordinal in lost)
 
 
 def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected: str, kind: str) -> Session:

@@ -434,3 +434,11 @@ def test_a_turbo_that_falls_is_normal_and_no_guest_sets_a_frequency(name: str, g
     remedy = headline(result(name)[1]).remedy
     assert remedy.startswith("plan with the times measured with as many sessions as you run")
     assert ("cpupower" in remedy) != guest
+
+
+def test_memory_that_a_variant_spreads_over_nodes_is_a_possible_reason() -> None:
+    """Half of it is on the other node then, wherever a session runs; without such a variant it is no reason."""
+    numa = SimulatedHost(sockets=2, cores=4, threads=1, nodes=2, remote_slowdown=0.5, memory_node=0)
+    run = simulate(numa, (1, 4, 8), 3, seed=0, variants=("baseline", "memory:interleave"))
+    slow = [each.meaning for each in explain(run).findings if each.code == "slow-together"]
+    assert slow and slow[0].startswith("possible reasons: memory on another NUMA node, ")

@@ -140,6 +140,25 @@ def test_inflated_cpu_time_is_told_from_queueing(slow_cpu_s: float, cause: str) 
     assert [view.cause for view in views] == [cause, cause], [view.evidence for view in views]
 
 
+def test_a_session_without_a_line_failed() -> None:
+    """As of a file out of which lines were cut: two sessions of a round of three are no round of three."""
+    run = record(LINES.replace("round order=1 level=2", "round order=1 level=3"))
+    assert [(each.ordinal, each.error) for each in run.rounds[1].sessions][2] == (
+        2, "the file has no line of this session: it was cut, or lines were taken out"
+    )  # fmt: skip
+    found = next(each for each in explain(run).findings if each.code == "failed-session")
+    assert "no line of this session" in found.seen
+
+
+def test_a_file_without_its_last_line_feed_is_the_same_run_and_a_cut_value_is_not_believed() -> None:
+    assert record(LINES.removesuffix("\n")) == record()
+    cut = LINES.partition("round order=1")[0] + "round order=1 level=1 repeat=1 released=2025-01-02T03:04:10\n"
+    cut += "session order=1 ordinal=0\nexecution order=1 ordinal=0 start=1735787051 end=1735787053 answer=16000"
+    assert [each.order for each in record(cut).rounds] == [0], "of the round that was cut nothing is known"
+    for at in range(1, len("end status=complete")):
+        assert record(LINES[: -1 - at]).header.status == "interrupted"
+
+
 def test_a_failed_session_keeps_its_reason() -> None:
     healthy, failed = record().rounds[1].sessions
     assert healthy.error is None

@@ -48,7 +48,6 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
 
 
 def _curves(axes: Axes, shown: Sequence[LevelView]) -> None:
-    counts = [each.level for each in shown]
     ideal = [(each.level, each.ideal_throughput) for each in shown if each.ideal_throughput is not None]
     if ideal:
         axes.plot(
@@ -58,9 +57,12 @@ def _curves(axes: Axes, shown: Sequence[LevelView]) -> None:
             ls="--",
             label="ideal: single-session rate x min(N, vCPUs)",
         )
-    rates = [each.throughput or 0.0 for each in shown]
+    # Without the levels of which every round has a failed session.
+    counts = [each.level for each in shown if each.throughput is not None]
+    rates = [each.throughput for each in shown if each.throughput is not None]
     axes.plot(counts, rates, color=BLUE, marker="o", ms=4.5, label="while all sessions run", zorder=3)
-    makespan, words = [each.makespan_throughput or 0.0 for each in shown], "until the last session has ended (makespan)"
+    makespan = [each.makespan_throughput or 0.0 for each in shown if each.throughput is not None]
+    words = "until the last session has ended (makespan)"
     axes.plot(counts, makespan, color=ORANGE, marker="s", ms=4, lw=1.2, label=words, zorder=3)
 
 
