@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.conclusions.refusal import refused
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.conclusions.several_targets import explain_targets
 from dbcpu.analysis.conclusions.several_variants import of_all_variants
 from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.garbage_collector import no_cycles_sought
@@ -18,7 +19,7 @@ from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rules import Licence
 from dbcpu.errors import UsageError
-from dbcpu.record.header import SOAK, SWEEP, Header
+from dbcpu.record.header import SOAK, SWEEP, Header, are_of_one_kind
 from dbcpu.record.rounds import Round, RunRecord
 
 
@@ -72,7 +73,8 @@ def _of_experiment(
         said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, done)
         return kept, refused(_of_run(said, header, done))
     record = RunRecord(header, tuple(rounds))
-    said = with_experiment(explain_variant(record, licence_rules), record)
+    explaining = explain_variant if are_of_one_kind(header.plan.parties) else explain_targets
+    said = with_experiment(explaining(record, licence_rules), record)
     return record, refused(_of_run(said, header, len(record.rounds)))
 
 

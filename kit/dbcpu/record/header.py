@@ -8,7 +8,7 @@ may be negative. No NaN and no infinity occur: what is unknown is ``None``. No s
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
@@ -148,6 +148,12 @@ class Party(Struct, frozen=True):
     workload: WorkloadInfo
     sessions: int
     cpus: tuple[int, ...] = ()
+
+
+def are_of_one_kind(parties: Sequence[Party]) -> bool:
+    """Whether a single session of one of them is a measure for the sessions of all."""
+    kinds = {(each.database.kind, each.database.version, each.workload.rows, each.workload.sql) for each in parties}
+    return len(kinds) <= 1
 
 
 class Plan(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.conclusions.single_run import explain_beside
 from dbcpu.analysis.experiments import thinned
-from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart, pool
+from dbcpu.analysis.experiments.pool import levels_apart, pool
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
 from dbcpu.analysis.levels.round_figures import RoundFigures, at_level, figures_by_round, figures_of_rounds
 from dbcpu.analysis.levels.run_context import run_context
@@ -69,7 +69,7 @@ def _without_witness(record: RunRecord) -> RunRecord:
 
 def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]) -> Analysis:
     """``pooled``: the sessions of ``record``, a pool; () of any other run."""
-    found = by_whole_rounds(explain_beside(part, whole), part, pooled)
+    found = explain_beside(part, whole)
     if pooled:
         found = replace(found, pool=pool(record, pooled, found.vcpus, found.busy))
     return of_whole_run(found, whole.header, len(whole.rounds))

@@ -47,7 +47,7 @@ from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.piecewise_linear import WITHOUT_TURBO
 from dbcpu.config.rulebook import shipped
 from dbcpu.config.rules import Licence
-from dbcpu.record.header import SWEEP
+from dbcpu.record.header import POOL, SWEEP
 from dbcpu.record.rounds import RunRecord
 
 ABOVE_CORES = 1.05
@@ -95,7 +95,9 @@ def _explained(
     proven = sessions_with_proven_sharing(views, context, seen, shared)
     if proven is not views and any(proven[key] is not view for key, view in views.items()):
         views, shared = proven, with_cross_table(shared, context, seen, proven)
-    level_views = with_proven_sharing(levels(context, views), context, seen, shared)
+    level_views, is_apart = _by_whole_rounds(
+        context, with_proven_sharing(levels(context, views), context, seen, shared)
+    )
     variant = level_views[0].variant if level_views else ""
     first, sticky = with_stickiness(
         [view for view in level_views if view.variant == variant],
@@ -108,7 +110,11 @@ def _explained(
         ref = replace(ref, counted_slowdown=alone or 1.0)
     rated = {view.level for view in first if view.throughput is not None}
     of_variant = [view for view in views.values() if view.variant == variant and view.level in rated]
-    curve, topology = _curve_and_topology(context, ref, first, of_variant, shared, sticky)
+    curve, topology = (
+        (Scaling((), None, None), None)
+        if is_apart
+        else _curve_and_topology(context, ref, first, of_variant, shared, sticky)
+    )
     first = with_likely_causes(context, first, curve)
     level_views = (*first, *(view for view in level_views if view.variant != variant))
     floor = noise_floor(context)
@@ -146,6 +152,19 @@ def _explained(
         steal_share=typical_share(record.rounds),
     )
     return refused(found), SingleSessions(ref, context.single, lost) if ref else None
+
+
+def _by_whole_rounds(context: RunContext, views: tuple[LevelView, ...]) -> tuple[tuple[LevelView, ...], bool]:
+    """Levels of a pool whose sessions did not compute at once with what whole rounds did, and whether there are any.
+
+    Then there is no curve, and nothing follows from one: not all sessions that there were wanted a CPU.
+    """
+    if context.record.header.plan.experiment != POOL:
+        return views, False
+    from dbcpu.analysis.experiments.pool import by_whole_rounds, levels_apart
+
+    apart = levels_apart(context.record, context.sessions)
+    return by_whole_rounds(views, apart), bool(apart)
 
 
 def _curve_and_topology(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.disturbance_caveat import disturbance_caveat
-from dbcpu.analysis.experiments.pool import by_whole_rounds, pool
+from dbcpu.analysis.experiments.pool import pool
 from dbcpu.analysis.experiments.pool_sentences import (
     fewer_may_do,
     in_turn_words,
@@ -56,7 +56,6 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     if kind == POOL:
         sessions = timed(record)
         found = pool(record, sessions, analysis.vcpus, analysis.busy)
-        analysis = by_whole_rounds(analysis, record, sessions)
         said = (
             pool_sentence(found, record, analysis) + in_turn_words(found)
             if found

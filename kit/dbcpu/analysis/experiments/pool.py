@@ -10,7 +10,7 @@ that only wait. The noise is that of the totals of rounds of one size, pooled ov
 chance as Student's t says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -20,8 +20,7 @@ from dbcpu.analysis.levels.level_details import percentiles
 from dbcpu.analysis.levels.solo_reference import solo_sessions
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import CallTime, Pool, PoolSize
-from dbcpu.analysis.results.host import Scaling
-from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance, pooled
 from dbcpu.analysis.statistics.interval import CONFIDENCE
@@ -88,17 +87,13 @@ def _under_way(plan: Plan) -> int:
     return plan.connections if plan.one_at_a_time and plan.connections else plan.pieces or 0
 
 
-def by_whole_rounds(analysis: Analysis, record: RunRecord, sessions: Sequence[Timed]) -> Analysis:
-    """The analysis with the throughput of whole rounds, at levels whose sessions did not compute all at once.
+def by_whole_rounds(levels: Sequence[LevelView], apart: Collection[int]) -> tuple[LevelView, ...]:
+    """The levels, with the throughput of whole rounds where they are ``apart`` (see ``levels_apart``).
 
     Rates of sessions that hold a job which waits, or that computed one after the other, cannot be added: each may have
     had a CPU that the others left, and their sum is more than the CPUs can do. Nor has such a sum a curve.
     """
-    apart = levels_apart(record, sessions)
-    if not apart:
-        return analysis
-    levels = tuple(_whole(each) if each.level in apart and each.sessions else each for each in analysis.levels)
-    return replace(analysis, levels=levels, scaling=Scaling((), None, None))
+    return tuple(_whole(each) if each.level in apart and each.sessions else each for each in levels)
 
 
 def levels_apart(record: RunRecord, sessions: Sequence[Timed]) -> frozenset[int]:

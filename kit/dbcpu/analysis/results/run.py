@@ -346,7 +346,8 @@ class Analysis(Struct, frozen=True):
     ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
-    of the rounds, None where none was sampled.
+    of the rounds, None where none was sampled. ``own_baselines``: several targets are of different kinds, and each
+    session is over the single sessions of its own target; ``reference`` is of the first.
     """
 
     run_id: str
@@ -374,6 +375,7 @@ class Analysis(Struct, frozen=True):
     disturbance: str = ""
     two_kinds: bool = False
     steal_share: float | None = None
+    own_baselines: bool = False
 
     @property
     def busy(self) -> float:

@@ -91,12 +91,25 @@ def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, st
         lines.append(
             (
                 "baseline",
-                f"single session {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
+                f"single session{_of_target(record)} {seconds(ref.elapsed_s)}, {rate(ref.mrows_per_s)} {analysis.unit} "
                 f"({_solo_rounds(record, ref.sessions)}, noise {percent(ref.spread)}; "
                 f"a slowdown of one session below {times(ref.limit)} may be noise{counted})",
             )
         )
     return tuple((name, plain(text)) for name, text in lines)
+
+
+OWN_BASELINES = (
+    "they are of different kinds: each session is compared with a single session of its own target. Of the rounds of "
+    "all together elapsed time, max/min, CV, slow group, throughput and efficiency are not shown: they would mix the "
+    "targets"
+)
+
+
+def _of_target(record: RunRecord) -> str:
+    """Of several targets the one whose single session it is."""
+    parties = record.header.plan.parties
+    return f" of {parties[0].target}" if parties else ""
 
 
 def _solo_rounds(record: RunRecord, counted: int) -> str:
@@ -149,6 +162,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("trace", _trace(record)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
         *((TO_QUOTE, sentence) for sentence in quoted_of_run(record, analysis)),
+        ("targets", OWN_BASELINES if analysis.own_baselines else ""),
         ("terms", answer_terms(analysis)),
         ("licences", _licences(record, analysis)),
         *(("variant", sentence) for sentence in _variants(analysis)),

@@ -99,7 +99,8 @@ def details_table(analysis: Analysis) -> Table:
     alone = analysis.reference.mrows_per_s if analysis.reference else None
 
     def worth(level: LevelView) -> float | None:
-        return level.throughput / alone if level.throughput and alone else None
+        own = level.variant == analysis.levels[0].variant or not analysis.own_baselines
+        return level.throughput / alone if level.throughput and alone and own else None
 
     def between_moves(level: LevelView) -> float | None:
         moves_per_s = level.details.moves_per_s if level.details else None

@@ -400,3 +400,14 @@ def test_an_undecided_size_says_why() -> None:
     host = SimulatedHost("h", cores=4, threads=1, noisy_neighbour=0.8)
     verdict = simulated(host, 40, (1, 2, 3, 4, 5, 8, 16)).verdict
     assert re.search(r"whether 5 would be enough: with 5 the total is 1\.\d\dx of the shortest one, too near", verdict)
+
+
+def test_sessions_that_only_wait_bend_no_curve_and_find_no_hidden_cores() -> None:
+    """Two of ten jobs compute: with more sessions no more is done, on whatever cores."""
+    host = SimulatedHost(cores=4, threads=1)
+    run = simulate_pool(host, 10, (2, 4, 8), RunOptions(size="short", repeats=3), blocking=8, block_s=3.0)
+    found = explain(run)
+    assert "cores-fewer-than-shown" not in {each.code for each in found.findings}
+    assert (found.topology, found.scaling.knees, found.scaling.effective_cores) == (None, (), None)
+    compared = measured("a", run).analysis
+    assert (compared.topology, compared.capacity and compared.capacity.usable_cores) == (None, None)

@@ -271,3 +271,35 @@ def test_a_quota_is_the_cause_and_no_disturbance() -> None:
     analysis = beside(SimulatedHost("h", cores=4, threads=1, quota_cpus=2.0))
     assert analysis.verdict.endswith("significant for all (CPU quota).")
     assert headline(analysis).remedy.startswith("raise `cpu.max`")
+
+
+def of_two_kinds() -> Analysis:
+    """A single session of b takes a fifth of one of a; beside the other each takes twice as long as separately."""
+    made = build.together([1.0, 0.2], [2.0, 0.4], apart=False)
+    first, second = made.header.plan.parties
+    other = replace(second, database=replace(second.database, kind="sqlite"))
+    header = replace(made.header, plan=replace(made.header.plan, parties=(first, other)))
+    alone = [
+        replace(each, order=100 + at, level=1, sessions=(replace(each.sessions[0], ordinal=0),), anchor=True)
+        for at, each in enumerate(made.rounds)
+        if each.variant != TOGETHER
+    ]
+    record = replace(made, header=header, rounds=(*made.rounds, *alone))
+    text = table.render(document(record, explain(record)))
+    assert "single session of a 1.0" in text
+    assert "each session is compared with a single session of its own target" in " ".join(text.split())
+    return explain(record)
+
+
+def test_targets_of_different_kinds_have_a_baseline_each_and_no_figure_that_mixes_them() -> None:
+    analysis = of_two_kinds()
+    levels = {(each.variant, each.level): each for each in analysis.levels}
+    for key, slowdown in ((("a", 2), 1.0), (("b", 1), 1.0), (("b", 2), 1.0), ((TOGETHER, 4), 2.0)):
+        assert levels[key].slowdown_median == pytest.approx(slowdown, rel=0.03)
+    beside = levels[TOGETHER, 4]
+    mixed = (beside.median_s, beside.max_over_min, beside.slow, beside.throughput, beside.ideal_throughput)
+    assert set(mixed) == {None}
+    assert beside.slowdown_max == pytest.approx(2.0, rel=0.03)
+    assert "baseline-too-slow" not in {each.code for each in analysis.findings}
+    assert analysis.together is not None
+    assert [each.loss for each in analysis.together.parties] == pytest.approx([2.0, 2.0], rel=0.02)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.formatting import plain, plural
+from dbcpu.formatting import listed, plain, plural
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.style import FAINT, fitted_width, is_narrow
 from dbcpu.reports.charts.text_width import cut_to, wrapped_to
@@ -87,7 +87,8 @@ def measured_words(record: RunRecord, analysis: Analysis) -> str:
     host = header.host.hostname if header.host else header.plan.target
     cpus = f", {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
     work = f"{header.plan.workload.name} {header.plan.workload.size}".strip()
-    database = f", {header.database.kind}" if header.database.kind else ""
+    kinds = list(dict.fromkeys(each.database.kind for each in header.plan.parties)) or [header.database.kind]
+    database = f", {listed(kinds)}" if any(kinds) else ""
     return plain(f"{host}{cpus}{database}, {work}: {header.label or header.run_id}")
 
 
