@@ -345,7 +345,7 @@ class Analysis(Struct, frozen=True):
     ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
-    of the rounds, None where none was sampled. ``own_baselines``: of several targets of different kinds, each session is
+    of the rounds, None where none was sampled. ``own_baselines``: targets are of different kinds, and each session is
     over its own target's single sessions; ``reference`` is of the first.
     """
 
