@@ -38,7 +38,7 @@ def test_the_page_is_what_the_kept_results_say(request: pytest.FixtureRequest) -
 
 def test_the_readme_has_the_figures_of_the_page() -> None:
     page, readme = document.DOCUMENT.read_text("utf-8"), README.read_text("utf-8")
-    said = readme[readme.index("How often dbcpu is right") : readme.index("Why the figures can be trusted")]
+    said = readme[readme.index("How often is dbcpu right") : readme.index("Why the figures can be trusted")]
     found = re.findall(r"(\d+) of (\d+)\b", said)
     found += [(named, quiet) for quiet, named in re.findall(r"Of (\d+) quiet sessions beside a witness (\d+)", said)]
     assert len(found) >= 3

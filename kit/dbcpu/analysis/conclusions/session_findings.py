@@ -2,15 +2,15 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.named_levels import worst_words
+from dbcpu.analysis.conclusions.possible_reasons import possible_reasons
 from dbcpu.analysis.conclusions.throughput_words import advised
 from dbcpu.analysis.conclusions.unequal_words import usual_count
-from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
 from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to
 from dbcpu.analysis.levels.rounds_apart import (
@@ -26,16 +26,13 @@ from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted
-from dbcpu.record.header import IMPORTED, POOL, TOGETHER, Party
-from dbcpu.record.reported_steal import steal_unseen
+from dbcpu.record.header import POOL, TOGETHER, Party
 
 TAIL_S = 0.1
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
-FAR_MEMORY = "memory on another NUMA node"
-SPREAD_MEMORY = "memory:interleave"
 """The variant under which a part of the memory is on other nodes than a session, wherever it runs."""
 TWO_KINDS = "the host has cores of two kinds"
 FULL_SPEED_CORES = (
@@ -98,40 +95,9 @@ def slow_together(given: FindingInput) -> Finding | None:
     if cause is Cause.SLOWER_CPU and two_kinds:
         return replace(found, meaning=f"most of the loss is by {cause.words}: {TWO_KINDS}", remedy=FULL_SPEED_CORES)
     if not cause.is_known or cause is Cause.SLOWER_CPU:
-        reasons = list(_possible_reasons(given, worst, two_kinds=two_kinds))
+        reasons = list(possible_reasons(given, worst, two_kinds=two_kinds))
         return replace(found, meaning=f"possible reason{'s' if len(reasons) > 1 else ''}: {', '.join(reasons)}")
     return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
-
-
-def _possible_reasons(given: FindingInput, level: LevelView, *, two_kinds: bool) -> Iterator[str]:
-    """Why sessions may all be slow on this host, as far as it was seen: bare metal hides no SMT and has no steal."""
-    header, rounds, host = given.record.header, given.rounds, given.record.header.host
-    guest = host is None or host.hypervisor is not None or header.plan.sampler == IMPORTED
-    sampled = any(each.cpu_timeline for each in rounds)
-    if two_kinds:
-        yield "cores of two kinds"
-    if _has_memory_elsewhere(given, level):
-        yield FAR_MEMORY
-    if guest and (given.cores in (None, given.vcpus)):
-        yield "SMT hidden by the hypervisor"
-    if guest and (not sampled or steal_unseen(given.record) or any(stolen_share(each) for each in rounds)):
-        yield "CPU steal"
-    if host is None or host.container or host.limits.quota_cpus is not None:
-        yield "a quota"
-    if not sampled or any(foreign_share(each, given.vcpus, given.window_s(each)) for each in rounds):
-        yield "other processes"
-    yield "a lower clock frequency"
-
-
-def _has_memory_elsewhere(given: FindingInput, level: LevelView) -> bool:
-    """Whether the variant of a level spread memory over the nodes of the host, or its sessions ran beside theirs."""
-    host = given.record.header.host
-    nodes = {each.node for each in host.topology.cpus} if host is not None else set()
-    if len(nodes) > 1 and level.variant == SPREAD_MEMORY:
-        return True
-    return any(
-        each.remote for each in given.sessions if (each.round.level, each.round.variant) == (level.level, level.variant)
-    )
 
 
 def _held(given: FindingInput, level: LevelView) -> str:

@@ -326,8 +326,7 @@ class MoreRounds(Struct, frozen=True):
     """What would probably decide a run: so many rounds ``added`` of each of these levels, as (level, rounds).
 
     One session alone is among them as often as the level with the most. ``rounds``: of each undecided level in all
-    then; ``more``: of all levels together, which take about ``about_s`` seconds, 0 for unknown. Measured by
-    ``dbcpu more``.
+    then; ``more``: of all levels together, which take about ``about_s`` seconds. Measured by ``dbcpu more``.
     """
 
     added: tuple[tuple[int, int], ...]
@@ -346,8 +345,8 @@ class Analysis(Struct, frozen=True):
     ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
-    of the rounds, None where none was sampled. ``own_baselines``: several targets are of different kinds, and each
-    session is over the single sessions of its own target; ``reference`` is of the first.
+    of the rounds, None where none was sampled. ``own_baselines``: targets are of different kinds, and each session is
+    over its own target's single sessions; ``reference`` is of the first.
     """
 
     run_id: str

@@ -3,6 +3,7 @@
 from dbcpu.analysis.results.experiments import PartyView, Pool, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import (
+    UNKNOWN,
     count,
     duration,
     number,
@@ -128,8 +129,9 @@ _PARTY = (
     Column("range", "range", _range, meaning="over the rounds", value=lambda party: (party.low, party.high)),
     Column("alone_rate", "Mrows/s separately", rate, unit="Mrows/s", meaning="throughput of all its sessions"),
     Column("beside_rate", "Mrows/s together", rate, unit="Mrows/s", meaning="the same while all targets run"),
-    Column("significant", "significant", lambda more: "yes" if more else "no", kind="text",
-           value=lambda party: party.told, meaning="whether the slowdown is larger than noise"),
+    Column("significant", "significant", lambda more: UNKNOWN if more is None else "yes" if more else "no", kind="text",
+           value=lambda party: party.told if party.loss is not None else None,
+           meaning="whether the slowdown is larger than noise"),
 )  # fmt: skip
 
 

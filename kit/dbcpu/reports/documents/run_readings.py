@@ -29,8 +29,8 @@ READINGS = {
         "over a long statement; a short one ends before they do."
     ),
     "pool": (
-        "The dashed line is the best of the tested pool sizes: the smallest that is as fast as any. With more active "
-        "sessions the total time stays, each job takes longer in proportion, and memory grows with each session."
+        "The dashed line is the best of the tested pool sizes: the smallest that is as fast as any. Larger pools were "
+        "not shown to be faster, and memory grows with each session."
     ),
     "together": (
         "Bars of equal length: the targets do not slow each other. The number is the slowdown: together / separately."

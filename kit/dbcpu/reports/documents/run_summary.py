@@ -101,8 +101,7 @@ def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, st
 
 OWN_BASELINES = (
     "they are of different kinds: each session is compared with a single session of its own target. Of the rounds of "
-    "all together elapsed time, max/min, CV, slow group, throughput and efficiency are not shown: they would mix the "
-    "targets"
+    "all together elapsed time, max/min, CV, slow group, throughput and efficiency are not shown: they mix the targets"
 )
 
 

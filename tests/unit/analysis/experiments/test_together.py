@@ -277,7 +277,7 @@ def of_two_kinds() -> Analysis:
     """A single session of b takes a fifth of one of a; beside the other each takes twice as long as separately."""
     made = build.together([1.0, 0.2], [2.0, 0.4], apart=False)
     first, second = made.header.plan.parties
-    other = replace(second, database=replace(second.database, kind="sqlite"))
+    other = replace(second, database=replace(second.database, version="17.0"))
     header = replace(made.header, plan=replace(made.header.plan, parties=(first, other)))
     alone = [
         replace(each, order=100 + at, level=1, sessions=(replace(each.sessions[0], ordinal=0),), anchor=True)
