@@ -142,7 +142,7 @@ def test_interleaved_memory_is_between_local_and_remote() -> None:
         ({"one_at_a_time": True}, {}, "^--one-at-a-time goes with --pool; give that, too"),
         ({"cpus": ("0-3",)}, {}, "^--cpus goes with --together; hold all sessions by --variants cpus:0-3"),
         ({"soak_s": 10.0, "one_at_a_time": True}, {}, "--one-at-a-time goes with --pool, not with --soak"),
-        ({"pool": 20, "one_at_a_time": True}, {}, "--one-at-a-time is about the calls over --connections"),
+        ({"pool": 20, "one_at_a_time": True}, {}, "--one-at-a-time needs --connections; give their number"),
         (
             {"pool": 20, "connections": 3, "one_at_a_time": True},
             {"sessions": "2,4"},

@@ -56,7 +56,7 @@ def test_what_would_be_changed_is_returned_and_nothing_is_kept(folders: Path, mo
 @pytest.mark.parametrize("sessions", ["2", "1,2"])
 def test_too_few_rounds_to_compare_are_said_before_they_are_measured(repeats: int, warned: int, sessions: str) -> None:
     said = "\n".join(preview_changes("sqlite", "active:1", (), {**GIVEN, "repeats": repeats, "sessions": sessions}))
-    assert said.count(f"{repeats} rounds of each level; figures are shown, and no difference between") == warned
+    assert said.count(f"{repeats} rounds of each level; figures are shown, but no difference between") == warned
 
 
 def test_as_many_rounds_as_vary_makes_can_decide() -> None:
