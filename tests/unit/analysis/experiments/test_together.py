@@ -21,6 +21,7 @@ from dbcpu.record.findings import Level
 from dbcpu.record.header import TOGETHER
 from dbcpu.record.rounds import HostCounters
 from dbcpu.reports import charts
+from dbcpu.reports.documents.experiments import experiment_tables
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html, table
 from dbcpu.simulator import SimulatedHost
@@ -56,6 +57,16 @@ def test_the_time_of_a_target_alone_is_that_of_the_table_of_levels() -> None:
     for party in analysis.together.parties:
         view = views[party.name, party.sessions]
         assert (party.alone_s, party.alone_rate) == (view.median_s, view.throughput)
+
+
+def test_whether_a_slowdown_is_significant_is_not_known_before_all_ran_together() -> None:
+    """ "no" stood there after Ctrl-C in the rounds of one target alone."""
+    record = build.together([1.0, 2.0], [1.01, 2.02])
+    alone = replace(record, rounds=tuple(each for each in record.rounds if each.variant != TOGETHER))
+    for some, said in ((record, "no"), (alone, "-")):
+        (told,) = experiment_tables(explain(some))
+        at = [each.heading for each in told.columns].index("significant")
+        assert [row[at] for row in told.texts()] == [said, said]
 
 
 def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
