@@ -371,7 +371,7 @@ def test_a_profile_is_put_back_and_keeps_the_rules_on_passwords() -> None:
     remedy = by_code(replace(QUIET, limits={"IDLE_TIME": 15}))["profile-limits"].remedy
     first, _, back = remedy.partition("afterwards ")
     assert "alter user bench profile dbcpu" in first
-    assert "rules on passwords" in first
+    assert "password rules of the old profile" in first
     assert back.startswith("`alter user bench profile OLD`")
 
 
