@@ -1,12 +1,14 @@
 """What is quoted of a host, in words: for columns, and in a sentence."""
 
-from dbcpu.analysis.conclusions.quote_notes import quote_notes
-from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from typing import TYPE_CHECKING
+
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote, QuoteNotes, quote
-from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import UNKNOWN, number, plural, short_ranges
 from dbcpu.record.rounds import RunRecord
+
+if TYPE_CHECKING:
+    from dbcpu.analysis.results.run import Analysis
 
 _NO_NOTES = QuoteNotes()
 
@@ -29,7 +31,7 @@ def evenness_words(quote: Quote) -> str:
     return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{at}{answer}"
 
 
-def quoted_of_run(record: RunRecord, analysis: Analysis) -> list[str]:
+def quoted_of_run(record: RunRecord, analysis: "Analysis") -> list[str]:
     """A sentence, or one for each variant with its name before it; [] where nothing is known."""
     if analysis.variants is None:
         return list(filter(None, [quotable(record, analysis)]))
@@ -37,8 +39,12 @@ def quoted_of_run(record: RunRecord, analysis: Analysis) -> list[str]:
     return [f"{name}: {words}" for name, words in said if words]
 
 
-def quotable(record: RunRecord, analysis: Analysis) -> str:
+def quotable(record: RunRecord, analysis: "Analysis") -> str:
     """What is quoted of a run of one variant, or of the first; '' where nothing is known."""
+    # Most of the analysis: lists and histories quote what is kept, and need none of it.
+    from dbcpu.analysis.conclusions.quote_notes import quote_notes
+    from dbcpu.analysis.placement.usable_cpus import bounding_quota
+
     return quoted_words(quote(analysis.vcpus, analysis.capacity, bounding_quota(record)), quote_notes(analysis))
 
 
