@@ -219,14 +219,14 @@ class Store(AbstractContextManager["Store"]):
         fits = run.c.run_id.startswith(name, autoescape=True)
         with translated_errors(self._location), self._reading.connect() as connection:
             newest = list(filter(_is_text, connection.scalars(newest_first.limit(5))))
-            found = list(filter(_is_text, connection.scalars(newest_first.where(fits)))) if name else []
+            # Looking through the beginnings of all reads the whole table: not where the name is a whole one.
+            is_whole = name == LAST or connection.scalar(select(run.c.run_id).where(run.c.run_id == name)) == name
+            found = [] if is_whole or not name else list(filter(_is_text, connection.scalars(newest_first.where(fits))))
         found = [run_id for run_id in found if run_id.startswith(name)]  # SQLite's LIKE takes a for A
         if not newest:
             raise UsageError(f"the store {self.shown} holds no run yet; dbcpu run measures one")
-        if name == LAST:
-            return newest[0]
-        if name in found:
-            return name
+        if is_whole:
+            return newest[0] if name == LAST else name
         if name.startswith("label:"):
             raise UsageError("label:TEXT stands for runs in dbcpu compare alone; give a run_id, which dbcpu list shows")
         if not found:

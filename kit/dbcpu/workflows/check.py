@@ -37,6 +37,8 @@ from dbcpu.workflows.readable_runs import ReadableRuns, refuse_unknown
 
 BUSY = BusyHost.exit_code
 """Exit code: beyond the limits on a host that was busy with strangers."""
+AT_ONCE = 20
+"""Of earlier runs, so many are looked up together: a few more than a check compares by default."""
 NOT_CHECKED = {
     SOAK: "of a soak no limit is about drift, two groups of times, gaps or the worst segment",
     POOL: "of a pool no limit is about max/min, for its sessions share the jobs unequally by design, nor about which "
@@ -178,10 +180,13 @@ def same_before(
 
 
 def _comparable(runs: ReadableRuns, own: HistoryKey, among: Iterable[RunSummary]) -> Iterator[RunSummary]:
-    for each in among:
-        earlier = runs.history_key(each.run_id)
-        if earlier is not None and same_history(own, earlier):
-            yield each
+    rest = iter(among)
+    while some := list(islice(rest, AT_ONCE)):
+        runs.look_up_keys([each.run_id for each in some])
+        for each in some:
+            earlier = runs.history_key(each.run_id)
+            if earlier is not None and same_history(own, earlier):
+                yield each
 
 
 def _before(header: Header, among: Iterable[RunSummary]) -> Iterator[RunSummary]:
