@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dbcpu.analysis.statistics.apart_bound import upper_bound
-from dbcpu.analysis.statistics.chance import pooled
 from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_allows, scatter_bound
+from dbcpu.analysis.statistics.pooled_spread import pooled
 
 LIMIT = float(np.log(1.10))
 SEEN = float(np.log(1.15))

@@ -31,7 +31,8 @@ from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.record.header import Header
 from dbcpu.record.plan import RoundSpec, auto_levels
 from dbcpu.record.rounds import Round, RunRecord

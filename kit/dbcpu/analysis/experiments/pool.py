@@ -22,8 +22,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.experiments import CallTime, Pool, PoolSize
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import CONFIDENCE
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record.header import Plan
 from dbcpu.record.rounds import Call, Round, RunRecord

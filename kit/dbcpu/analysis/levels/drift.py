@@ -22,8 +22,9 @@ from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE, solo_sessions, w
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import MEDIAN, median
 from dbcpu.record.rounds import RunRecord
 

@@ -23,8 +23,9 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Evenness
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median_factor
 
 

@@ -11,7 +11,8 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import without_unusual_loss
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median
 
 

@@ -22,9 +22,10 @@ import numpy as np
 from dbcpu.analysis.placement.usual_cpu import with_own_core
 from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
 from dbcpu.analysis.statistics import few_values, studentized_range
-from dbcpu.analysis.statistics.chance import Chance, pooled_resistant, pooled_robust
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.cumulative import Floats
-from dbcpu.analysis.statistics.range_bound import NoiseRange
+from dbcpu.analysis.statistics.noise_range import NoiseRange
+from dbcpu.analysis.statistics.pooled_spread import pooled_resistant, pooled_robust
 from dbcpu.analysis.statistics.robust import median_factor, relative_deviation
 
 EFFICIENT = {"pooled": 0.9, "median": 0.37}

@@ -18,7 +18,8 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.throughput import while_all_ran
 from dbcpu.analysis.results.run import NoiseFloor
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.record.header import AA
 
 ERROR = 0.05

@@ -14,7 +14,8 @@ from dbcpu.analysis.levels.noise import noise, noise_range, usual_spread, within
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.analysis.results.run import SPREADS, Reference
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, database_cpu_s, times_of
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median, robust_deviation
 from dbcpu.record.rounds import RunRecord
 

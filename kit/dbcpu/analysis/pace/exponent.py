@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from dbcpu.analysis.statistics import few_values
-from dbcpu.analysis.statistics.chance import pooled_robust_spreads
 from dbcpu.analysis.statistics.cumulative import Floats
+from dbcpu.analysis.statistics.pooled_spread import pooled_robust_spreads
 
 USUAL, PRIOR_SD = 0.75, 0.10
 """Other workloads differ: the prior is wider than what the 19 runs showed."""

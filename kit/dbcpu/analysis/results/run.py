@@ -12,7 +12,7 @@ from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
 from dbcpu.analysis.results.host import Capacity, Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.pace import Pace, TwoSpeeds
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.range_bound import NoiseRange
+from dbcpu.analysis.statistics.noise_range import NoiseRange
 from dbcpu.record.findings import Finding
 from dbcpu.record.header import ROWS_UNIT
 

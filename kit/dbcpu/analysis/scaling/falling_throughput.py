@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from dbcpu.analysis.levels.throughput import RoundWork, Work, rate_sum
 from dbcpu.analysis.results.host import Fall
-from dbcpu.analysis.statistics.chance import pooled
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.inference import FALSE_ALARMS
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median, median_factor
 
 WORTH_SAYING = 0.05

@@ -13,15 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.halving import halved
 from dbcpu.analysis.statistics.interval import CONFIDENCE
+from dbcpu.analysis.statistics.noise_range import NOISE_ERROR, NoiseRange
 from dbcpu.analysis.statistics.robust import quantile
 
-NOISE_ERROR = 0.01
-"""Of the error of 5 %: the chance that the noise lies outside its interval, on either side."""
 DRAWS, MIN_DRAWS, WORK = 4000, 1000, 60_000
 AT_ONCE = 3
 APART = np.concatenate([np.linspace(0.0, 6.0, 19), np.geomspace(7.0, 40.0, 8)])
@@ -50,28 +48,6 @@ DRAWN = {
 }  # fmt: skip
 """``drawn_quantiles`` of two sessions in two and three rounds, for small runs need them: loading NumPy's random numbers
 and drawing takes a fifth of the time that explaining such a run does."""
-
-
-class NoiseRange(Struct, frozen=True):
-    """Between which standard deviations (of logarithms) the noise of a session lies, but for ``NOISE_ERROR``."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, spread: float, freedom: float) -> "NoiseRange":
-        """The interval of a standard deviation that was estimated with ``freedom`` degrees of freedom."""
-        from dbcpu.analysis.statistics.special_functions import chdtri
-
-        if freedom <= 0:
-            return cls(0.0, np.inf)
-        tail = NOISE_ERROR / 2
-        least, most = chdtri(freedom, tail), chdtri(freedom, 1 - tail)
-        return cls(float(spread * (freedom / least) ** 0.5), float(spread * (freedom / most) ** 0.5))
-
-    def with_range(self, other: "NoiseRange") -> "NoiseRange":
-        """The interval that holds both."""
-        return NoiseRange(min(self.low, other.low), max(self.high, other.high))
 
 
 def bound_from_range(mean_range: float, sessions: int, rounds: int, noise: NoiseRange) -> float:

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.interval import Interval
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import MEDIAN, median
 
 Runs = Sequence[Sequence[float]]

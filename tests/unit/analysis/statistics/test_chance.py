@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.chance import Chance, pooled, pooled_resistant, pooled_robust
+from dbcpu.analysis.statistics.chance import Chance
+from dbcpu.analysis.statistics.pooled_spread import pooled, pooled_resistant, pooled_robust
 
 
 def test_groups_are_pooled_about_their_own_means() -> None:

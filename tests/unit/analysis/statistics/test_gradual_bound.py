@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dbcpu.analysis.statistics.chance import Chance, pooled
+from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.gradual_bound import lasting_bound, scatter_bound
+from dbcpu.analysis.statistics.pooled_spread import pooled
 from lab.bounds import LIMIT, scatter_misses
 
 RUNS = 200

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from dbcpu.analysis.statistics.noise_range import NoiseRange
 from dbcpu.analysis.statistics.range_bound import (
     DRAWN,
-    NoiseRange,
     bound_from_range,
     drawn_quantiles,
     low_quantiles,
