@@ -89,7 +89,9 @@ def from_text(text: str, name: str, samples: Sequence[tuple[str, str]] = ()) -> 
         lines.rounds.popitem()
         if not lines.rounds:
             raise RecordFormatError(f"{name} was cut short in its first round: no round of it is whole")
-    orders = [order for order in sorted(lines.rounds) if lines.rounds[order].sessions]
+    orders = sorted(lines.rounds)
+    if orders and lines.status != "complete" and not lines.rounds[orders[-1]].sessions:
+        orders.pop()  # It was stopped in this round, before a session had ended.
     rounds = line_counters.with_other_processes([_round(lines, order) for order in orders])
     return RunRecord(
         _header(lines, digest.hexdigest(), rounds, line_samples.missing_words(rounds) if samples else ""), rounds

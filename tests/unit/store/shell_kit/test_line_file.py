@@ -150,6 +150,15 @@ def test_a_session_without_a_line_failed() -> None:
     assert "no line of this session" in found.seen
 
 
+@pytest.mark.parametrize("status", ["complete", "interrupted"])
+def test_a_round_without_any_session_failed_unless_the_run_was_stopped_in_it(status: str) -> None:
+    begun = "round order=1 level=2 repeat=0 released=2025-01-02T03:04:10\n"
+    run = record(f"{LINES.partition(begun)[0]}{begun}end status={status}\n")
+    lost = [(each.level, len(each.sessions), each.error) for each in run.rounds[1:]]
+    said = "every session failed: the file has no line of this session: it was cut, or lines were taken out"
+    assert lost == ([(2, 2, said)] if status == "complete" else [])
+
+
 def test_a_file_without_its_last_line_feed_is_the_same_run_and_a_cut_value_is_not_believed() -> None:
     assert record(LINES.removesuffix("\n")) == record()
     cut = LINES.partition("round order=1")[0] + "round order=1 level=1 repeat=1 released=2025-01-02T03:04:10\n"
