@@ -10,13 +10,13 @@ is, the interval says what the true value may be: at most 1, and at least what t
 level was measured at which some sessions share a core and others do not, it is undecided, without an interval.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import is_fine
-from dbcpu.analysis.levels.measured_rounds import usable
+from dbcpu.analysis.levels.measured_rounds import is_whole, usable
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
@@ -30,8 +30,13 @@ from dbcpu.analysis.statistics.robust import median_factor
 
 
 def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | None:
-    """Of the levels of one variant; None where the vCPUs or the shares of sessions are not known."""
+    """Of the levels of one variant; None where the vCPUs or the shares of sessions are not known.
+
+    Without levels of which every round has a failed session: the others had more CPU than the level gives.
+    """
     within = {each.level: each for each in levels if each.max_over_min and 1 < each.level <= (context.vcpus or 0)}
+    rounds = _rounds_of(context, within.values())
+    within = {level: each for level, each in within.items() if any(map(is_whole, rounds[level]))}
     if not within:
         return None
     uneven = [each for each in within.values() if each.even is Answer.NO]
@@ -75,15 +80,22 @@ def _shown(ratio: float, chance: Chance | None) -> Interval | None:
 
 def _chance(context: RunContext, worst: LevelView, within: dict[int, LevelView]) -> Chance | None:
     """Standard error of the logarithm of a level's max/min: by the scatter of the rounds of all uneven levels."""
-    rounds: dict[int, list[list[Timed]]] = {}
-    for each, members in context.rounds:
-        if each.variant == worst.variant and each.level in within and within[each.level].even is Answer.NO:
-            rounds.setdefault(each.level, []).append(members)
-    logs = [np.array([_log_ratio(members) for members in usable(found)]) for found in rounds.values()]
+    uneven = _rounds_of(context, [each for each in within.values() if each.even is Answer.NO])
+    logs = [np.array([_log_ratio(members) for members in found]) for found in uneven.values()]
     found = pooled([each for each in logs if each.size > 1])
     if found.freedom <= 0:
         return None
     return found.times(median_factor(worst.rounds) / max(1, worst.rounds) ** 0.5)
+
+
+def _rounds_of(context: RunContext, levels: Collection[LevelView]) -> dict[int, list[list[Timed]]]:
+    """The usable rounds of these levels of one variant."""
+    rounds: dict[int, list[list[Timed]]] = {each.level: [] for each in levels}
+    of = {each.variant for each in levels}
+    for each, members in context.rounds:
+        if each.variant in of and each.level in rounds:
+            rounds[each.level].append(members)
+    return {level: usable(found) for level, found in rounds.items()}
 
 
 def _log_ratio(members: Sequence[Timed]) -> float:

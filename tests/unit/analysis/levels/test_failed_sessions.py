@@ -38,6 +38,20 @@ def test_a_level_without_a_whole_round_has_no_rate_and_says_nothing_of_the_host(
     assert {each.level for each in figures_by_round(run)} == {1}, "what comparisons resample"
 
 
+@pytest.mark.parametrize(("failed", "level"), [(0, 3), (2, 3), (3, 2)])
+def test_evenness_is_quoted_of_no_level_without_a_whole_round(failed: int, level: int) -> None:
+    rounds: list[Round] = []
+    for at in range(3):
+        error = "terminated" if at < failed else None
+        last = session(2, run_s=1.0, answer_ok=None if error else True, error=error)
+        rounds += [round_of([session(each, run_s=1.0) for each in range(n)], repeat=at) for n in (1, 2)]
+        rounds.append(round_of([session(0, run_s=1.0), session(1, run_s=1.8), last], repeat=at))
+    room = explain(record(rounds, host(cores=4, threads=1), vcpus=4)).capacity
+    assert room is not None and room.evenness is not None
+    found = room.evenness
+    assert (found.level, round(found.value, 2)) == (level, 1.0 if level == 2 else 0.56)
+
+
 def test_one_round_a_level_verifies_no_core_and_no_second_thread() -> None:
     run = one_core(failed=0, repeats=1)
     words = scaling_words(run, explain(run))
