@@ -91,7 +91,9 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
         turn = "they take turns" if turns else "they wait at times"
         turn = "they are throttled" if lost == {Cause.THROTTLED} else turn
         uneven = any(each.even is Answer.NO for each in found.beyond)
-        above = f"above {analysis.vcpus} {'shares are unequal' if uneven else turn}"
+        # Work that waits may be at full speed with more sessions than vCPUs.
+        most = max(analysis.vcpus or 0, found.fine[-1].level if found.fine else 0)
+        above = f"above {most} {'shares are unequal' if uneven else turn}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if found.kind == Outcome.BAD:
         return _loss_words(found, up_to)
