@@ -115,7 +115,7 @@ class MeasuredSide(Struct, frozen=True):
     def middle(self) -> Measured:
         """The run of the median peak throughput, of an even number the lower one; whatever order they are given in."""
         rooms = [each.analysis.capacity for each in self.runs]
-        peaks = [(room.most_throughput or 0.0) if room else 0.0 for room in rooms]
+        peaks = [(room.peak_throughput or 0.0) if room else 0.0 for room in rooms]
         ranked = sorted(zip(peaks, self.runs, strict=True), key=lambda one: (one[0], one[1].record.header.run_id))
         return ranked[(len(ranked) - 1) // 2][1]
 
