@@ -164,7 +164,7 @@ def _slower_alone(comparison: Comparison, sizing: Sizing) -> str:
     More vCPUs make up for it in total, and never for one session.
     """
     sized = {need.kind.name for need in sizing.needs}
-    noise = comparison.floor.level_ratio if comparison.floor else 1.0
+    noise = 1 + comparison.floor.level if comparison.floor else 1.0
     slower: list[tuple[str, float]] = []
     for side in comparison.sides[1:]:
         solo = side.figure("solo")

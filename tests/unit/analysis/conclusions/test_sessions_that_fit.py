@@ -43,7 +43,9 @@ def test_advice_is_no_surer_than_the_answers_that_it_stands_on() -> None:
     assert advice.startswith("run no more than 8 such sessions, shown at full speed up to 4 and inconclusive beyond")
     found = explain(measured)
     assert found.levels[-1].full_speed is Answer.YES
-    assert found.verdict.startswith("All sessions get equal CPU at full speed, at every measured level up to 5 sessions")
+    assert found.verdict.startswith(
+        "All sessions get equal CPU at full speed, at every measured level up to 5 sessions"
+    )
 
 
 def test_of_work_that_waits_no_fewer_than_kept_their_speed_are_advised_against_shared_cores() -> None:
