@@ -43,7 +43,8 @@ def _rows(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator
             yield f"{where} is called unequal at max/min {ratio:.2f}"
         if each.full_speed is YES and (slowdown >= 1.10 or counted > 1.10):
             yield f"{where} is called full speed at {slowdown:.2f}x, {counted:.2f}x counted"
-        if each.full_speed is YES and analysis.vcpus is not None and each.level > analysis.vcpus:
+        # Work that waits shares CPUs before that slows anybody.
+        if each.full_speed is YES and each.level > (analysis.vcpus or each.level) and analysis.busy == 1:
             yield f"{where} is called full speed on {analysis.vcpus} vCPUs"
         if each.full_speed is NO and max(slowdown, counted) <= 1.10:
             yield f"{where} is called slow at {slowdown:.2f}x, {counted:.2f}x counted"
