@@ -300,14 +300,25 @@ def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
     return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
 
 
-def explain_beside(part: RunRecord, whole: RunRecord) -> Analysis:
-    """Explain ``part``, one variant of ``whole``, in rates of the same single sessions as ``explain_variants``."""
-    first = _first_variant(whole)
-    in_turns = len(real_variants(whole)) > 1
-    if not in_turns or part.header.plan.variants[0] == first:
-        return explained(part, in_turns=in_turns)[0]
-    _, alone = explained(one_variant(whole, first), in_turns=True)
-    return explained(part, known=alone, in_turns=True)[0]
+class VariantsBeside:
+    """Explains single variants of runs as ``explain_variants`` does: the first one of each run once, whoever asks."""
+
+    def __init__(self) -> None:
+        self._first: list[tuple[RunRecord, Analysis, SingleSessions | None]] = []
+
+    def explain(self, part: RunRecord, whole: RunRecord) -> Analysis:
+        """``part``: one variant of ``whole``, or some of its rounds."""
+        if len(real_variants(whole)) < 2:
+            return explained(part)[0]
+        first = _first_variant(whole)
+        known = next((each for each in self._first if each[0] == whole), None)
+        if known is None:
+            known = (whole, *explained(one_variant(whole, first), in_turns=True))
+            self._first.append(known)
+        _, analysis, alone = known
+        if part.header.plan.variants[0] != first:
+            return explained(part, known=alone, in_turns=True)[0]
+        return analysis if part == one_variant(whole, first) else explained(part, in_turns=True)[0]
 
 
 def _first_variant(record: RunRecord) -> str:

@@ -20,7 +20,7 @@ def answer_terms(analysis: Analysis) -> str:
         f"{times(EQUAL)} with 95 % confidence, ?: inconclusive; makespan: throughput until the last session has ended; "
         "main cause (2 of 9): sessions of all rounds; see `docs/methods.md`"
     )
-    most = analysis.capacity.most_throughput if analysis.capacity else None
+    most = analysis.capacity.peak_throughput if analysis.capacity else None
     first = analysis.levels[0].variant
     more = [
         each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most

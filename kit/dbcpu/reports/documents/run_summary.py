@@ -40,7 +40,7 @@ def cause_counts(level: LevelView) -> str:
     """``run-queue wait (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
     ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
-    beside what all lose few lose more. Beside another cause it has its sessions alone: the share lost is that of both.
+    beside what all lose few lose more. The share lost is of all that was counted, which is said beside another cause.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count = is_known_by_count(level)
@@ -48,7 +48,8 @@ def cause_counts(level: LevelView) -> str:
     taken = few and not by_count and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
     counted = level.counted_cause if taken or by_count else Cause.NONE
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    lost = f"{much} lost" if (level.counted_slowdown or 1.0) > EQUAL else ""
+    whole = " to all causes" if other or level.second_cause.is_known else ""
+    lost = f"{much} lost{whole}" if (level.counted_slowdown or 1.0) > EQUAL else ""
 
     def share(cause: Cause, many: int) -> str:
         if cause != counted:
@@ -256,7 +257,7 @@ def of_first_variant(analysis: Analysis, said: str) -> str:
 
 def _capacity(record: RunRecord, analysis: Analysis) -> str:
     room = analysis.capacity
-    if room is None or room.most_throughput is None:
+    if room is None or room.peak_throughput is None:
         return ""
     highest = ", the highest level measured" if room.at_least else ""
     parts = []
@@ -272,7 +273,7 @@ def _capacity(record: RunRecord, analysis: Analysis) -> str:
     shares = ((room.per_vcpu, cpu), (room.per_core, "core"))
     per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
     parts.append(
-        f"peak throughput {rate(room.most_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
+        f"peak throughput {rate(room.peak_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
     )
     return "; ".join(parts)
 

@@ -66,7 +66,7 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1)).levels[0]
     few = replace(found, causes=((Cause.STEAL, 1), (Cause.COMPETITOR, 2), (Cause.NONE, 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
-    assert cause_counts(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
+    assert cause_counts(few) == f"CPU steal ({lost} lost to all causes), other processes (2 of 6)"
     apart = replace(
         few,
         level=2,
