@@ -33,7 +33,6 @@ BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
-"""The variant under which a part of the memory is on other nodes than a session, wherever it runs."""
 TWO_KINDS = "the host has cores of two kinds"
 FULL_SPEED_CORES = (
     "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "

@@ -186,7 +186,8 @@ def _curve_and_topology(
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
     clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
     # The jobs of a pool are shared out: its own answer says how many sessions are enough.
-    fall = falling_throughput(done, context.rows) if record.header.plan.experiment == SWEEP else None
+    quota = bounding_quota(record) if ref is not None and ref.busy == 1 else None
+    fall = falling_throughput(done, context.rows, quota) if record.header.plan.experiment == SWEEP else None
     curve = replace(curve, stickiness=sticky, clock_measured=clock, fall=fall)
     curve = with_seen_yield(curve, shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
@@ -206,7 +207,7 @@ def _curve_and_topology(
     room = cpu_time_per_s(record)
     peak = None
     if record.header.plan.experiment == SWEEP and ref is not None and ref.busy == 1:
-        peak = unmeasured_peak(levels, curve, vcpus, cores, room)
+        peak = unmeasured_peak(levels, curve, vcpus, cores, room, len(context.core_by_cpu))
         curve = replace(curve, more_between=peak and peak.between)
     return _open_upwards(levels, ref, room, curve, peak), topology
 

@@ -36,7 +36,7 @@ def is_whole(members: Sequence[Timed]) -> bool:
 
 
 def with_rates_of_whole(view: LevelView, rounds: Sequence[Sequence[Timed]]) -> LevelView:
-    """A level without rates where none of its usable ``rounds`` is whole; see ``is_whole``."""
+    """A level without rates where one of its usable ``rounds`` is not whole (``is_whole``): they are medians of all."""
     if all(map(is_whole, rounds)):
         return view
     return replace(view, throughput=None, makespan_throughput=None, lasting_throughput=None, efficiency=None)

@@ -205,6 +205,9 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
     ({"cores": 3, "threads": 4, "quota_cpus": 7.1, "smt_yield": 0.3}, (1, 3, 4, 8), (5, 7), 4.08),  # 8 are stopped
     ({"cores": 4, "threads": 2, "quota_cpus": 6.2, "smt_yield": 0.3}, (1, 4, 5, 7), (6, 6), 4.6),
     ({"cores": 4, "threads": 3, "quota_cpus": 10, "smt_yield": 0.2}, (1, 4, 5, 10), None, 5.04),
+    ({"cores": 8, "threads": 2, "quota_cpus": 6.2}, (1, 4, 16), (5, 6), 6.0),  # 16 run at once, then none
+    ({"cores": 4, "threads": 2, "quota_cpus": 6}, (1, 4, 8), (5, 6), 4.67),
+    ({"cores": 4, "threads": 2, "quota_cpus": 6}, (1, 4, 6, 8), None, 4.67),  # it falls to 8, and 7 are stopped
 ])  # fmt: skip
 def test_where_more_may_be_done_between_the_levels_measured_usable_cores_are_at_least_so_many(
     host: dict[str, Any], levels: tuple[int, ...], between: tuple[int, int] | None, truth: float
