@@ -15,7 +15,7 @@ from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.record.header import BASELINE
 from dbcpu.record.plan import rounds
-from dbcpu.record.rounds import Execution, RunRecord, Session
+from dbcpu.record.rounds import Execution, Round, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats.base import load_format
@@ -270,6 +270,25 @@ def test_rates_of_sessions_that_did_not_compute_at_once_are_not_added() -> None:
         each.level: each.makespan_throughput for each in levels if each.level > 1
     }
     assert all(each.throughput == each.makespan for each in compared.rounds if each.level > 1)
+
+
+def test_rounds_in_which_a_session_only_waited_count() -> None:
+    """It did not fail: the others did all that was to compute."""
+    run = build.pool({6: 3.0}, pieces=18, blocked=6)
+    rounds = [_with_one_that_waited(each) if each.repeat and not each.anchor else each for each in run.rounds]
+    found = explain(replace(run, rounds=tuple(rounds)))
+    six = found.levels[-1]
+    assert found.pool is not None
+    assert (six.level, six.rounds, six.sessions) == (6, 3, 16)
+    assert six.rounds == found.pool.sizes[0].rounds
+    assert six.throughput is not None
+
+
+def _with_one_that_waited(given: Round) -> Round:
+    """The last session had no job that computes; the first did its share."""
+    first, *others, last = given.sessions
+    more = replace(first, executions=first.executions + _later(last, first.executions[-1].elapsed_s * 2).executions)
+    return replace(given, sessions=(more, *others, replace(last, executions=(), answer_ok=None)))
 
 
 def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:
