@@ -70,8 +70,21 @@ def test_a_smaller_pool_that_may_be_enough_is_said() -> None:
     assert analysis.pool is not None
     assert analysis.pool.enough == 4
     assert (
-        "inconclusive whether 2 would be enough: with 2 the total is 1.08x of the shortest one, too near"
+        "inconclusive whether 2 would be enough: with 2 the total is 1.08x (95 % CI "
         in analysis.verdict
+    )
+
+
+def test_a_total_beyond_noise_that_may_be_near_the_shortest_is_said_with_its_interval() -> None:
+    """It said "differences below 1.58x are within noise" of totals that were 1.66x apart."""
+    analysis = explain(build.pool({2: 25.12, 4: 15.11}, noise=0.2))
+    assert analysis.pool is not None
+    two, four = analysis.pool.sizes
+    assert two.over_best is not None and four.over_best is None
+    assert two.over_best.low == pytest.approx(25.12 / 15.11 / (analysis.pool.detectable or 0.0))
+    assert analysis.verdict.endswith(
+        "with 2 the total is 1.66x (95 % CI 1.05x to 2.63x) of the shortest one, which leaves open whether more than "
+        "1.10x."
     )
 
 
@@ -418,7 +431,7 @@ def test_a_quota_is_the_cause_of_a_pool_and_no_disturbance() -> None:
 def test_an_undecided_size_says_why() -> None:
     host = SimulatedHost("h", cores=4, threads=1, noisy_neighbour=0.8)
     verdict = simulated(host, 40, (1, 2, 3, 4, 5, 8, 16)).verdict
-    assert re.search(r"whether 5 would be enough: with 5 the total is 1\.\d\dx of the shortest one, too near", verdict)
+    assert re.search(r"whether 5 would be enough: with 5 the total is 1\.\d\dx \(95 % CI 1\.0", verdict)
 
 
 def test_sessions_that_only_wait_bend_no_curve_and_find_no_hidden_cores() -> None:
