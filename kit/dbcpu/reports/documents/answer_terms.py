@@ -24,7 +24,8 @@ def answer_terms(analysis: Analysis) -> str:
     if more:
         several = len({each.variant for each in analysis.levels}) > 1
         where = [_where(some) + (f" of {name}" if several else "") for name, some in more.items()]
-        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{' there' if several else ''}: "
+        there = " there" if several else ""
+        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{there}: "
         terms += "some sessions end before others"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:

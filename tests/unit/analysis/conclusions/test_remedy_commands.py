@@ -96,7 +96,8 @@ def measured(target: str, **plan: Any) -> Header:
     [
         (measured("sqlite", variants=("baseline", "cpus:0", "policy:idle")),
          "dbcpu vary sqlite --variants baseline,cpus:0,policy:idle --sessions 1,3"),
-        (measured("sqlite", variants=("ncpus:1", "ncpus:2"), repeats=6), "dbcpu vary sqlite --variants ncpus:1,ncpus:2"),
+        (measured("sqlite", variants=("ncpus:1", "ncpus:2"), repeats=6),
+         "dbcpu vary sqlite --variants ncpus:1,ncpus:2"),
         (measured("postgresql://dba@db1/postgres", experiment="soak", for_s=600.0),
          "dbcpu soak postgresql://dba@db1/postgres --sessions 3 --for 600s"),
         (measured("db1", experiment="pool", pieces=40, blocking=20, block_s=0.5),

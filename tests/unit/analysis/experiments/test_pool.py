@@ -69,10 +69,7 @@ def test_a_smaller_pool_that_may_be_enough_is_said() -> None:
     analysis = explain(build.pool({2: 5.0, 4: 4.7, 10: 4.65}, noise=0.03))
     assert analysis.pool is not None
     assert analysis.pool.enough == 4
-    assert (
-        "inconclusive whether 2 would be enough: with 2 the total is 1.08x (95 % CI "
-        in analysis.verdict
-    )
+    assert "inconclusive whether 2 would be enough: with 2 the total is 1.08x (95 % CI " in analysis.verdict
 
 
 def test_a_total_beyond_noise_that_may_be_near_the_shortest_is_said_with_its_interval() -> None:
