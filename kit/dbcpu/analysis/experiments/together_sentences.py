@@ -36,7 +36,7 @@ def together_sentence(both: Together, analysis: Analysis) -> str:
     if not slowed:
         seen = listed([f"{plain(each.name)} {times(each.loss)}" for each in known])
         return f"Together, {place}, no target has a significant slowdown (seen: {seen}); more rounds may decide."
-    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
+    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known, _main(analysis))}."
 
 
 def _place(both: Together) -> str:
@@ -63,11 +63,20 @@ def _slowdown(party: PartyView) -> str:
     return f"{name} has a slowdown of {times(loss)}"
 
 
-def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:
+def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView], cause: str) -> str:
     if len(slowed) == len(known):
-        return "significant for all"
-    others = [f"{plain(each.name)} ({times(each.low)} to {times(each.high)})" for each in known if each not in slowed]
-    return f"significant for {listed([plain(each.name) for each in slowed])}, inconclusive for {listed(others)}"
+        return f"significant for all{cause}"
+    words = [f"significant for {listed([plain(each.name) for each in slowed])}{cause}"]
+    others = [each for each in known if each not in slowed]
+    # As of targets of which none is slower: this much is shown.
+    little = [each for each in others if each.high is not None and each.high <= EQUAL]
+    seen = [f"{plain(each.name)} ({times(each.low)} to {times(each.high)})" for each in others if each not in little]
+    if seen:
+        words.append(f"inconclusive for {listed(seen)}")
+    if little:
+        most = percent(max(0.0, max(each.high or 0.0 for each in little) - 1))
+        words.append(f"in no round was {listed([plain(each.name) for each in little])} slower by more than {most}")
+    return ", ".join(words)
 
 
 def _main(analysis: Analysis) -> str:

@@ -11,6 +11,7 @@ from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator.experiments import RunOptions, simulate_together
 from support.builders.record import host, record, round_of, session, solos
 
 
@@ -146,4 +147,11 @@ def test_why_a_level_has_a_larger_rate_than_the_peak_is_said_below_the_table() -
     terms = dict(summary(run, explain(run)))["terms"]
     assert ". Mrows/s at N=3 is more than the host can sustain: some sessions end before others" in terms
     two = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1)
-    assert "lasts" not in dict(summary(two, explain(two)))["terms"]
+    assert "can sustain" not in dict(summary(two, explain(two)))["terms"]
+
+
+def test_it_is_said_of_targets_together_too_and_of_which() -> None:
+    """A target with six sessions on four cores does 165 Mrows/s where a core does 40, and has no capacity."""
+    run = simulate_together(SimulatedHost(cores=4, threads=1), (2, 6), ((), ()), RunOptions(repeats=3, seed=1))
+    terms = dict(summary(run, explain(run)))["terms"]
+    assert ". Mrows/s at N=6 of database-2 is more than the host can sustain there: " in terms
