@@ -39,8 +39,8 @@ def _more_than_lasts(analysis: Analysis) -> Mapping[str, Sequence[LevelView]]:
     for each in analysis.levels:
         found.setdefault(each.variant, []).append(each)
     peaks = {name: max(each.lasting_throughput or 0.0 for each in some) for name, some in found.items()}
-    if analysis.capacity and analysis.capacity.most_throughput:
-        peaks[analysis.levels[0].variant] = analysis.capacity.most_throughput
+    if analysis.capacity and analysis.capacity.peak_throughput:
+        peaks[analysis.levels[0].variant] = analysis.capacity.peak_throughput
     more = {
         name: [each for each in some if peaks[name] and (each.throughput or 0.0) > LASTS * peaks[name]]
         for name, some in found.items()
