@@ -107,9 +107,11 @@ OWN_BASELINES = (
 
 
 def _of_target(record: RunRecord) -> str:
-    """Of several targets the one whose single session it is."""
-    parties = record.header.plan.parties
-    return f" of {parties[0].target}" if parties else ""
+    """Of several targets the first one with a single session: that is the baseline of all of one kind."""
+    single = [each for each in record.rounds if each.level == 1]
+    alone = {one.variant for one in single if not any(each.error or each.answer_ok is False for each in one.sessions)}
+    found = [each.target for each in record.header.plan.parties if each.target in alone]
+    return f" of {found[0]}" if found else ""
 
 
 def _solo_rounds(record: RunRecord, counted: int) -> str:
