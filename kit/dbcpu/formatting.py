@@ -46,9 +46,10 @@ def short_time(value: float) -> str:
 
 def duration(value: float) -> str:
     """A long time in a suitable unit: 42 s, 9.5 min, 8.0 h."""
-    if value < 90:
+    # By the figure that is shown: no time is 90 s in one run and 1.5 min in another.
+    if round(value) < 90:
         return f"{number(value, 0)} s"
-    return f"{number(value / 60, 1)} min" if value < 5400 else f"{number(value / 3600, 1)} h"
+    return f"{number(value / 60, 1)} min" if round(value / 60, 1) < 90 else f"{number(value / 3600, 1)} h"
 
 
 def moment(text: str) -> datetime | None:

@@ -43,7 +43,8 @@ def _rows(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator
             yield f"{where} is called unequal at max/min {ratio:.2f}"
         if each.full_speed is YES and (slowdown >= 1.10 or counted > 1.10):
             yield f"{where} is called full speed at {slowdown:.2f}x, {counted:.2f}x counted"
-        if each.full_speed is YES and analysis.vcpus is not None and each.level > analysis.vcpus:
+        # Work that waits shares CPUs before that slows anybody.
+        if each.full_speed is YES and each.level > (analysis.vcpus or each.level) and analysis.busy == 1:
             yield f"{where} is called full speed on {analysis.vcpus} vCPUs"
         if each.full_speed is NO and max(slowdown, counted) <= 1.10:
             yield f"{where} is called slow at {slowdown:.2f}x, {counted:.2f}x counted"
@@ -157,10 +158,10 @@ def _usable(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> I
     slow_alone = counted_alone(levels) > 1 or any(each.level == 1 and each.full_speed is NO for each in levels)
     if room is None or reference is None or vcpus is None or slow_alone or reference.busy < 1:
         return
-    if room.usable_cores is None or room.most_throughput is None or levels[-1].level < vcpus:
+    if room.usable_cores is None or room.peak_throughput is None or levels[-1].level < vcpus:
         return
     quota = (record.header.host.limits.quota_cpus if record.header.host else None) or vcpus
-    shown = room.most_throughput / reference.mrows_per_s
+    shown = room.peak_throughput / reference.mrows_per_s
     if room.usable_cores < min(shown, quota, vcpus) / 1.06:
         yield f"{room.usable_cores:.2f} usable cores beside a throughput of {shown:.2f} single sessions"
 
@@ -176,8 +177,8 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
     busy = analysis.reference.busy if analysis.reference else 1.0
     wanted = analysis.vcpus / busy if analysis.vcpus and analysis.reference else None
     whole = lasting_by_level(levels, analysis.vcpus, wanted, len(core_by_cpu(record))).values()
-    if (room.most_throughput or 0.0) > max(whole):
-        yield f"the most throughput is {room.most_throughput}, and no level has as much"
+    if (room.peak_throughput or 0.0) > max(whole):
+        yield f"the most throughput is {room.peak_throughput}, and no level has as much"
     cores = analysis.scaling.effective_cores
     if cores is not None and analysis.vcpus is not None and cores > analysis.vcpus + 1e-9:
         yield f"{cores:.2f} effective cores on {analysis.vcpus} vCPUs"

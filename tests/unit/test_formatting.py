@@ -10,6 +10,7 @@ from dbcpu.formatting import (
     bare,
     count,
     decimal_s,
+    duration,
     listed,
     parse_cpu_list,
     percent,
@@ -38,6 +39,11 @@ def test_a_long_list_is_told_by_its_ends(numbers: list[int], text: str) -> None:
 
 def test_a_time_far_below_a_millisecond_is_no_zero() -> None:
     assert [short_time(each) for each in (4e-6, 0.000_999, 0.001, 0.0021)] == ["4 us", "999 us", "1.0 ms", "2.1 ms"]
+
+
+def test_a_time_near_the_next_unit_has_one_form() -> None:
+    assert {duration(each) for each in (89.6, 90.0, 90.2)} == {"1.5 min"}
+    assert {duration(each) for each in (5398.0, 5400.0)} == {"1.5 h"}
 
 
 def test_a_short_list_is_told_in_full() -> None:

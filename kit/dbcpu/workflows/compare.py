@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import compare_sides, measured_side
+from dbcpu.analysis.comparison.compare import compare_sides, measured_sides
 from dbcpu.analysis.comparison.cpu_scaling import by_cpus
 from dbcpu.analysis.comparison.decisions import floor_from
 from dbcpu.analysis.comparison.host_kind import FAIR
@@ -126,7 +126,7 @@ def comparison_document(
     licences = by_name(options.licences, given)
     vcpus, cores, threads = (by_name(texts, given) for texts in (options.vcpus, options.cores, options.threads))
     shaped = with_shapes([(each.name, each.candidates) for each in given], vcpus, cores, threads)
-    sides = with_history([measured_side(*each) for each in shaped], store)
+    sides = with_history(measured_sides(shaped), store)
     comparison = compare_sides(sides, floor, options.levels_per)
     if comparison.other_work:
         if options.needs_sizing:
@@ -195,7 +195,7 @@ def published_document(names: Sequence[str], baseline: str | None = None, store:
     files = [_published(Path(name)) for name in names if name in tables]
     runs = [each for name in names if name not in tables for each in given_sides(name, store)]
     if runs:
-        files.append(published_runs([measured_side(each.name, each.candidates) for each in with_names(runs)]))
+        files.append(published_runs(measured_sides((each.name, each.candidates) for each in with_names(runs))))
     if len(files) == 1:
         return of_published.document(files[0], baseline)
     together = Published(

@@ -90,7 +90,7 @@ def check_more_possible(header: Header) -> None:
     instead = ""
     if made.experiment == SWEEP and len(made.variants) > 1 and header.driver.python:
         repeats = next((each for each in (plan.NORMAL, plan.COMPARE) if each > made.repeats), 2 * made.repeats)
-        instead = f"; measure all again with more: `{measuring_command(header)} --repeats {repeats}`"
+        instead = f"; measure all again with more: `{measuring_command(header, repeats)}`"
     raise UsageError(f"no rounds can be added to run {header.run_id}: {why}{instead}")
 
 

@@ -18,6 +18,7 @@ from dbcpu.analysis.comparison.sentences import verdict_of_side
 from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, shared_levels, unit_of_size
 from dbcpu.analysis.comparison.side_figures import figures, own_summaries
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
+from dbcpu.analysis.conclusions.single_run import VariantsBeside
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
@@ -49,8 +50,14 @@ class Candidate(Struct, frozen=True):
     variant: str | None = None
 
 
-def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
-    """Explain the runs of one side.
+def measured_sides(sides: Iterable[tuple[str, Sequence[Candidate]]]) -> list[MeasuredSide]:
+    """Explain the runs of each side; sides that are variants of one run share its single sessions. Raises as below."""
+    beside = VariantsBeside()
+    return [measured_side(name, candidates, beside) for name, candidates in sides]
+
+
+def measured_side(name: str, candidates: Sequence[Candidate], beside: VariantsBeside | None = None) -> MeasuredSide:
+    """Explain the runs of one side. ``beside``: that of all sides that are compared.
 
     Raises:
         UsageError: they are not of the same target and work, or one has no valid round.
@@ -58,7 +65,7 @@ def measured_side(name: str, candidates: Sequence[Candidate]) -> MeasuredSide:
     """
     for other in candidates[1:]:
         refuse_mixed_side(candidates[0].record.header, other.record.header)
-    return MeasuredSide(name, tuple(measured(name, each.record, each.variant) for each in candidates))
+    return MeasuredSide(name, tuple(measured(name, each.record, each.variant, beside) for each in candidates))
 
 
 def compare_sides(

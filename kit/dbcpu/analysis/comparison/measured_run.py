@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
-from dbcpu.analysis.conclusions.single_run import explain_beside
+from dbcpu.analysis.conclusions.single_run import VariantsBeside
 from dbcpu.analysis.experiments import thinned
 from dbcpu.analysis.experiments.pool import levels_apart, pool
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_round
@@ -42,11 +42,14 @@ class Measured(Struct, frozen=True):
         return {each.level for each in self.rounds}
 
 
-def measured(name: str, record: RunRecord, variant: str | None = None) -> Measured:
+def measured(
+    name: str, record: RunRecord, variant: str | None = None, beside: VariantsBeside | None = None
+) -> Measured:
     """Explain one variant, as its run does. Raises UsageError when it has no valid round, UnknownName for no variant.
 
-    Of a pool throughput is of whole rounds, as on its own page.
+    Of a pool throughput is of whole rounds, as on its own page. ``beside``: the same for all variants compared.
     """
+    beside = beside or VariantsBeside()
     whole, record = record, one_variant(record, variant)
     pooled = timed(record) if record.header.plan.experiment == POOL else ()
     apart, rounds = levels_apart(record, pooled), figures_by_round(record)
@@ -55,9 +58,9 @@ def measured(name: str, record: RunRecord, variant: str | None = None) -> Measur
     # Of a long soak some rounds show what all do, as on its own page.
     kept = thinned(record.header, record.rounds)[0] if record.header.plan.experiment == SOAK else record
     if not any(each.witness for each in kept.rounds):
-        analysis = _explained(kept, whole, record, pooled)
+        analysis = _explained(beside, kept, whole, record, pooled)
         return Measured(name, record, analysis, lasting_by_round(rounds, analysis.levels, analysis.busy, apart))
-    analysis = _explained(_without_witness(kept), _without_witness(whole), record, pooled)
+    analysis = _explained(beside, _without_witness(kept), _without_witness(whole), record, pooled)
     paced, error = _at_full_pace(kept)
     delivered, at_pace = (lasting_by_round(each, analysis.levels, analysis.busy, apart) for each in (rounds, paced))
     return Measured(name, record, analysis, delivered, at_pace, error)
@@ -67,9 +70,11 @@ def _without_witness(record: RunRecord) -> RunRecord:
     return replace(record, rounds=tuple(replace(each, witness=None) for each in record.rounds))
 
 
-def _explained(part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]) -> Analysis:
+def _explained(
+    beside: VariantsBeside, part: RunRecord, whole: RunRecord, record: RunRecord, pooled: Sequence[Timed]
+) -> Analysis:
     """``pooled``: the sessions of ``record``, a pool; () of any other run."""
-    found = explain_beside(part, whole)
+    found = beside.explain(part, whole)
     if pooled:
         found = replace(found, pool=pool(record, pooled, found.vcpus, found.busy))
     return of_whole_run(found, whole.header, len(whole.rounds))
@@ -110,7 +115,7 @@ class MeasuredSide(Struct, frozen=True):
     def middle(self) -> Measured:
         """The run of the median peak throughput, of an even number the lower one; whatever order they are given in."""
         rooms = [each.analysis.capacity for each in self.runs]
-        peaks = [(room.most_throughput or 0.0) if room else 0.0 for room in rooms]
+        peaks = [(room.peak_throughput or 0.0) if room else 0.0 for room in rooms]
         ranked = sorted(zip(peaks, self.runs, strict=True), key=lambda one: (one[0], one[1].record.header.run_id))
         return ranked[(len(ranked) - 1) // 2][1]
 

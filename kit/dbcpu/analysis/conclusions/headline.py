@@ -91,7 +91,9 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
         turn = "they take turns" if turns else "they wait at times"
         turn = "they are throttled" if lost == {Cause.THROTTLED} else turn
         uneven = any(each.even is Answer.NO for each in found.beyond)
-        above = f"above {analysis.vcpus} {'shares are unequal' if uneven else turn}"
+        # Work that waits may be at full speed with more sessions than vCPUs.
+        most = max(analysis.vcpus or 0, found.fine[-1].level if found.fine else 0)
+        above = f"above {most} {'shares are unequal' if uneven else turn}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if found.kind == Outcome.BAD:
         return _loss_words(found, up_to)
@@ -158,13 +160,13 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
         if limits:
             facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
     room = analysis.capacity
-    if room is not None and room.most_throughput:
+    if room is not None and room.peak_throughput:
         cores = room.usable_cores
         least = "at least " if room.usable_cores_at_least else ""
         worth = f"{analysis.unit}, {least}{number(cores, 1)} usable cores" if cores else analysis.unit
         if cores and (slowed := counted_alone(levels)) > 1:
             worth += f" (a single session lost {percent(1 - 1 / slowed)} of its time)"
-        facts.append(Fact("peak throughput", rate(room.most_throughput), worth))
+        facts.append(Fact("peak throughput", rate(room.peak_throughput), worth))
     return (*facts, *_alone(analysis))
 
 

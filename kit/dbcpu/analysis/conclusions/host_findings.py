@@ -236,8 +236,8 @@ def throttled(given: FindingInput) -> Finding | None:
     quota = plural(group.quota_cpus, "CPU") if group.quota_cpus is not None else "a quota"
     return noted(
         "throttled",
-        f"the control group {plain(group.path)} is limited to {quota} and was throttled for {seconds(seconds_held)} "
-        f"of CPU time (N={worst.level})",
+        f"the control group {plain(group.path)} is limited to {quota} and was throttled for up to "
+        f"{seconds(seconds_held)} of CPU time in a round (N={worst.level})",
     )
 
 

@@ -293,10 +293,10 @@ def quick_run(given: FindingInput) -> Finding | None:
 
 def repeats_by_level(record: RunRecord, levels: Sequence[LevelView]) -> Mapping[int, int]:
     """Rounds of each level that was requested: single sessions beside a soak or a pool are its reference."""
-    asked = {each.level for each in record.rounds if not each.anchor}
+    asked = {(each.variant, each.level) for each in record.rounds if not each.anchor}
     repeats: dict[int, int] = {}
     for each in levels:
-        if each.sessions and each.level in asked:
+        if each.sessions and (each.variant, each.level) in asked:
             repeats[each.level] = min(each.rounds, repeats.get(each.level, each.rounds))
     return repeats
 

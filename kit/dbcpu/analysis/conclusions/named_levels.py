@@ -13,7 +13,7 @@ MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
 ALIKE = (Cause.SHARED_CORE, Cause.FREQUENCY)
 """Above the vCPUs all sessions lose to them alike."""
-
+ALL_UNEQUALLY = "all are slower, some more than others"
 MAX_CAUSES = 3
 OF_SOME_CPUS = (Cause.IRQ, Cause.COMPETITOR)
 """They take time of the CPUs that they are on, as the kernel counts it by CPU."""
@@ -25,7 +25,14 @@ def lost_words(level: LevelView, sessions: str = "sessions") -> str:
         return f"{sessions} lose time"
     if rounds_differ(level):
         return f"{sessions} are slower"
+    if all_lose_unequally(level):
+        return ALL_UNEQUALLY
     return {Answer.NO: "some are slower", Answer.YES: "all are slower"}.get(level.even, f"{sessions} are slower")
+
+
+def all_lose_unequally(level: LevelView) -> bool:
+    """Whether shares are unequal, and even the fastest session is slower than one alone."""
+    return level.even is Answer.NO and exceeds(level.slowdown_min or 1.0)
 
 
 def worst_words(worst: int, named: Collection[int], more: str = "") -> str:

@@ -10,6 +10,7 @@ from dbcpu.record.reported_steal import steal_unseen
 
 FAR_MEMORY = "memory on another NUMA node"
 SPREAD_MEMORY = "memory:interleave"
+"""The variant under which a part of the memory is on other nodes than a session, wherever it runs."""
 
 
 def possible_reasons(given: FindingInput, level: LevelView, *, two_kinds: bool) -> Iterator[str]:
@@ -33,7 +34,7 @@ def possible_reasons(given: FindingInput, level: LevelView, *, two_kinds: bool) 
 
 
 def _has_memory_elsewhere(given: FindingInput, level: LevelView) -> bool:
-    """Whether the variant of a level spread memory over the nodes of the host, or its sessions ran beside theirs."""
+    """Whether the variant of a level spread memory over the nodes, or its sessions ran on another than their memory."""
     host = given.record.header.host
     nodes = {each.node for each in host.topology.cpus} if host is not None else set()
     if len(nodes) > 1 and level.variant == SPREAD_MEMORY:

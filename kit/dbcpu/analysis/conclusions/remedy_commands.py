@@ -6,6 +6,8 @@ another program measured is measured again by its own options.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import cycle
+from string import ascii_uppercase
 
 from msgspec import Struct
 
@@ -20,12 +22,15 @@ from dbcpu.record.findings import (
     WITH_A_SINGLE_SESSION,
 )
 from dbcpu.record.header import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
+from dbcpu.record.plan import NORMAL, QUICK
 
 _NAME = re.compile(r"[\w:,.-]+")
 """Of a variant, as it can stand in a shell."""
 _TARGET = re.compile(r"[\w./:@+-]+")
 """The same of a target, its URL included."""
-_REPEATS = re.compile(r"`--repeats (\w+)`")
+_OWN_NUMBER = re.compile(r"(embedded|shell|sqlite)-\d+")
+"""A target without a name of its own that runs several times together."""
+_REPEATS_OPTION = re.compile(r"`--repeats (\w+)`")
 
 
 class _Origin(Struct, frozen=True):
@@ -100,28 +105,35 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
 """By experiment: options of ``dbcpu run`` in remedies, and what its own command has in their place."""
 
 
-def measuring_command(header: Header) -> str:
-    """What measures such a run of its target: ``dbcpu soak db1 --sessions 4 --for 600s``, ``dbcpu vary db1 ...``."""
-    variants, plan = header.plan.variants, header.plan
+def measuring_command(header: Header, repeats: int | None = None) -> str:
+    """What measures such a run of its target: ``dbcpu soak db1 --sessions 4 --for 600s``, ``dbcpu vary db1 ...``.
+
+    ``repeats``: so many rounds of each level; None for those of the run, of which a plain one names none.
+    """
+    plan, variants = header.plan, header.plan.variants
     # A target of several as a run of its own is called by its name, alone and beside the others.
     party = len(variants) == 1 and variants[0].removesuffix(f"+{TOGETHER}") == plan.target
-    if party or plan.experiment == TOGETHER:
+    if party or (plan.experiment == TOGETHER and not plan.parties):
         return "dbcpu run A B --together"
-    name = _COMMANDS.get(plan.experiment, "run")
-    own: tuple[str, ...] = _size(plan)
-    if name == "soak":
+    name, target = _COMMANDS.get(plan.experiment, "run"), _target(header)
+    own: tuple[str, ...] = (*_size(plan), *_repeats(plan, repeats))
+    if plan.experiment == TOGETHER:
+        target = tuple(_parties(header))
+    elif name == "soak":
         own = (f"--sessions {max(plan.levels)}", f"--for {_time(plan.for_s)}", *_sizes(plan))
     elif name == "pool":
-        own = (f"--work {plan.pieces}", f"--active {short_ranges(plan.levels)}", *_of_a_pool(plan), *_size(plan))
+        own = (f"--work {plan.pieces}", f"--active {short_ranges(plan.levels)}", *_of_a_pool(plan), *own)
     elif variants == AA:
         own = ("--aa", *own)
     elif variants != (BASELINE,):
-        name, own = "vary", ()
+        name, own = "vary", _repeats(plan, repeats, NORMAL)
         if all(map(_NAME.fullmatch, variants)):
             # Without a baseline it is a scaling test, whose levels follow from --per-cpu.
             levels = (f"--sessions {short_ranges(plan.levels)}",) if BASELINE in variants else ()
-            own = (f"--variants {','.join(variants)}", *levels, *_size(plan))
-    return " ".join((f"dbcpu {name}", *_target(header), *own))
+            own = (f"--variants {','.join(variants)}", *levels, *_size(plan), *own)
+    else:
+        own = _size(plan)
+    return " ".join((f"dbcpu {name}", *target, *own))
 
 
 def _target(header: Header) -> tuple[str, ...]:
@@ -129,7 +141,31 @@ def _target(header: Header) -> tuple[str, ...]:
     name = header.plan.target
     if not header.driver.python or header.run_id.endswith(ANONYMOUS) or name == "embedded":
         return ()
-    return (name,) if _TARGET.fullmatch(name) and "***" not in without_password(name) else ("TARGET",)
+    return (_typed(name, "TARGET"),)
+
+
+def _typed(name: str, other: str) -> str:
+    """The name of a target, or the ``other`` where it cannot be typed so."""
+    return name if _TARGET.fullmatch(name) and "***" not in without_password(name) else other
+
+
+def _parties(header: Header) -> Iterator[str]:
+    """Targets that ran together, with their sessions and CPUs; A, B ... for names that the record does not have."""
+    parties = header.plan.parties
+    known = bool(header.driver.python) and not header.run_id.endswith(ANONYMOUS)
+    for each, letter in zip(parties, cycle(ascii_uppercase)):
+        yield _typed(_OWN_NUMBER.sub(r"\1", each.target), letter) if known else letter
+    yield "--together"
+    sessions = [str(each.sessions) for each in parties]
+    if set(sessions) != {"2"}:
+        yield f"--sessions {':'.join(sessions if len(set(sessions)) > 1 else sessions[:1])}"
+    if all(each.cpus for each in parties):
+        yield from (f"--cpus {short_ranges(each.cpus)}" for each in parties)
+
+
+def _repeats(plan: Plan, asked: int | None, usual: int = QUICK) -> tuple[str, ...]:
+    """Those that are ``asked`` for, or else those of the run where they are not the usual ones of the command."""
+    return (f"--repeats {asked or plan.repeats}",) if asked or plan.repeats != usual else ()
 
 
 def _size(plan: Plan) -> tuple[str, ...]:
@@ -177,4 +213,4 @@ def with_own_options(text: str, header: Header) -> str:
     origin = _SCRIPTS.get(header.database.driver, _TIMES)
     for ours, theirs in origin.words.items():
         text = text.replace(ours, theirs)
-    return _REPEATS.sub(origin.repeats, text)
+    return _REPEATS_OPTION.sub(origin.repeats, text)

@@ -33,7 +33,6 @@ BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
-"""The variant under which a part of the memory is on other nodes than a session, wherever it runs."""
 TWO_KINDS = "the host has cores of two kinds"
 FULL_SPEED_CORES = (
     "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
@@ -160,10 +159,9 @@ def _balances(kernel: str) -> bool:
 
 def shared_cores(given: FindingInput) -> Finding | None:
     vcpus, cores = given.vcpus, given.cores
-    # Where a second thread is as good as a core, sharing one slows nothing.
-    within = [e for e in given.levels if vcpus and e.level <= vcpus and is_loss(e)]
-    seen = [each for each in within if each.share(each.sharing_s) > REGIME_SHARE]
-    if not seen:
+    seen = [each for each in given.levels if each.share(each.sharing_s) > REGIME_SHARE]
+    # Where a second thread is as good as a core, sharing one slows nothing: some level has to have lost.
+    if not any(vcpus and each.level <= vcpus and is_loss(each) for each in seen):
         return None
     worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
@@ -280,14 +278,18 @@ def _room(quota: float, levels: Sequence[LevelView]) -> int:
 def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView], scaling: Scaling) -> str:
     """So many keep the vCPUs busy, and no more than get most done; of work that waits more than one per vCPU.
 
-    Of that the largest level below the first that lost: they sleep at random, and wait before all CPUs are busy.
+    Of that the largest level below the first that lost: they sleep at random, and wait before all CPUs are busy. Where
+    full speed is shown for fewer, this is said.
     """
     if busy == 1.0:
         return plural(advised(vcpus, scaling), "busy session")
     fit = round(vcpus / busy)
     lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
     kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
-    return plural(advised(kept, scaling), "such session")
+    most, fine = advised(kept, scaling), level_losses(levels, vcpus).fine
+    shown = fine[-1].level if fine else 1
+    unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
+    return plural(most, "such session") + unsure
 
 
 def sticky_placement(given: FindingInput) -> Finding | None:

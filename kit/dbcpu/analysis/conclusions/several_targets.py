@@ -28,7 +28,15 @@ from dbcpu.record.rounds import RunRecord
 OF_THE_HOST = frozenset(
     ("steal", "interrupts", "not-settled", "not-sampled", "foreign-load", "throttled", "moves-unseen", "few-polls")
 )
-"""Findings that compare no session with a baseline."""
+"""Findings that are of no target."""
+COMPARING = frozenset((
+    "no-solo-round", "noisy-reference", "unsteady-cpu", "solo-drift", "noise-floor", "inconclusive", "quick-run",
+    "baseline-too-slow", "uneven-sessions", "slow-together", "memory-remote", "misplaced", "shared-cores",
+    "shared-core-cost", "oversubscribed", "sticky-placement", "cores-fewer-than-shown", "smt-like-cores", "gate-skew",
+))  # fmt: skip
+"""Findings that compare sessions with a baseline or with each other: of two databases at once that says nothing."""
+_PLACED_S = ("alone_s", "misplaced_s", "sharing_s", "oversubscribed_s", "tail_misplaced_s")
+"""For how long sessions were where, whatever they are of."""
 
 
 def explain_targets(record: RunRecord, licence_rules: Sequence[Licence] | None = None) -> Analysis:
@@ -72,28 +80,34 @@ def _together(
     record: RunRecord, singles: Sequence[SingleSessions | None], licence_rules: Sequence[Licence] | None
 ) -> Analysis:
     """The rounds of all, each session as its own target's baseline explains it, with all others beside it."""
-    whole: Analysis | None = None
+    whole: list[Analysis] = []
     views: list[SessionView] = []
+    findings: dict[tuple[str, str], Finding] = {}
     begin = 0
     for party, alone in zip(record.header.plan.parties, singles, strict=True):
         ordinals = range(begin, begin + party.sessions)
         begin += party.sessions
         said, _ = explained(_of_party(record, party, TOGETHER), licence_rules, alone)
         views += [replace(each, group="") for each in said.sessions if each.ordinal in ordinals]
-        whole = whole or said
-    assert whole is not None
-    levels = tuple(_own_baselines(each, views) for each in whole.levels)
+        whole.append(said)
+        # Each has all sessions, and what is found by the work and the database of its own target.
+        found = [each for each in said.findings if each.code not in COMPARING]
+        findings = {(each.code, each.seen): each for each in found} | findings
+    levels = tuple(_own_baselines(each, views) for each in whole[0].levels)
     order = usual_order(levels[-1], views) if levels else None
-    kept = tuple(each for each in whole.findings if each.code in OF_THE_HOST)
-    return replace(whole, sessions=tuple(views), levels=levels, findings=kept, telling_order=order)
+    kept = tuple(sorted(findings.values(), key=lambda each: -each.level))
+    return replace(whole[0], sessions=tuple(views), levels=levels, findings=kept, telling_order=order)
 
 
 def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:
-    """The level without what mixes targets: times, rates, and what both are compared by."""
+    """The level with what does not mix targets, each field by name: without times, rates and comparisons of sessions.
+
+    Without slowdowns and causes, too, where a session has no baseline: they would be those of the other targets.
+    """
     rounds: dict[int, list[SessionView]] = {}
-    for each in views:
-        if each.valid and each.level == level.level and each.slowdown is not None:
-            rounds.setdefault(each.order, []).append(each)
+    valid = [each for each in views if each.valid and each.level == level.level]
+    for each in valid if all(each.slowdown is not None for each in valid) else ():
+        rounds.setdefault(each.order, []).append(each)
     slowdowns = [[each.slowdown or 1.0 for each in members] for members in rounds.values()]
     causes = [[each.cause for each in members] for members in rounds.values()]
     lost = [
@@ -127,13 +141,9 @@ def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:
         left_node=level.left_node,
         others_share=level.others_share,
         shares_known=level.shares_known,
-        **{name: getattr(level, name) for name in _SECONDS},
+        **{name: getattr(level, name) for name in _PLACED_S},
     )
     return replace(kept, details=level.details and replace(level.details, p50_s=None, p95_s=None, p99_s=None))
-
-
-_SECONDS = ("alone_s", "misplaced_s", "sharing_s", "oversubscribed_s", "tail_misplaced_s")
-"""By regime: where sessions were, whatever they are of."""
 
 
 def _named(findings: Sequence[Finding], found: Mapping[str, Analysis], first: str) -> tuple[Finding, ...]:

@@ -186,7 +186,8 @@ def _curve_and_topology(
         curve = replace(curve, smt_yield=None, smt_yield_interval=None)
     clock = any(each.mhz for one in record.rounds for each in one.cpu_timeline)
     # The jobs of a pool are shared out: its own answer says how many sessions are enough.
-    fall = falling_throughput(done, context.rows) if record.header.plan.experiment == SWEEP else None
+    quota = bounding_quota(record) if ref is not None and ref.busy == 1 else None
+    fall = falling_throughput(done, context.rows, quota) if record.header.plan.experiment == SWEEP else None
     curve = replace(curve, stickiness=sticky, clock_measured=clock, fall=fall)
     curve = with_seen_yield(curve, shared, context.threads_there, levels, ref)
     curve = within_seen_yield(curve, levels, ref, cores, context.threads_there, quota_of(record))
@@ -206,7 +207,7 @@ def _curve_and_topology(
     room = cpu_time_per_s(record)
     peak = None
     if record.header.plan.experiment == SWEEP and ref is not None and ref.busy == 1:
-        peak = unmeasured_peak(levels, curve, vcpus, cores, room)
+        peak = unmeasured_peak(levels, curve, vcpus, cores, room, len(context.core_by_cpu))
         curve = replace(curve, more_between=peak and peak.between)
     return _open_upwards(levels, ref, room, curve, peak), topology
 
@@ -300,14 +301,25 @@ def _no_more_than(vcpus: int | None, curve: Scaling) -> Scaling:
     return replace(curve, effective_cores=min(cores, float(vcpus)), effective_cores_interval=within)
 
 
-def explain_beside(part: RunRecord, whole: RunRecord) -> Analysis:
-    """Explain ``part``, one variant of ``whole``, in rates of the same single sessions as ``explain_variants``."""
-    first = _first_variant(whole)
-    in_turns = len(real_variants(whole)) > 1
-    if not in_turns or part.header.plan.variants[0] == first:
-        return explained(part, in_turns=in_turns)[0]
-    _, alone = explained(one_variant(whole, first), in_turns=True)
-    return explained(part, known=alone, in_turns=True)[0]
+class VariantsBeside:
+    """Explains single variants of runs as ``explain_variants`` does: the first one of each run once, whoever asks."""
+
+    def __init__(self) -> None:
+        self._first: list[tuple[RunRecord, Analysis, SingleSessions | None]] = []
+
+    def explain(self, part: RunRecord, whole: RunRecord) -> Analysis:
+        """``part``: one variant of ``whole``, or some of its rounds."""
+        if len(real_variants(whole)) < 2:
+            return explained(part)[0]
+        first = _first_variant(whole)
+        known = next((each for each in self._first if each[0] == whole), None)
+        if known is None:
+            known = (whole, *explained(one_variant(whole, first), in_turns=True))
+            self._first.append(known)
+        _, analysis, alone = known
+        if part.header.plan.variants[0] != first:
+            return explained(part, known=alone, in_turns=True)[0]
+        return analysis if part == one_variant(whole, first) else explained(part, in_turns=True)[0]
 
 
 def _first_variant(record: RunRecord) -> str:

@@ -2,7 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from dbcpu.analysis.conclusions.named_levels import named_beyond, named_losses
+from dbcpu.analysis.conclusions.named_levels import (
+    ALL_UNEQUALLY,
+    all_lose_unequally,
+    named_beyond,
+    named_losses,
+)
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_fine, is_loss
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
@@ -27,6 +32,8 @@ def _by_level(kind: tuple[str, Sequence[int]]) -> int:
 def _kind(level: LevelView) -> str:
     if is_fine(level):
         return "all get equal CPU at full speed"
+    if all_lose_unequally(level):
+        return ALL_UNEQUALLY
     if level.even is Answer.NO:
         return "shares are unequal"
     if is_counted_only(level):

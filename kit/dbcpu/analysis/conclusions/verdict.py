@@ -98,6 +98,8 @@ class _Words:
         together = [each for each in levels if each.level > 1]
         if self.reference is None:
             worst = max(together or levels, key=lambda each: each.max_over_min or 1.0)
+            if worst.max_over_min is None:
+                return "Nothing is known: no valid single session, and no round with two valid sessions."
             return (
                 f"Without a valid single-session baseline only the spread is known: the largest median max/min is "
                 f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."

@@ -23,7 +23,7 @@ from dbcpu.analysis.results.experiments import CallTime, Pool, PoolSize
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round
 from dbcpu.analysis.statistics.chance import Chance
-from dbcpu.analysis.statistics.interval import CONFIDENCE
+from dbcpu.analysis.statistics.interval import CONFIDENCE, Interval
 from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.record.header import Plan
@@ -62,7 +62,7 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
     best = min(sizes, key=lambda each: each.total_s)
     return Pool(
         pieces,
-        sizes,
+        tuple(replace(each, over_best=_over(best.active, each.active, totals, noise)) for each in sizes),
         best.active,
         _detectable(totals, noise),
         plan.blocking or 0,
@@ -131,6 +131,13 @@ def _enough(active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -
 
 def _apart(one: Sequence[float], other: Sequence[float]) -> float:
     return float(np.log(median(one)) - np.log(median(other)))
+
+
+def _over(best: int, active: int, totals: Mapping[int, Sequence[float]], noise: Chance) -> Interval | None:
+    if active == best or not noise.freedom:
+        return None
+    apart, half = _apart(totals[active], totals[best]), _error(totals, noise, active, best)
+    return Interval(float(np.exp(apart - half)), float(np.exp(apart + half)))
 
 
 def _error(totals: Mapping[int, Sequence[float]], noise: Chance, one: int, other: int) -> float:

@@ -143,11 +143,17 @@ def _limit(found: Pool) -> str:
     if found.detectable is None:
         return "each size was measured only once, so the noise is not known"
     best = found.size(found.best).total_s
-    near = [each for each in found.sizes if each.enough is Answer.UNDECIDED and each.total_s / best > found.detectable]
-    if near and found.detectable < EQUAL:
-        ratio = times(max(each.total_s for each in near) / best)
-        who = listed([str(each.active) for each in near])
-        return f"with {who} the total is {ratio} of the shortest one, too near to {times(EQUAL)} to decide"
+    near = {
+        str(each.active): f"{times(each.total_s / best)} (95 % CI {times(beside.low)} to {times(beside.high)})"
+        for each in found.sizes
+        if (beside := each.over_best) and each.enough is Answer.UNDECIDED and 1.0 <= beside.low <= EQUAL <= beside.high
+    }
+    if near:
+        total = "the total is" if len(near) == 1 else "the totals are"
+        return (
+            f"with {listed([*near])} {total} {listed([*near.values()])} of the shortest one, "
+            f"which leaves open whether more than {times(EQUAL)}"
+        )
     return f"differences below {times(found.detectable)} are within noise"
 
 

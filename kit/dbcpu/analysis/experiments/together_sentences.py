@@ -22,21 +22,24 @@ def together_conclusion(both: Together) -> Conclusion:
 def together_sentence(both: Together, analysis: Analysis) -> str:
     """What each target loses beside the others, where it ran, and to what most is lost."""
     known = [each for each in both.parties if each.loss is not None]
-    if not known:
+    if not known and all(each.beside_s is None for each in both.parties):
         return "No round of all targets together was finished."
+    if not known:
+        return "No target has a valid round separately: what they lose together is not known."
     place = _place(both)
     slowdowns = [_slowdown(each) for each in known]
     slowed = [each for each in known if each.told]
     highest = max((each.high or float("inf") for each in known), default=float("inf"))
-    if not slowed and highest <= EQUAL:
+    if not slowed and highest <= EQUAL and len(known) == len(both.parties):
         return (
             f"Together, {place}, {listed(slowdowns)}: in no round was any of them slower by more than "
             f"{percent(max(0.0, highest - 1))}."
         )
     if not slowed:
         seen = listed([f"{plain(each.name)} {times(each.loss)}" for each in known])
-        return f"Together, {place}, no target has a significant slowdown (seen: {seen}); more rounds may decide."
-    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, known)}{_main(analysis)}."
+        seen = f"(seen: {seen}){_unknown(both)}"
+        return f"Together, {place}, no target has a significant slowdown {seen}; more rounds may decide."
+    return f"Together, {place}, {listed(slowdowns)}: {_significance(slowed, both, _main(analysis))}."
 
 
 def _place(both: Together) -> str:
@@ -63,11 +66,26 @@ def _slowdown(party: PartyView) -> str:
     return f"{name} has a slowdown of {times(loss)}"
 
 
-def _significance(slowed: Sequence[PartyView], known: Sequence[PartyView]) -> str:
-    if len(slowed) == len(known):
-        return "significant for all"
-    others = [f"{plain(each.name)} ({times(each.low)} to {times(each.high)})" for each in known if each not in slowed]
-    return f"significant for {listed([plain(each.name) for each in slowed])}, inconclusive for {listed(others)}"
+def _unknown(both: Together) -> str:
+    """``; not known for b``: of these a round together or separately is lacking."""
+    lacking = [plain(each.name) for each in both.parties if each.loss is None]
+    return f"; not known for {listed(lacking)}" if lacking else ""
+
+
+def _significance(slowed: Sequence[PartyView], both: Together, cause: str) -> str:
+    if len(slowed) == len(both.parties):
+        return f"significant for all{cause}"
+    words = [f"significant for {listed([plain(each.name) for each in slowed])}{cause}"]
+    others = [each for each in both.parties if each.loss is not None and each not in slowed]
+    # As of targets of which none is slower: this much is shown.
+    little = [each for each in others if each.high is not None and each.high <= EQUAL]
+    seen = [f"{plain(each.name)} ({times(each.low)} to {times(each.high)})" for each in others if each not in little]
+    if seen:
+        words.append(f"inconclusive for {listed(seen)}")
+    if little:
+        most = percent(max(0.0, max(each.high or 0.0 for each in little) - 1))
+        words.append(f"in no round was {listed([plain(each.name) for each in little])} slower by more than {most}")
+    return f"{', '.join(words)}{_unknown(both)}"
 
 
 def _main(analysis: Analysis) -> str:

@@ -73,7 +73,7 @@ def _of_run(record: RunRecord, analysis: Analysis, rounds: int, stolen: _Stolen)
             "solo_s": ref.elapsed_s if ref else None,
             "solo_mrows_per_s": ref.mrows_per_s if ref else None,
             "tolerance_share": ref.tolerance if ref else None,
-            "peak_mrows_per_s": room.most_throughput if room else None,
+            "peak_mrows_per_s": room.peak_throughput if room else None,
             "equal_up_to_sessions": room.even_up_to if room else None,
             "full_speed_up_to_sessions": room.full_speed_up_to if room else None,
             "two_speeds_x": speeds.factor if speeds else None,

@@ -7,7 +7,7 @@ kernel counted (run-queue wait, throttling, steal, sleep) differs between the se
 the true ratio is below 1.10 with 95 % confidence (``apart_bound``, ``gradual_bound``), and rounds are alike.
 ``full_speed`` is about the median session against one alone: ``no`` when it is slower beyond chance, or took
 1.10 times as long by what was counted; ``yes`` when its slowdown is below 1.10 with 95 % confidence. Above the
-vCPUs nothing runs at full speed. All else is ``undecided``: not having found a difference is no answer.
+vCPUs only work that waits runs at full speed. All else is ``undecided``: not having found a difference is no answer.
 """
 
 from collections.abc import Sequence
@@ -295,7 +295,7 @@ def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> An
         return Answer.NO
     if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO
-    if seen.beyond or seen.slow or _may_wait(seen) or len(seen.medians) < MIN_ROUNDS_TO_ANSWER:
+    if (seen.beyond and not seen.waits) or seen.slow or _may_wait(seen) or len(seen.medians) < MIN_ROUNDS_TO_ANSWER:
         return Answer.UNDECIDED
     return Answer.YES if high is not None and high < EQUAL else Answer.UNDECIDED
 

@@ -148,7 +148,7 @@ def _level(
         [_slower(*both, seen.at_one_pace) for both in zip(seen.viewed, causes, strict=True)] if seen.all_shares else []
     )
     counted = _counted(seen.viewed, context.vcpus)
-    # Where a session failed, the others had more CPU than this level gives.
+    # Where a session failed, or only waited, the others had more CPU than this level gives.
     whole = bool(used) and all(len(members) == level for members in used)
     paced = pace_seen(level, context)
     answered = answers(_seen(seen, slower, counted, context, scatter), reference, paced) if whole else Answers()

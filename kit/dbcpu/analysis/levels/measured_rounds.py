@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from operator import attrgetter
 
 import numpy as np
 from msgspec.structs import replace
@@ -10,19 +9,24 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import without_unusual_loss
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.analysis.sessions.valid_sessions import Timed, times_of
+from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, Timed, times_of
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median
 
 
 def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
-    """The valid sessions of the rounds in which none failed; where every round has a failure, of all rounds."""
-    clean = [list(members) for members in rounds if not any(map(attrgetter("why"), members))]
-    if clean or not rounds:
-        return clean
-    rest = [[each for each in members if not each.why] for members in rounds]
+    """The valid sessions of the rounds in which none failed; where every round has a failure, of all rounds.
+
+    A session of a pool whose jobs only waited did not fail; it has no times.
+    """
+    clean = [members for members in rounds if not any(map(_failed, members))]
+    rest = [[each for each in members if not each.why] for members in clean or rounds]
     return [members for members in rest if members]
+
+
+def _failed(session: Timed) -> bool:
+    return session.why not in ("", ONLY_WAITED)
 
 
 def is_whole(members: Sequence[Timed]) -> bool:
@@ -36,7 +40,7 @@ def is_whole(members: Sequence[Timed]) -> bool:
 
 
 def with_rates_of_whole(view: LevelView, rounds: Sequence[Sequence[Timed]]) -> LevelView:
-    """A level without rates where none of its usable ``rounds`` is whole; see ``is_whole``."""
+    """A level without rates where one of its usable ``rounds`` is not whole (``is_whole``): they are medians of all."""
     if all(map(is_whole, rounds)):
         return view
     return replace(view, throughput=None, makespan_throughput=None, lasting_throughput=None, efficiency=None)

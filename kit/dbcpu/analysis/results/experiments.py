@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.statistics.interval import Interval
 
 DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
 """By finding: what else takes CPU, in words."""
@@ -140,7 +141,8 @@ class PoolSize(Struct, frozen=True):
     ``enough``: yes when no other size is faster by a tenth or more, no when one is, else undecided. Times of
     jobs are of those that compute: ``fast_s`` and ``slow_s``, 5 % and 95 % of them are faster, and ``done_s`` and
     ``late_s``, half and 95 % of them are done so long after the first began, waiting for a session included.
-    ``calls``: the times of the calls for all jobs, where there were callers.
+    ``calls``: the times of the calls for all jobs, where there were callers. ``over_best``: 95 % interval of the total
+    over the shortest one; None where the noise is not known, and of the shortest.
     """
 
     active: int
@@ -161,6 +163,7 @@ class PoolSize(Struct, frozen=True):
     late_s: float | None = None
     sockets: float | None = None
     calls: tuple[CallTime, ...] = ()
+    over_best: Interval | None = None
 
 
 class Pool(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """The answers about the host: its cores by the throughput curve, what sharing one costs, what it can do at most."""
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.statistics.interval import Interval
@@ -65,7 +65,8 @@ class Capacity(Struct, frozen=True):
     """How many sessions are served evenly, and what the host does at most, in Mrows/s (see ``capacity``).
 
     ``at_least``: that is the highest level measured, so that there may be more. ``even_again``: a larger level at which
-    all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``most_throughput``: of any level.
+    all are equal again. ``full_speed_up_to``: equal, and as fast as alone. ``peak_throughput`` (in JSON
+    ``most_throughput``): of any level.
     ``even_share``: throughput at ``even_up_to`` over the most. ``per_vcpu`` and ``per_core`` need a full host; under
     a CPU quota that bounds the sessions ``per_vcpu`` is per CPU of the quota.
     ``usable_cores`` (the effective cores) and ``evenness`` are what is quoted of a host;
@@ -78,7 +79,7 @@ class Capacity(Struct, frozen=True):
     even_again: int | None
     full_speed_up_to: int | None
     even_throughput: float | None
-    most_throughput: float | None
+    peak_throughput: float | None = field(name="most_throughput")
     per_vcpu: float | None
     per_core: float | None
     even_share: float | None

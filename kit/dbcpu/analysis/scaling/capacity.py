@@ -81,7 +81,7 @@ def capacity(
         even_again=again[-1].level if again else None,
         full_speed_up_to=fast.level if fast else None,
         even_throughput=evenly,
-        most_throughput=most,
+        peak_throughput=most,
         per_vcpu=most / counted if most is not None and full and counted else None,
         per_core=most / cores if most is not None and full and cores and believed and quota is None else None,
         even_share=evenly / most if evenly is not None and most else None,

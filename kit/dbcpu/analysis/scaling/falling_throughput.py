@@ -25,8 +25,11 @@ ALIKE = 0.01
 """Shares that differ by less are equal."""
 
 
-def falling_throughput(work: Work, rows: int) -> Fall | None:
+def falling_throughput(work: Work, rows: int, quota: float | None = None) -> Fall | None:
     """The largest fall from a level to a larger one. ``rows`` is the work in one execution.
+
+    ``quota``: so many CPUs keep more sessions from doing more; None where none bounds them, or they do not want a whole
+    CPU each.
 
     Of equal ones that from a level that does most, the largest of these; else from the smallest.
     None where there is none beyond chance; a level that was measured once does not count.
@@ -49,7 +52,7 @@ def falling_throughput(work: Work, rows: int) -> Fall | None:
         share=found[before, after] if at_least else share,
         at_least=at_least,
         best_level=_best(before, least, most),
-        between=_between(before, most),
+        between=_between(before, most, quota),
     )
 
 
@@ -67,12 +70,12 @@ def _best(before: int, least: Mapping[int, "_Logs"], most: Mapping[int, "_Logs"]
     return best if least[best].middle > most[before].middle + ALIKE else None
 
 
-def _between(before: int, most: Mapping[int, "_Logs"]) -> tuple[int, int] | None:
-    """The levels that nobody measured, where throughput still rose before them."""
+def _between(before: int, most: Mapping[int, "_Logs"], quota: float | None) -> tuple[int, int] | None:
+    """The levels that nobody measured and no ``quota`` stops, where throughput still rose before them."""
     levels = list(most)
     at = levels.index(before)
     rises = at == 0 or most[before].middle > most[levels[at - 1]].middle + WORTH_SAYING
-    after = levels[at + 1]
+    after = min(levels[at + 1], int(quota) + 1 if quota else levels[at + 1])
     return (before + 1, after - 1) if rises and after > before + 1 else None
 
 

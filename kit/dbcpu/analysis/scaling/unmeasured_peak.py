@@ -25,16 +25,22 @@ class UnmeasuredPeak(Struct, frozen=True):
 
 
 def unmeasured_peak(
-    levels: Sequence[LevelView], curve: Scaling, vcpus: int | None, cores: int | None, room: float | None
+    levels: Sequence[LevelView],
+    curve: Scaling,
+    vcpus: int | None,
+    cores: int | None,
+    room: float | None,
+    cpus: int,
 ) -> UnmeasuredPeak | None:
     """None where nothing says so.
 
-    Where throughput falls, by what the advice goes by (``Fall.between``). Below a quota that is no whole number of CPUs
-    (``_below_quota``). Without a fitted curve also where a parabola through three levels, up to the cores shown or with
-    the best one, has its top there, above what the interval of the effective cores holds (5 % above all levels without
-    one): what turbo makes of throughput, also of one that second threads then raise again. No sessions do nothing.
-    Beyond ``room`` (the vCPUs, or the quota) levels do what ``room`` does; between the cores shown and the vCPUs the
-    host is a straight line.
+    Where throughput falls, by what the advice goes by (``Fall.between``). Below a quota (``_below_quota``). Without a
+    fitted curve also where a parabola through three levels, up to the cores shown or with the best one, has its top
+    there, above what the interval of the effective cores holds (5 % above all levels without one): what turbo makes of
+    throughput, also of one that second threads then raise again. No sessions do nothing. Beyond ``room`` (the vCPUs, or
+    the quota) levels do what ``room`` does; between the cores shown and the vCPUs the host is a straight line.
+
+    ``cpus``: of the host, those that sessions may use; 0: unknown. Under a quota ``vcpus`` are that, rounded up.
     """
     if room is None or curve.effective_cores is None or curve.effective_cores >= FULL * room:
         return None
@@ -44,11 +50,11 @@ def unmeasured_peak(
     lasting = lasting_by_level(levels, vcpus)
     within = curve.effective_cores_interval
     beyond = within.high / curve.effective_cores if within else 1 + WORTH_SAYING
-    below = _below_quota(lasting, vcpus, room, beyond)
+    below = _below_quota(lasting, cpus, room, beyond)
     return below if below or curve.fit_error is not None else _of_parabola(lasting, vcpus, cores, room, beyond)
 
 
-def _below_quota(lasting: Mapping[int, float], vcpus: int | None, room: float, beyond: float) -> UnmeasuredPeak | None:
+def _below_quota(lasting: Mapping[int, float], cpus: int, room: float, beyond: float) -> UnmeasuredPeak | None:
     """Where sessions that the quota stops lose more than as many as it has room for would.
 
     Of 7 sessions under a quota of 6.2 CPUs each is stopped for 11 % of the time, and shares its core while it runs. 6
@@ -56,9 +62,9 @@ def _below_quota(lasting: Mapping[int, float], vcpus: int | None, room: float, b
     """
     below = max((level for level in lasting if level <= room), default=0)
     above = min((level for level in lasting if level > room), default=None)
-    if above is None or vcpus is None or room >= vcpus or below + 1 > int(room):
+    if above is None or room >= cpus or below + 1 > int(room):
         return None
-    most = lasting[above] * min(above, vcpus) / room / max(lasting.values())
+    most = lasting[above] * min(above, cpus) / room / max(lasting.values())
     return UnmeasuredPeak((below + 1, int(room)), most) if most > beyond else None
 
 

@@ -1,11 +1,11 @@
 """The line below the table of levels that says what its words and figures rest on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.formatting import short_ranges, times
+from dbcpu.formatting import listed, short_ranges, times
 
 LASTS = 1.01
 """A level whose rates are so many times the peak throughput does more than lasts."""
@@ -20,19 +20,32 @@ def answer_terms(analysis: Analysis) -> str:
         f"{times(EQUAL)} with 95 % confidence, ?: inconclusive; makespan: throughput until the last session has ended; "
         "main cause (2 of 9): sessions of all rounds; see `docs/methods.md`"
     )
-    most = analysis.capacity.most_throughput if analysis.capacity else None
-    first = analysis.levels[0].variant
-    more = [
-        each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most
-    ]
+    more = _more_than_lasts(analysis)
     if more:
-        terms += (
-            f". {analysis.unit} at {_where(more)} is more than the host can sustain: some sessions end before others"
-        )
+        several = len({each.variant for each in analysis.levels}) > 1
+        where = [_where(some) + (f" of {name}" if several else "") for name, some in more.items()]
+        there = " there" if several else ""
+        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{there}: "
+        terms += "some sessions end before others"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
         terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"
     return terms
+
+
+def _more_than_lasts(analysis: Analysis) -> Mapping[str, Sequence[LevelView]]:
+    """By variant: levels that did more than what lasts of any; the peak throughput is of the first variant alone."""
+    found: dict[str, list[LevelView]] = {}
+    for each in analysis.levels:
+        found.setdefault(each.variant, []).append(each)
+    peaks = {name: max(each.lasting_throughput or 0.0 for each in some) for name, some in found.items()}
+    if analysis.capacity and analysis.capacity.peak_throughput:
+        peaks[analysis.levels[0].variant] = analysis.capacity.peak_throughput
+    more = {
+        name: [each for each in some if peaks[name] and (each.throughput or 0.0) > LASTS * peaks[name]]
+        for name, some in found.items()
+    }
+    return {name: some for name, some in more.items() if some}
 
 
 def _where(levels: Sequence[LevelView]) -> str:

@@ -109,7 +109,7 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
     return Front(
         "How many vCPUs of another host does this work need?",
         heading,
-        f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}",
+        f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}{_slower_alone(comparison, sizing)}",
         sentences=(sizing.sentence, *smt_off_words(sizing), *others),
         tiles=tuple(map(_need_tile, sorted(sizing.needs, key=lambda need: not cost_words(need))[:MAX_TILES])),
         caveats=(f"{SAME_KIND} {counted}{ONLY_CPU}", *_licences(sizing), *unsure),
@@ -156,6 +156,30 @@ def _needs(needs: Sequence[Need]) -> str:
     ordered = sorted(needs, key=lambda need: need.vcpus)
     ends = [f"{need.vcpus_words} ({need.kind.name})" for need in (ordered[0], ordered[-1])]
     return f"{ends[0]} to {ends[1]}"
+
+
+def _slower_alone(comparison: Comparison, sizing: Sizing) -> str:
+    """``; a single session takes 1.50x as long there``, of hosts that are sized, where it is shown; '' for none.
+
+    More vCPUs make up for it in total, and never for one session.
+    """
+    sized = {need.kind.name for need in sizing.needs}
+    noise = 1 + comparison.floor.level if comparison.floor else 1.0
+    slower: list[tuple[str, float]] = []
+    for side in comparison.sides[1:]:
+        solo = side.figure("solo")
+        if side.name in sized and solo.ratio and solo.high is not None and solo.high < 1 and solo.ratio < 1 / noise:
+            slower.append((side.name, 1 / solo.ratio))
+    slower = [(name, ratio) for name, ratio in slower if round(ratio, 2) > 1]
+    if not slower:
+        return ""
+    alone = "a single session takes"
+    if len(slower) > MAX_NAMED:
+        most = times(max(ratio for _, ratio in slower))
+        return f"; on {len(slower)} of {len(sized)} {alone} longer, up to {most} as long"
+    if len(sized) == 1:
+        return f"; {alone} {times(slower[0][1])} as long there"
+    return f"; {alone} {listed([f'{times(ratio)} as long on {name}' for name, ratio in slower])}"
 
 
 def _need_tile(need: Need) -> Fact:

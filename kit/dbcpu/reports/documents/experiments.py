@@ -42,7 +42,7 @@ def _short(value: float | None) -> str:
 
 def _since(at_s: float) -> str:
     """One decimal: segments last a second or a minute."""
-    return f"{number(at_s, 1)} s" if at_s < 90 else f"{number(at_s / 60, 1)} min"
+    return f"{number(at_s, 1)} s" if round(at_s, 1) < 90 else f"{number(at_s / 60, 1)} min"
 
 
 def _range(span: tuple[float | None, float | None]) -> str:

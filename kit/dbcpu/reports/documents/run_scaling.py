@@ -56,12 +56,18 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     if record.header.plan.experiment != SWEEP or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
         return ""
     if analysis.scaling.fit_error is not None:
-        if (bounding_quota(record) or 0.0) > (analysis.cores or float("inf")):
-            return "inconclusive where the throughput bends first: the cores and the CPU quota are close to each other"
+        quota, cores = bounding_quota(record), analysis.cores
+        if quota is not None and cores is not None and quota > cores and levels[-1] > cores:
+            return (
+                f"inconclusive where the throughput bends first: at the cores ({cores}) or at the CPU quota "
+                f"({number(quota, 1)})"
+            )
         none = f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
         return f"{none}; {TWO_KINDS}" if has_two_kinds(record) else none
     if len(levels) < LEVELS_OF_A_CURVE:
-        return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {len(levels)} were measured"
+        measured = any(each.throughput is None and each.variant == variant for each in analysis.levels)
+        have = f"only {len(levels)} have a throughput" if measured else f"{len(levels)} were measured"
+        return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {have}"
     known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)
     auto = known or record.header.plan.rounds is None
     noisy = analysis.reference.spread > STEADY or bool(analysis.disturbance)

@@ -40,7 +40,7 @@ def cause_counts(level: LevelView) -> str:
     """``run-queue wait (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
     ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
-    beside what all lose few lose more. Beside another cause it has its sessions alone: the share lost is that of both.
+    beside what all lose few lose more. The share lost is of all that was counted, which is said beside another cause.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count = is_known_by_count(level)
@@ -48,7 +48,8 @@ def cause_counts(level: LevelView) -> str:
     taken = few and not by_count and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
     counted = level.counted_cause if taken or by_count else Cause.NONE
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    lost = f"{much} lost" if (level.counted_slowdown or 1.0) > EQUAL else ""
+    whole = " to all causes" if other or level.second_cause.is_known else ""
+    lost = f"{much} lost{whole}" if (level.counted_slowdown or 1.0) > EQUAL else ""
 
     def share(cause: Cause, many: int) -> str:
         if cause != counted:
@@ -106,9 +107,11 @@ OWN_BASELINES = (
 
 
 def _of_target(record: RunRecord) -> str:
-    """Of several targets the one whose single session it is."""
-    parties = record.header.plan.parties
-    return f" of {parties[0].target}" if parties else ""
+    """Of several targets the first one with a single session: that is the baseline of all of one kind."""
+    single = [each for each in record.rounds if each.level == 1]
+    alone = {one.variant for one in single if not any(each.error or each.answer_ok is False for each in one.sessions)}
+    found = [each.target for each in record.header.plan.parties if each.target in alone]
+    return f" of {found[0]}" if found else ""
 
 
 def _solo_rounds(record: RunRecord, counted: int) -> str:
@@ -256,7 +259,7 @@ def of_first_variant(analysis: Analysis, said: str) -> str:
 
 def _capacity(record: RunRecord, analysis: Analysis) -> str:
     room = analysis.capacity
-    if room is None or room.most_throughput is None:
+    if room is None or room.peak_throughput is None:
         return ""
     highest = ", the highest level measured" if room.at_least else ""
     parts = []
@@ -272,7 +275,7 @@ def _capacity(record: RunRecord, analysis: Analysis) -> str:
     shares = ((room.per_vcpu, cpu), (room.per_core, "core"))
     per = [f"{rate(value)} per {noun}" for value, noun in shares if value]
     parts.append(
-        f"peak throughput {rate(room.most_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
+        f"peak throughput {rate(room.peak_throughput)} {analysis.unit}" + (f" ({', '.join(per)})" if per else "")
     )
     return "; ".join(parts)
 

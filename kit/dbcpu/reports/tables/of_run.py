@@ -100,7 +100,7 @@ RUNS = ExportedTable(
                "analysis.capacity?.full_speed_up_to", "sessions"),
         column("most_throughput", NUMBER,
                "largest sustained throughput: above the vCPUs or a quota corrected for sessions that end early",
-               "analysis.capacity?.most_throughput", "unit"),
+               "analysis.capacity?.peak_throughput", "unit"),
         column("findings", TEXT, "codes, blanks between (findings.md)", _codes),
     ),
     of_run=lambda run: (run,),

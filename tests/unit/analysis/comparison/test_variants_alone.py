@@ -3,12 +3,16 @@
 CPU 0 of the simulated host serves interrupts. A single session is seldom there on all CPUs, and often on CPUs 0 and 1.
 """
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.compare import Candidate, measured_sides
 from dbcpu.analysis.comparison.measured_run import measured
+from dbcpu.analysis.conclusions import single_run
 from dbcpu.analysis.conclusions.headline import one_word
-from dbcpu.analysis.conclusions.single_run import explain_variants
+from dbcpu.analysis.conclusions.single_run import explain_variants, explained
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.results.answer import Answer
@@ -129,3 +133,21 @@ def test_a_comparison_of_a_variant_reckons_in_the_same_single_sessions_as_its_ru
     """Another peak throughput was named by each, and usable cores in rates of a session that had lost half its time."""
     beside, whole = measured(FEW, run, FEW).analysis, explain_variants(run)[FEW]
     assert (beside.reference, beside.capacity) == (whole.reference, whole.capacity)
+
+
+def test_variants_of_a_run_that_are_compared_explain_the_first_one_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where each side has its own copy of the record, and the first variant is a side itself."""
+    host, names = SimulatedHost("box", cores=2, threads=1, irq=0.5), ("baseline", "cpus:0", "cpus:1")
+    one, other = (simulate(host, (1, 2), repeats=2, seed=1, size="tiny", variants=names) for _ in range(2))
+    asked: list[str] = []
+
+    def counted(record: RunRecord, *given: Any, **named: Any) -> Any:
+        asked.append(record.header.plan.variants[0])
+        return explained(record, *given, **named)
+
+    monkeypatch.setattr(single_run, "explained", counted)
+    sides = measured_sides([(name, [Candidate(name, one if name == "cpus:1" else other, name)]) for name in names])
+    assert sorted(asked) == sorted(names)
+    monkeypatch.undo()
+    whole = explain_variants(one)
+    assert [each.first.analysis.levels for each in sides] == [whole[name].levels for name in names]

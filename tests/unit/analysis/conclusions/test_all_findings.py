@@ -76,9 +76,9 @@ def test_incomplete_runs_say_how_far_they_came() -> None:
     ("experiment", "variants", "again"),
     [
         ("soak", ("baseline",), "dbcpu soak --sessions 2 --for 60s --size medium"),
-        ("pool", ("baseline",), "dbcpu pool --work 20 --active 1-2 --size medium"),
+        ("pool", ("baseline",), "dbcpu pool --work 20 --active 1-2 --size medium --repeats 6"),
         ("together", ("a", "b", "together"), "dbcpu run A B --together"),
-        ("sweep", ("aa1", "aa2"), "dbcpu run --aa --size medium"),
+        ("sweep", ("aa1", "aa2"), "dbcpu run --aa --size medium --repeats 6"),
         ("sweep", ("baseline", "cpus:0-1,3"), "dbcpu vary --variants baseline,cpus:0-1,3 --sessions 1-2 --size medium"),
         ("sweep", ("baseline", "odd `name`"), "dbcpu vary"),
     ],

@@ -10,7 +10,7 @@ from dbcpu.analysis.conclusions.answer_findings import LEVELS_SHOW
 from dbcpu.analysis.conclusions.remedy_commands import _SCRIPTS, _TIMES, measuring_command, with_own_options
 from dbcpu.analysis.explain import explain
 from dbcpu.record.findings import ENTRIES, QUIETER
-from dbcpu.record.header import ANONYMOUS, Driver, Header
+from dbcpu.record.header import ANONYMOUS, Driver, Header, Party
 from dbcpu.record.rounds import RunRecord
 from support.builders.record import record, solos
 
@@ -96,11 +96,12 @@ def measured(target: str, **plan: Any) -> Header:
     [
         (measured("sqlite", variants=("baseline", "cpus:0", "policy:idle")),
          "dbcpu vary sqlite --variants baseline,cpus:0,policy:idle --sessions 1,3"),
-        (measured("sqlite", variants=("ncpus:1", "ncpus:2")), "dbcpu vary sqlite --variants ncpus:1,ncpus:2"),
+        (measured("sqlite", variants=("ncpus:1", "ncpus:2"), repeats=6),
+         "dbcpu vary sqlite --variants ncpus:1,ncpus:2"),
         (measured("postgresql://dba@db1/postgres", experiment="soak", for_s=600.0),
          "dbcpu soak postgresql://dba@db1/postgres --sessions 3 --for 600s"),
         (measured("db1", experiment="pool", pieces=40, blocking=20, block_s=0.5),
-         "dbcpu pool db1 --work 40 --active 1,3 --blocking 20 --block-for 0.5s"),
+         "dbcpu pool db1 --work 40 --active 1,3 --blocking 20 --block-for 0.5s --repeats 6"),
         (measured("db1"), "dbcpu run db1"),
         (measured("embedded"), "dbcpu run"),
         (measured("postgresql://dba:s3cret@db1/postgres"), "dbcpu run TARGET"),
@@ -114,6 +115,26 @@ def test_a_run_is_measured_again_with_its_target_and_options(header: Header, typ
     assert measuring_command(header) == typed
     nobody = replace(header, run_id=f"x{ANONYMOUS}")
     assert header.plan.target not in measuring_command(nobody) or header.plan.target == "embedded"
+
+
+@pytest.mark.parametrize(
+    ("parties", "typed"),
+    [
+        ([("db1", 2, ()), ("postgresql://dba@db2/postgres", 2, ())], "db1 postgresql://dba@db2/postgres --together"),
+        ([("embedded-1", 4, (0, 1)), ("embedded-2", 4, (2, 3))],
+         "embedded embedded --together --sessions 4 --cpus 0-1 --cpus 2-3"),
+        ([("db-1", 2, ()), ("a; reboot", 6, ())], "db-1 B --together --sessions 2:6"),
+    ],
+)  # fmt: skip
+def test_targets_together_are_measured_again_with_their_names(
+    parties: list[tuple[str, int, tuple[int, ...]]], typed: str
+) -> None:
+    header = measured("together", experiment="together", repeats=4)
+    made = [Party(name, header.database, header.plan.workload, many, cpus) for name, many, cpus in parties]
+    header = replace(header, plan=replace(header.plan, parties=tuple(made)))
+    assert measuring_command(header) == f"dbcpu run {typed} --size medium --repeats 4"
+    nobody = measuring_command(replace(header, run_id=f"x{ANONYMOUS}"))
+    assert nobody.startswith("dbcpu run A B --together")
 
 
 def test_the_sizes_of_a_soak_are_named() -> None:

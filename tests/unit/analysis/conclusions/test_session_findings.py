@@ -5,6 +5,8 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record.findings import Finding
+from dbcpu.reports.documents.run_summary import summary
+from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session
 
 
@@ -32,6 +34,17 @@ def test_turns_are_unequal_if_chance_does_not_explain_it(slow: float, cv: float,
     """At 12 % noise four equal sessions are 1.25 times apart in most rounds."""
     (finding,) = [each for each in found(4, slow, cv) if each.code == "oversubscribed"]
     assert ("in unequal shares" in finding.seen) is unequal
+
+
+def test_the_finding_names_the_levels_and_the_share_that_the_contention_line_names() -> None:
+    """It left out where sharing cost no session 10 %, with another share of the time beside the same name."""
+    run = simulate(SimulatedHost(cores=4, threads=2, waits=0.3, smt_yield=0.5), (1, 4, 5, 8), 6, seed=1, size="short")
+    found = explain(run)
+    (line,) = [each for name, each in summary(run, found) if name == "contention"]
+    (seen,) = [each.seen for each in found.findings if each.code == "shared-cores"]
+    assert "; SMT sharing at N=5,8 (up to " in line
+    assert "at N=5,8 sessions shared a core" in seen
+    assert line.split("up to ")[-1].split(" of the time")[0] in seen
 
 
 def test_cores_are_shared_at_a_cost_also_where_all_lose_the_same() -> None:

@@ -15,7 +15,7 @@ from dbcpu.errors import UsageError
 from dbcpu.measure.experiments.pool import PoolShape
 from dbcpu.record.header import BASELINE
 from dbcpu.record.plan import rounds
-from dbcpu.record.rounds import Execution, RunRecord, Session
+from dbcpu.record.rounds import Execution, Round, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats.base import load_format
@@ -69,9 +69,19 @@ def test_a_smaller_pool_that_may_be_enough_is_said() -> None:
     analysis = explain(build.pool({2: 5.0, 4: 4.7, 10: 4.65}, noise=0.03))
     assert analysis.pool is not None
     assert analysis.pool.enough == 4
-    assert (
-        "inconclusive whether 2 would be enough: with 2 the total is 1.08x of the shortest one, too near"
-        in analysis.verdict
+    assert "inconclusive whether 2 would be enough: with 2 the total is 1.08x (95 % CI " in analysis.verdict
+
+
+def test_a_total_beyond_noise_that_may_be_near_the_shortest_is_said_with_its_interval() -> None:
+    """It said "differences below 1.58x are within noise" of totals that were 1.66x apart."""
+    analysis = explain(build.pool({2: 25.12, 4: 15.11}, noise=0.2))
+    assert analysis.pool is not None
+    two, four = analysis.pool.sizes
+    assert two.over_best is not None and four.over_best is None
+    assert two.over_best.low == pytest.approx(25.12 / 15.11 / (analysis.pool.detectable or 0.0))
+    assert analysis.verdict.endswith(
+        "with 2 the total is 1.66x (95 % CI 1.05x to 2.63x) of the shortest one, which leaves open whether more than "
+        "1.10x."
     )
 
 
@@ -272,6 +282,25 @@ def test_rates_of_sessions_that_did_not_compute_at_once_are_not_added() -> None:
     assert all(each.throughput == each.makespan for each in compared.rounds if each.level > 1)
 
 
+def test_rounds_in_which_a_session_only_waited_count() -> None:
+    """It did not fail: the others did all that was to compute."""
+    run = build.pool({6: 3.0}, pieces=18, blocked=6)
+    rounds = [_with_one_that_waited(each) if each.repeat and not each.anchor else each for each in run.rounds]
+    found = explain(replace(run, rounds=tuple(rounds)))
+    six = found.levels[-1]
+    assert found.pool is not None
+    assert (six.level, six.rounds, six.sessions) == (6, 3, 16)
+    assert six.rounds == found.pool.sizes[0].rounds
+    assert six.throughput is not None
+
+
+def _with_one_that_waited(given: Round) -> Round:
+    """The last session had no job that computes; the first did its share."""
+    first, *others, last = given.sessions
+    more = replace(first, executions=first.executions + _later(last, first.executions[-1].elapsed_s * 2).executions)
+    return replace(given, sessions=(more, *others, replace(last, executions=(), answer_ok=None)))
+
+
 def test_sockets_and_the_range_of_jobs_stand_in_the_tables() -> None:
     record = build.pool({2: 5.0, 10: 5.0})
     text = "\n".join(
@@ -399,7 +428,7 @@ def test_a_quota_is_the_cause_of_a_pool_and_no_disturbance() -> None:
 def test_an_undecided_size_says_why() -> None:
     host = SimulatedHost("h", cores=4, threads=1, noisy_neighbour=0.8)
     verdict = simulated(host, 40, (1, 2, 3, 4, 5, 8, 16)).verdict
-    assert re.search(r"whether 5 would be enough: with 5 the total is 1\.\d\dx of the shortest one, too near", verdict)
+    assert re.search(r"whether 5 would be enough: with 5 the total is 1\.\d\dx \(95 % CI 1\.0", verdict)
 
 
 def test_sessions_that_only_wait_bend_no_curve_and_find_no_hidden_cores() -> None:

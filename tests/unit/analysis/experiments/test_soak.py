@@ -111,6 +111,15 @@ def test_a_slowdown_within_noise_is_said_to_be_that() -> None:
     assert f"x; below {times(analysis.reference.limit)} is noise)" in analysis.verdict
 
 
+@pytest.mark.parametrize("late_s", [-0.01, 0.01])
+def test_the_same_segment_begins_at_the_same_time_in_every_table(late_s: float) -> None:
+    """At 89.99 s and at 90.01 s: one run had 90.0 s, the other 1.5 min."""
+    analysis, soak = explained(build.soak(steady, segments=2))
+    later = replace(soak.segments[1], at_s=90.0 + late_s)
+    began = experiment_tables(analysis)[0].columns[0]
+    assert began.format(began.of(later)) == "1.5 min"
+
+
 def test_a_bad_time_is_told_by_its_segments() -> None:
     def bad_hour(segment: int, ordinal: int, chance: np.random.Generator) -> float:
         return steady(segment, ordinal, chance) * (1.5 if segment in (6, 7) else 1.0)

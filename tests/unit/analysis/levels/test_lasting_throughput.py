@@ -46,7 +46,7 @@ def test_of_just_even_sessions_under_a_quota_the_peak_is_no_more_than_the_quota(
     above = [each for each in found.levels if each.level > 2]
     assert any(each.even is Answer.YES and (each.throughput or 0.0) > 1.53 * host.mrows_per_s for each in above)
     assert found.capacity is not None
-    assert found.capacity.most_throughput == pytest.approx(1.5 * host.mrows_per_s, rel=0.03)
+    assert found.capacity.peak_throughput == pytest.approx(1.5 * host.mrows_per_s, rel=0.03)
 
 
 def test_rounds_have_what_their_level_has() -> None:

@@ -50,7 +50,7 @@ def test_throughput_is_told_per_vcpu_and_per_core() -> None:
     found = room([level(4), level(5, 1.5, 1.5), level(8, *[1.5] * 8)])
     alone = 40.96 / SOLO_S
     assert found.even_throughput == pytest.approx(4 * alone)
-    assert found.most_throughput == pytest.approx(8 * alone / 1.5)
+    assert found.peak_throughput == pytest.approx(8 * alone / 1.5)
     assert found.per_vcpu == pytest.approx(alone / 1.5)
     assert found.per_core == pytest.approx(2 * alone / 1.5)
 

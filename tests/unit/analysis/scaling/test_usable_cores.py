@@ -44,7 +44,7 @@ def test_peak_throughput_is_that_of_the_usable_cores() -> None:
     found = explain(simulate(host, (1, 8, 16, 17, 24, 32), 3, seed=1, size="medium"))
     assert found.capacity is not None
     assert found.reference is not None
-    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    peak = (found.capacity.peak_throughput or 0.0) / found.reference.mrows_per_s
     assert peak == pytest.approx(found.capacity.usable_cores, rel=0.03)
 
 
@@ -75,7 +75,7 @@ def test_an_even_level_with_every_thread_at_work_counts_whatever_the_curve_ends_
     found = explain(simulate(SimulatedHost(cores=cores, threads=4), levels, 6, seed=1, size="medium"))
     assert found.capacity is not None
     assert found.reference is not None
-    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    peak = (found.capacity.peak_throughput or 0.0) / found.reference.mrows_per_s
     assert found.capacity.usable_cores == pytest.approx(peak, rel=0.02)
     assert found.capacity.usable_cores == pytest.approx(1.65 * cores, rel=0.03)
 
@@ -96,7 +96,7 @@ def test_usable_cores_are_what_a_level_shows_to_last(
     found = explain(simulate(SimulatedHost(**host), levels, 6, seed=1, size="medium"))
     assert found.capacity is not None
     assert found.reference is not None
-    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    peak = (found.capacity.peak_throughput or 0.0) / found.reference.mrows_per_s
     assert peak == pytest.approx(truth, rel=0.04)
     assert found.capacity.usable_cores == pytest.approx(truth, rel=0.04)
     assert found.topology is None or found.topology.cores_told in (None, pytest.approx(truth, rel=0.05))
@@ -114,7 +114,7 @@ def test_no_yield_of_two_threads_limits_what_all_four_do_evenly() -> None:
     found = explain(replace(record, rounds=tuple(blind)))
     assert found.capacity is not None
     assert found.reference is not None
-    peak = (found.capacity.most_throughput or 0.0) / found.reference.mrows_per_s
+    peak = (found.capacity.peak_throughput or 0.0) / found.reference.mrows_per_s
     assert peak > 11
     assert found.capacity.usable_cores == pytest.approx(peak, rel=0.04)
 
@@ -145,9 +145,9 @@ def test_a_quota_lets_so_many_threads_work_at_once() -> None:
     host = SimulatedHost(cores=4, threads=2, quota_cpus=6, scheduler="smt_balancing")
     analysis = explain(simulate(host, (1, 2, 3, 4, 5, 6, 7, 8, 12), 4, 1, size="medium"))
     found, wanted = analysis.capacity, 2 + 2 * 1.33
-    assert found is not None and found.most_throughput is not None
+    assert found is not None and found.peak_throughput is not None
     assert found.usable_cores == pytest.approx(wanted, rel=0.02)
-    assert found.most_throughput == pytest.approx(wanted * host.mrows_per_s, rel=0.02)
+    assert found.peak_throughput == pytest.approx(wanted * host.mrows_per_s, rel=0.02)
     # A quota, a queue and shared cores are all of the loss, though none of them is most of it.
     assert not any(each.cause is Cause.UNEXPLAINED for each in analysis.sessions)
 
@@ -205,6 +205,9 @@ def test_cores_of_two_kinds_bend_the_curve_where_a_kind_ends_and_nowhere_else() 
     ({"cores": 3, "threads": 4, "quota_cpus": 7.1, "smt_yield": 0.3}, (1, 3, 4, 8), (5, 7), 4.08),  # 8 are stopped
     ({"cores": 4, "threads": 2, "quota_cpus": 6.2, "smt_yield": 0.3}, (1, 4, 5, 7), (6, 6), 4.6),
     ({"cores": 4, "threads": 3, "quota_cpus": 10, "smt_yield": 0.2}, (1, 4, 5, 10), None, 5.04),
+    ({"cores": 8, "threads": 2, "quota_cpus": 6.2}, (1, 4, 16), (5, 6), 6.0),  # 16 run at once, then none
+    ({"cores": 4, "threads": 2, "quota_cpus": 6}, (1, 4, 8), (5, 6), 4.67),
+    ({"cores": 4, "threads": 2, "quota_cpus": 6}, (1, 4, 6, 8), None, 4.67),  # it falls to 8, and 7 are stopped
 ])  # fmt: skip
 def test_where_more_may_be_done_between_the_levels_measured_usable_cores_are_at_least_so_many(
     host: dict[str, Any], levels: tuple[int, ...], between: tuple[int, int] | None, truth: float
@@ -223,7 +226,7 @@ def test_what_early_ends_add_is_no_throughput_though_steal_makes_one_session_per
     host = SimulatedHost(cores=4, threads=2, smt_yield=-0.2, steal=0.2, scheduler="smt_balancing")
     room = explain(simulate(host, (1, 4, 5, 6, 8), 6, seed=57, size="medium")).capacity
     assert room is not None
-    assert room.most_throughput == pytest.approx(4 * 40 * 0.8, rel=0.03)
+    assert room.peak_throughput == pytest.approx(4 * 40 * 0.8, rel=0.03)
     assert room.usable_cores == pytest.approx(4 * 0.8, rel=0.05)
 
 

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.analysis.comparison.compare import Candidate
+from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.published import parse
+from dbcpu.analysis.comparison.sizing import size
+from dbcpu.analysis.results.comparison import Floor
 from dbcpu.cli import main
+from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UnknownName, UsageError
 from dbcpu.record.findings import Finding, Level
 from dbcpu.record.rounds import RunRecord
@@ -461,3 +464,24 @@ def test_own_runs_stand_beside_published_figures_normalised_to_the_first_of_them
     write_record(str(tmp_path / "sql.json.gz"), RunRecord(replace(other.header, plan=plan), other.rounds))
     with pytest.raises(UsageError, match="have to do the same work as each other, and theirs differs"):
         published_document([*names, f"4B={tmp_path}/sql.json.gz"])
+
+
+@pytest.mark.parametrize(("speed", "floor", "said"), [
+    (0.8, None, "; a single session takes 1.2"),
+    (0.8, Floor(0.1, 0.1, "an A/A run"), "; a single session takes 1.2"),
+    (0.8, Floor(0.4, 0.4, "an A/A run"), ""),
+    (1.0, None, ""),
+    (1.2, None, ""),
+])  # fmt: skip
+def test_the_headline_of_a_sizing_says_that_a_single_session_is_slower(
+    speed: float, floor: Floor | None, said: str
+) -> None:
+    """The number of vCPUs makes up for it in total alone, and who decides reads nothing but the headline."""
+    runs = [noisy_run(1, label="old", cores=4, threads=1), noisy_run(2, speed, label="new", cores=4, threads=1)]
+    found = [measured_side(each.header.label, [Candidate(each.header.label, each)]) for each in runs]
+    sizing = size([(each.name, each.first.record, each.first.analysis) for each in found], settings().sizing, 4)
+    front = of_runs.document(compare_sides(found, floor), sizing).front
+    assert front is not None
+    assert front.headline.startswith("4 busy cores of old need ")
+    assert ("a single session takes" in front.headline) is bool(said)
+    assert said in front.headline

@@ -7,11 +7,12 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
 from dbcpu.record.header import Database
-from dbcpu.record.rounds import RunRecord
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
-from support.builders.record import record, round_of, session, solos
+from dbcpu.simulator.experiments import RunOptions, simulate_together
+from support.builders.record import host, record, round_of, session, solos
 
 
 def run_of(kind: str, version: str) -> RunRecord:
@@ -66,7 +67,7 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1)).levels[0]
     few = replace(found, causes=((Cause.STEAL, 1), (Cause.COMPETITOR, 2), (Cause.NONE, 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
-    assert cause_counts(few) == f"CPU steal ({lost} lost), other processes (2 of 6)"
+    assert cause_counts(few) == f"CPU steal ({lost} lost to all causes), other processes (2 of 6)"
     apart = replace(
         few,
         level=2,
@@ -112,10 +113,45 @@ def test_where_no_curve_fits_the_line_of_scaling_says_of_what() -> None:
     assert said.startswith("no curve was found that fits the throughput of these levels; a quieter host may help")
 
 
+@pytest.mark.parametrize(
+    ("quota", "highest", "said"),
+    [
+        (15, 6, "no knee was found up to 6 sessions, the highest level measured"),
+        (6.2, 8, "inconclusive where the throughput bends first: at the cores (4) or at the CPU quota (6.2)"),
+    ],
+)
+def test_of_cores_and_quota_it_is_inconclusive_which_bends_the_throughput_where_more_sessions_than_cores_ran(
+    quota: float, highest: int, said: str
+) -> None:
+    host = SimulatedHost(cores=8 if quota > 8 else 4, threads=2, quota_cpus=quota, scheduler="smt_balancing")
+    run = simulate(host, tuple(range(1, highest + 1)), repeats=6, seed=1)
+    assert dict(summary(run, explain(run)))["scaling"].startswith(said)
+
+
+def test_levels_without_a_throughput_are_none_that_were_not_measured() -> None:
+    def rounds(level: int, at: int) -> Round:
+        failed = level == 2
+        last = session(level - 1, run_s=1.0, answer_ok=None if failed else True, error="lost" if failed else None)
+        return round_of([*(session(each, run_s=1.0) for each in range(level - 1)), last], repeat=at)
+
+    run = record([rounds(level, at) for at in range(3) for level in (1, 2, 3, 4)], host(cores=4, threads=1), vcpus=4)
+    assert (
+        dict(summary(run, explain(run)))["scaling"]
+        == "no curve: it needs 4 levels or more, and only 3 have a throughput"
+    )
+
+
 def test_why_a_level_has_a_larger_rate_than_the_peak_is_said_below_the_table() -> None:
     """82 Mrows/s at three sessions stood above a peak throughput of 80."""
     run = simulate(SimulatedHost(cores=2, threads=1, scheduler="smt_balancing"), (1, 2, 3, 4), 6, seed=1)
     terms = dict(summary(run, explain(run)))["terms"]
     assert ". Mrows/s at N=3 is more than the host can sustain: some sessions end before others" in terms
     two = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1)
-    assert "lasts" not in dict(summary(two, explain(two)))["terms"]
+    assert "can sustain" not in dict(summary(two, explain(two)))["terms"]
+
+
+def test_it_is_said_of_targets_together_too_and_of_which() -> None:
+    """A target with six sessions on four cores does 165 Mrows/s where a core does 40, and has no capacity."""
+    run = simulate_together(SimulatedHost(cores=4, threads=1), (2, 6), ((), ()), RunOptions(repeats=3, seed=1))
+    terms = dict(summary(run, explain(run)))["terms"]
+    assert ". Mrows/s at N=6 of database-2 is more than the host can sustain there: " in terms
