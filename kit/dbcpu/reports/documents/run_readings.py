@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.representative_round import representative_rounds
-from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, QUEUED, SIBLING, UNSEEN, WASTED, Timeline
+from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, QUEUED, SIBLING, TAKEN, UNSEEN, WASTED, Timeline
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis, SessionView
@@ -126,7 +126,10 @@ def _of_map(lines: Sequence[Timeline]) -> list[str]:
             "possible."
         )
     if WASTED in use and CROWDED in use:
-        said.append("Dark blue beside yellow: sessions shared a CPU while a whole core was idle.")
+        idle = "a whole core" if cores < cpus else "another"
+        said.append(f"Dark blue beside yellow: sessions shared a CPU while {idle} was idle.")
+    if TAKEN in use:
+        said.append("Brown: no session was there, but another process used the CPU.")
     return said
 
 
