@@ -11,6 +11,7 @@ from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
@@ -23,6 +24,7 @@ from dbcpu.record.rounds import HostCounters
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_tables
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_summary import sessions_of_round
 from dbcpu.reports.formats import html, table
 from dbcpu.simulator import SimulatedHost
 from dbcpu.simulator.experiments import RunOptions, simulate_together
@@ -78,6 +80,13 @@ def test_a_noisy_neighbour_is_told_by_who_loses() -> None:
     assert re.search(r"significant for a, inconclusive for b \([\d.]+x to [\d.]+x\)", analysis.verdict)
     assert next(iter(charts.drawn(document(record, analysis).charts, ["svg"])["svg"])) == "together"
     assert "Separately and together" in html.render(document(record, analysis))
+
+
+def test_the_round_that_is_drawn_is_one_of_all_together() -> None:
+    host = SimulatedHost("h", cores=2, threads=2)
+    analysis = explain(simulate_together(host, (2, 2), (), RunOptions(size="tiny", repeats=3, seed=3)))
+    assert {each.variant for each in representative_rounds(analysis)} == {TOGETHER}
+    assert len(sessions_of_round(analysis)) == 4
 
 
 def test_rounds_that_overlap_tell_no_loss() -> None:
