@@ -327,7 +327,9 @@ def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
     allowed = sorted(set(host.limits.allowed_cpus) & {each.cpu for each in online})
     threads = sorted({len(each.siblings) for each in online})
     cores = plural(len({each.core for each in online}), "core")
-    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    # vCPUs that are so few because of a quota are no CPUs: it is named below.
+    few = host.limits.quota_cpus is not None and (analysis.vcpus or 0) < len(allowed or online)
+    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus and not few else ""
     lines = [f"{plural(len(online), 'CPU')} on {cores}, {threads_words(threads)} per core{usable}"]
     if offline:
         lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")

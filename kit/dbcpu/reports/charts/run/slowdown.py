@@ -9,11 +9,12 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
-from dbcpu.formatting import plural, short_ranges, times
+from dbcpu.formatting import short_ranges, times
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import GUIDE, core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.run.ideal import fair_words
+from dbcpu.reports.charts.style import GUIDE, cpu_limits, fitted_width, legend, top_label
 from dbcpu.reports.documents.run_readings import MAX_LEVELS, MAX_POINTS
 
 LABELS_PER_INCH = 4.0
@@ -48,7 +49,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             at, median = place[each.level], each.slowdown_median or 1.0
             axes.plot((at - 0.43, at + 0.43), (median, median), color="black", lw=1.6, zorder=2.5)
         axes.grid(axis="y", zorder=0)
-        _boundaries(axes, levels, core_and_vcpu_limits(analysis, shown[0].variant))
+        _boundaries(axes, levels, cpu_limits(record, analysis, shown[0].variant))
     ideals = [each.ideal_slowdown or 1.0 for shown in panels for each in shown]
     medians = [each.slowdown_median or 1.0 for shown in panels for each in shown]
     _slowdown_axis(frame.panels[0], [*(view.slowdown or 1.0 for view in views), *medians, *ideals, 1.0, 2.0])
@@ -66,7 +67,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     ]
     handles += [
         Line2D([], [], color="black", lw=1.8, label="median"),
-        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label="fair share: N / vCPUs"),
+        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label=fair_words(record, analysis)),
     ]
     legend(frame.figure, handles, 6)
     return frame.figure
@@ -133,13 +134,13 @@ def _slowdown_axis(axes: Axes, slowdowns: Sequence[float]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
 
 
-def _boundaries(axes: Axes, levels: Sequence[int], bounds: Sequence[tuple[int, str]]) -> None:
+def _boundaries(axes: Axes, levels: Sequence[int], bounds: Sequence[tuple[float, str]]) -> None:
     """Mark between which levels the cores, and then the vCPUs, run out."""
-    for line, (amount, noun) in enumerate(bounds):
+    for line, (amount, words) in enumerate(bounds):
         inside = sum(level <= amount for level in levels)
         if 0 < inside < len(levels):
             axes.axvline(inside - 0.5, color="#aab3bb", lw=0.9, ls=":", zorder=1)
-            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
+            top_label(axes, inside - 0.5, f"{words} ", line)
 
 
 def _width(levels: int) -> float:
