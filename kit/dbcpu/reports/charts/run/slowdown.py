@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
@@ -15,6 +15,7 @@ from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.run.ideal import fair_words
 from dbcpu.reports.charts.style import GUIDE, cpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.ticks import EvenTicks
 from dbcpu.reports.documents.run_readings import MAX_LEVELS, MAX_POINTS
 
 LABELS_PER_INCH = 4.0
@@ -59,8 +60,9 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     for axes in frame.panels:
         axes.set_xticks(range(0, len(levels), every), [str(level) for level in levels[::every]])
     paced = sorted({each.level for shown in panels for each in shown if each.at_one_pace and each.level > 1})
+    logarithmic = " (logarithmic)" if frame.panels[0].get_yscale() == "log" else ""
     where = f" (N={short_ranges(paced)}: at one pace of the CPUs)" if paced else ""
-    frame.label("concurrent sessions (N)", f"slowdown{where}")
+    frame.label("concurrent sessions (N)", f"slowdown{logarithmic}{where}")
     present = [cause for cause in CAUSES if any(view.cause == cause for view in views)]
     handles = [
         Line2D([], [], ls="", marker=cause.mark, color=cause.colour, ms=6, label=cause.words) for cause in present
@@ -130,8 +132,8 @@ def _slowdown_axis(axes: Axes, slowdowns: Sequence[float]) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(least / 1.15, worst * 1.2)
     else:
-        axes.set_ylim(min(0.9, least - 0.05), worst + 0.06 * (worst - 0.9) + 0.05)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+        axes.set_ylim(max(0.0, min(0.9, least - 0.05)), worst + 0.06 * (worst - 0.9) + 0.05)
+    axes.yaxis.set_major_formatter(EvenTicks("x"))
 
 
 def _boundaries(axes: Axes, levels: Sequence[int], bounds: Sequence[tuple[float, str]]) -> None:

@@ -67,7 +67,7 @@ def draw(
         if together:
             axes.tick_params(axis="x", labelrotation=40)
     sessions = "concurrent sessions (N)" + (", neighbouring levels together" if together else "")
-    frame.label(sessions, "slowdown")
+    frame.label(sessions, "slowdown (logarithmic)")
     present = [cause for at, cause in enumerate(CAUSES) if any((grid.cause == at).any() for grid in grids)]
     handles: list[Patch | Line2D] = [Patch(color=cause.colour, label=cause.words) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
