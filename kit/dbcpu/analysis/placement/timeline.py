@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dbcpu.analysis.placement.others import PERHAPS, USED, used_by_others
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
+from dbcpu.analysis.placement.others import PERHAPS, USED, used_by_others
 from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches_as_polled
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.sessions.valid_sessions import session_spans, timed_round

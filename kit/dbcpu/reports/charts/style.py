@@ -39,6 +39,24 @@ PART_COLOURS: Mapping[str, str] = {
     "unsplit_s": Cause.UNEXPLAINED.colour,
 }
 
+PART_HATCHES: Mapping[str, str] = {
+    # Without colours a cause is told by it; the single-session time and what has no name have none.
+    "inflation_s": "..",
+    "queue_s": "////",
+    "throttled_s": "||||",
+    "steal_s": "\\\\\\\\",
+    "wait_s": "----",
+    "off_s": "oo",
+    Cause.FREQUENCY.value: "++++",
+    Cause.REMOTE_MEMORY.value: "**",
+    Cause.COMPETITOR.value: "xxxx",
+    Cause.IRQ.value: "....",
+    Cause.RESOURCE_MANAGER.value: "OO",
+    Cause.STOPPED.value: "//..",
+    Cause.SLOWER_CPU.value: "||--",
+}
+"""Of bars: SHARED_CORE and what is not split are plain."""
+
 LETTERS_PER_INCH = 13.5
 """Of small letters; a longer line is cut or broken."""
 GOLDEN_RATIO = 0.618033988749895

@@ -310,6 +310,11 @@ def sessions_of_round(analysis: Analysis, order: int | None = None) -> tuple[Ses
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
 
 
+def order_words(analysis: Analysis) -> str:
+    """Which session is on top of a picture: of a pool or a soak each has as many jobs as it got."""
+    return "the longest at work" if analysis.pool or analysis.soak else "the slowest"
+
+
 def lane_id(variant: str, ordinal: int) -> str:
     """The identifier of a session's lane in the picture of lanes."""
     return f"lane-{re.sub(r'[^A-Za-z0-9]+', '-', variant)}-{ordinal}"
