@@ -16,13 +16,16 @@ TICK_S = 0.01
 """The grain of /proc/stat."""
 FREE_BELOW, USED_FROM = 0.2, 0.5
 """Shares of the time in which no session was on a CPU."""
+LONG_ENOUGH = 0.25
+"""Of a slice: the CPU time of sessions is known per stay on a CPU, and what is less may be theirs."""
 
 
 def used_by_others(members: Sequence[Timed], occupancy: Occupancy, moments: Floats) -> npt.NDArray[np.int8]:
     """(CPUs of ``occupancy``, M): what other processes did on each CPU while no session of the round was there.
 
     Busy time is known per slice of the timeline, of half a second or so. Beyond what sessions ran it is that of others:
-    ``USED`` if it would not fit in beside the sessions, ``UNUSED`` if there is hardly any, else ``PERHAPS``.
+    ``USED`` if it would not fit in beside the sessions,
+    ``UNUSED`` if there is hardly any, else ``PERHAPS``.
     Without a timeline a CPU on which another process was listed is ``PERHAPS``.
     """
     round_ = members[0].round
@@ -45,6 +48,7 @@ def used_by_others(members: Sequence[Timed], occupancy: Occupancy, moments: Floa
         others_s = values_of(one, "busy_s") + values_of(one, "steal_s") - ran_s
         least_s = others_s - np.maximum(0.0, with_s - ran_s)
         free_s = np.diff(times_s) - with_s
-        kinds = np.where(least_s >= np.maximum(2 * TICK_S, USED_FROM * free_s), USED, PERHAPS)
+        clear = (least_s >= np.maximum(2 * TICK_S, USED_FROM * free_s)) & (free_s >= LONG_ENOUGH * np.diff(times_s))
+        kinds = np.where(clear, USED, PERHAPS)
         found[place] = np.where(others_s - TICK_S <= FREE_BELOW * free_s, UNUSED, kinds)[slice_at]
     return found

@@ -203,7 +203,7 @@ def _together(
     use[(use == SPARE) & (doing == UNSEEN).any(axis=0)] = UNPOLLED
     crowded, wasted = (use >= DOUBLED).any(axis=0), np.zeros(middles.size, np.int64)
     for group in dict.fromkeys(cpus_of_same_core({each.cpu: each.core for each in cpus}).values()):
-        of_core = [row[cpu] for cpu in group]
+        of_core = np.array([row[cpu] for cpu in group])
         free = crowded & (use[of_core] == SPARE).all(axis=0)
         use[np.ix_(of_core, np.flatnonzero(free))] = WASTED
         wasted += free

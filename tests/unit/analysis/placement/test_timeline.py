@@ -63,6 +63,13 @@ def test_a_cpu_that_another_process_uses_is_not_free(busy_s: float, there: int) 
     assert line.wasted_core_s == pytest.approx(4.0 if there == WASTED else 0.0, abs=line.moment_s)
 
 
+def test_what_is_free_for_a_small_part_of_a_slice_is_not_known() -> None:
+    """0.2 s of 4: when a session of 3.8 s ran within these is known no better."""
+    sessions = [session(0, 2.0, 2.0, cpu=0), session(1, 2.0, 2.0, cpu=0), session(2, 1.9, 1.9, cpu=1)]
+    line = last_round(round_of(sessions, busy_s={0: 4.0, 1: 4.0}))
+    assert [run.state for run in line.row(1)] == [SINGLE, UNPOLLED]
+
+
 def test_a_process_beside_a_session_does_not_make_its_cpu_used_by_others_afterwards() -> None:
     """On CPU 1 a session ran for 1 s of 2; the other process may have had the CPU then, or after it had ended."""
     sessions = [session(0, 2.0, 2.0, cpu=0), session(1, 2.0, 2.0, cpu=0), session(2, 1.0, 1.0, cpu=1)]

@@ -44,18 +44,18 @@ def test_the_ideal_bends_where_cpu_time_runs_out_also_between_two_levels() -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "rule"),
+    ("quota_cpus", "rule"),
     [
-        ({"quota_cpus": 1.5}, "ideal: single-session rate x min(N, quota 1.5)"),
-        ({}, "ideal: single-session rate x min(N, vCPUs)"),
+        (1.5, "ideal: single-session rate x min(N, quota 1.5)"),
+        (None, "ideal: single-session rate x min(N, vCPUs)"),
     ],
 )
-def test_the_ideal_is_drawn_by_the_rule_that_its_legend_names(options: dict[str, float], rule: str) -> None:
-    run = simulate(SimulatedHost(cores=4, threads=1, **options), (1, 8), size="tiny", repeats=2, seed=1)
+def test_the_ideal_is_drawn_by_the_rule_that_its_legend_names(quota_cpus: float | None, rule: str) -> None:
+    run = simulate(SimulatedHost(cores=4, threads=1, quota_cpus=quota_cpus), (1, 8), size="tiny", repeats=2, seed=1)
     analysis = explain(run)
     assert rule in legend(throughput.draw(run, analysis))
     alone, most = ideal_line(analysis.levels)[0][1], ideal_line(analysis.levels)[-1][1]
-    assert most == pytest.approx(alone * options.get("quota_cpus", 4))
+    assert most == pytest.approx(alone * (quota_cpus or 4))
 
 
 @pytest.mark.parametrize(("cores", "words"), [(8, "colour: the core; number"), (9, "the core (colours repeat)")])

@@ -13,7 +13,8 @@ BUSY_BELOW = 0.995
 
 def room_of(levels: Sequence[LevelView]) -> float | None:
     """From so many sessions on they have to share CPU time, as the fair share of these levels has it; else None."""
-    return next((each.level / each.ideal_slowdown for each in levels if (each.ideal_slowdown or 1.0) > 1.0), None)
+    shares = ((each.level, each.ideal_slowdown or 1.0) for each in levels)
+    return next((level / share for level, share in shares if share > 1.0), None)
 
 
 def ideal_line(levels: Sequence[LevelView]) -> tuple[tuple[float, float], ...]:

@@ -43,7 +43,7 @@ NUMBER_INCHES = 0.37
 RASTER_PIECES = 3000
 CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00")
 """A core's CPUs have one colour; with more cores they repeat, and the CPU's number in the lane is exact."""
-NO_JOB, NO_TIME = "no job", "no time known"
+NO_JOB, NO_TIME = "no job that computes", "no time known"
 """Of a session without anything in its lane."""
 HATCHES = {SIBLING: "////", QUEUED: "xxxx"}
 STATE_COLOURS = {
