@@ -41,21 +41,21 @@ PART_COLOURS: Mapping[str, str] = {
 
 PART_HATCHES: Mapping[str, str] = {
     # Without colours a cause is told by it; the single-session time and what has no name have none.
-    "inflation_s": "..",
+    "inflation_s": "--",
     "queue_s": "////",
     "throttled_s": "||||",
     "steal_s": "\\\\\\\\",
     "wait_s": "----",
-    "off_s": "oo",
+    "off_s": "||",
     Cause.FREQUENCY.value: "++++",
-    Cause.REMOTE_MEMORY.value: "**",
+    Cause.REMOTE_MEMORY.value: "++",
     Cause.COMPETITOR.value: "xxxx",
-    Cause.IRQ.value: "....",
-    Cause.RESOURCE_MANAGER.value: "OO",
-    Cause.STOPPED.value: "//..",
-    Cause.SLOWER_CPU.value: "||--",
+    Cause.IRQ.value: "xx",
+    Cause.RESOURCE_MANAGER.value: "//",
+    Cause.STOPPED.value: "\\\\",
+    Cause.SLOWER_CPU.value: "|||-",
 }
-"""Of bars: SHARED_CORE and what is not split are plain."""
+"""Of bars: SHARED_CORE and what is not split are plain. Lines only: dots are thousands of curves in an SVG."""
 
 LETTERS_PER_INCH = 13.5
 """Of small letters; a longer line is cut or broken."""

@@ -143,7 +143,7 @@ def _core(axes: Axes, left: float, top: float, cell: float, core: Sequence[Cpu],
 
 
 def _slower(host: HostInfo) -> frozenset[int]:
-    """CPUs of the slower of two kinds of cores, as the kernel tells them."""
+    """CPUs of the slower of two kinds of cores, as the kernel reports them."""
     return frozenset(as_cpu_list(host.facts.get("efficiency_cpus", "")) or ())
 
 
