@@ -24,7 +24,8 @@ def used_by_others(members: Sequence[Timed], occupancy: Occupancy, moments: Floa
     """(CPUs of ``occupancy``, M): what other processes did on each CPU while no session of the round was there.
 
     Busy time is known per slice of the timeline, of half a second or so. Beyond what sessions ran it is that of others:
-    ``USED`` if it would not fit in beside the sessions, ``UNUSED`` if there is hardly any, else ``PERHAPS``. Without a timeline a CPU on which another process was listed is ``PERHAPS``.
+    ``USED`` if it would not fit in beside the sessions, ``UNUSED`` if there is hardly any, else ``PERHAPS``.
+    Without a timeline a CPU on which another process was listed is ``PERHAPS``.
     """
     round_ = members[0].round
     cpus, found = list(occupancy.cpus), np.full((len(occupancy.cpus), moments.size), UNUSED, np.int8)
