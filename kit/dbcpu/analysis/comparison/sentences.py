@@ -280,11 +280,17 @@ Ratio = tuple[float, float | None, float | None]
 def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
     """Of each metric of the bar chart the ratios to the baseline, one per side; none that only the baseline has."""
     series = [
-        (_of_level(comparison, metric), tuple(_normalised(side.figure(metric)) for side in comparison.sides))
+        (_of_level(comparison, metric), tuple(_normalised(metric, side.figure(metric)) for side in comparison.sides))
         for metric in NORMALISED
     ]
     return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)
 
 
-def _normalised(figure: SideFigure) -> Ratio | None:
-    return None if figure.ratio is None else (figure.ratio, figure.low, figure.high)
+def _normalised(metric: str, figure: SideFigure) -> Ratio | None:
+    """An interval of max/min ends where a side's would be 1: none is less."""
+    if figure.ratio is None:
+        return None
+    low = figure.low
+    if metric == SPREAD and low is not None and figure.base:
+        low = min(figure.ratio, max(low, 1.0 / figure.base))
+    return figure.ratio, low, figure.high

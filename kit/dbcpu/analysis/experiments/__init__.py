@@ -17,6 +17,7 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.soak_sentences import soak_conclusion, soak_sentence
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.experiments.together_sentences import together_conclusion, together_sentence
+from dbcpu.analysis.levels.representative_round import usual_order
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import timed
@@ -71,5 +72,15 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
         both = together(record, timed(record))
         said, conclusion = together_sentence(both, analysis), together_conclusion(both)
         verdict = f"{said} {disturbance_caveat(analysis)}".rstrip()
-        return replace(analysis, together=both, verdict=verdict, experiment=conclusion, capacity=None)
+        order = _order_together(analysis)
+        return replace(
+            analysis, together=both, verdict=verdict, experiment=conclusion, capacity=None, telling_order=order
+        )
     return analysis
+
+
+def _order_together(analysis: Analysis) -> int | None:
+    """The round to be drawn: one of all targets together, as the headline is of these; else one of the first alone."""
+    beside = next((each for each in analysis.levels if each.variant == TOGETHER and each.sessions), None)
+    order = usual_order(beside, analysis.sessions) if beside else None
+    return analysis.telling_order if order is None else order

@@ -45,7 +45,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.left_node import are_much_away
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
-from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s
+from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s, felt_quota
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -166,7 +166,7 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
     level, reference, vcpus = seen.level, seen.reference, context.vcpus
     connects = [[s for s in map(attrgetter("session.connect_s"), members) if s is not None] for members in rounds]
     # Sessions that wait in between leave their CPU to others meanwhile.
-    room = vcpus / (reference.busy if reference else 1.0) if vcpus else None
+    room = (felt_quota(context.record) or vcpus) / (reference.busy if reference else 1.0) if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     throughput, makespan = seen.median("throughput"), seen.median("makespan")
     return LevelView(

@@ -63,7 +63,7 @@ def regime_seconds(rounds: Sequence[Sequence[Timed]], cores: Mapping[int, int]) 
 
     ``cores``: core by CPU, of all CPUs that are to count as places. A session that is not given held its CPU, too.
     """
-    watched = {at: _watched(members) for at, members in enumerate(rounds) if cores and _are_sampled(members)}
+    watched = {at: watched_round(members) for at, members in enumerate(rounds) if cores and _are_sampled(members)}
     joined = map(JoinedRounds, batches(list(watched.values()), len(cores)))
     found = dict(zip(watched, chain.from_iterable(_seconds(each, cores) for each in joined), strict=True))
     return [found.get(at) for at in range(len(rounds))]
@@ -74,7 +74,8 @@ def _are_sampled(members: Sequence[Timed]) -> bool:
     return bool(ran) and all(map(attrgetter("session.residency"), ran))
 
 
-def _watched(members: Sequence[Timed]) -> WatchedRound:
+def watched_round(members: Sequence[Timed]) -> WatchedRound:
+    """That of these sessions, as it was polled; a session that is not among them has no span."""
     round_ = members[0].round
     if len(members) == len(round_.sessions):
         return WatchedRound.as_polled(round_, session_spans(members))
@@ -132,12 +133,12 @@ def _foreign(joined: JoinedRounds, cores: Mapping[int, int]) -> dict[int, list[t
     every, used_s = joined.slices(rows), values_of(rows, "busy_s") + values_of(rows, "steal_s")
     # As long as in the rounds themselves.
     lasted_s = np.diff(np.concatenate([*(each.round.timeline_s for each in joined.rounds), np.zeros(1)]))[every.edge]
-    taken = used_s - _ran(joined).between(every.cpu, every.from_s, every.to_s) > TAKEN_SHARE * lasted_s
+    taken = used_s - ran_by_sessions(joined).between(every.cpu, every.from_s, every.to_s) > TAKEN_SHARE * lasted_s
     return every.by_cpu(taken)
 
 
-def _ran(joined: JoinedRounds) -> CumulativeCurves:
-    """What the sessions ran on each CPU."""
+def ran_by_sessions(joined: JoinedRounds) -> CumulativeCurves:
+    """What the sessions ran on each CPU, in seconds."""
     every, round_at = joined.stretches, joined.round_at[joined.stretches.session]
     unknown = np.bincount(round_at, np.isnan(every.cpu_s), minlength=len(joined.rounds)) > 0
     by_time = unknown[round_at]

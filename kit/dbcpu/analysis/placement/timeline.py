@@ -4,7 +4,7 @@ Moments rather than edges: 500 columns are what a picture can show, and polls ar
 time is computed from these moments, it is right to about one moment. Pure; the record is all it needs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from dbcpu.analysis.placement.occupancy import Occupancy, cpus_of_same_core
+from dbcpu.analysis.placement.others import PERHAPS, USED, used_by_others
 from dbcpu.analysis.placement.residency import OTHER, ResidencyStretches, stretches_as_polled
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.sessions.valid_sessions import session_spans, timed_round
@@ -24,9 +25,10 @@ MOMENTS = 480
 ABSENT, UNSEEN, OFF, ALONE, SIBLING, QUEUED = range(6)
 """What a session does: not yet or no longer there, not sampled, asleep or stopped, alone on its core, beside a
 session on the core's other thread, beside one on its CPU."""
-SPARE, WASTED, UNPOLLED, SINGLE, DOUBLED, CROWDED = range(6)
-"""What a CPU does: no session; none although its whole core is free and another core has two; none that was seen
-while some session was not; one session; one session and one on the core's other thread; two sessions or more."""
+SPARE, WASTED, UNPOLLED, TAKEN, SINGLE, DOUBLED, CROWDED = range(7)
+"""What a CPU does: no session; none although its whole core is free and another core has two; not known (a session
+was not seen, or another process may have been there); none, but another process; one session; one session and one on
+the core's other thread; two sessions or more."""
 
 STATE_WORDS = {
     ABSENT: "not running",
@@ -39,11 +41,14 @@ STATE_WORDS = {
 USE_WORDS = {
     SPARE: "free",
     WASTED: "core free while another is shared",
-    UNPOLLED: "not sampled",
+    UNPOLLED: "not known",
+    TAKEN: "used by others",
     SINGLE: "one session",
     DOUBLED: "core shared by its threads",
     CROWDED: "two or more sessions on a CPU",
 }
+CPU_WASTED = "CPU free while another is shared"
+"""The same where each core has one CPU."""
 
 States = npt.NDArray[np.int8]
 
@@ -62,7 +67,8 @@ class Timeline(Struct, frozen=True):
 
     ``edges_s`` (M + 1) bounds the moments, in seconds from the release. ``doing`` and ``where`` (S, M) are a
     session's state and CPU; ``use`` (C, M) is a CPU's. ``moves_s`` are a session's moves between CPUs as
-    polled. ``wasted_core_s`` sums over cores the time in which they stood free while another core had two sessions.
+    polled. ``wasted_core_s`` sums over cores the time in which they stood free while another core had two sessions;
+    a core that another process used, or may have used, is not counted.
     """
 
     level: int
@@ -75,6 +81,16 @@ class Timeline(Struct, frozen=True):
     use: States
     moves_s: tuple[tuple[float, ...], ...]
     wasted_core_s: float
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether some core has two CPUs or more."""
+        return len({each.core for each in self.cpus}) < len(self.cpus)
+
+    @property
+    def use_words(self) -> Mapping[int, str]:
+        """What a CPU does, in words."""
+        return USE_WORDS if self.has_threads else {**USE_WORDS, WASTED: CPU_WASTED}
 
     @property
     def moment_s(self) -> float:
@@ -131,7 +147,10 @@ def timeline(record: RunRecord, order: int | None) -> Timeline | None:
         here = (int(rows.session[row]), slice(int(firsts[row]), int(lasts[row])))
         doing[here] = ALONE if rows.runnable[row] else OFF if rows.kind[row] < OTHER else UNSEEN
         where[here] = rows.cpu[row]
-    use, wasted = _together(rows, middles, cpus, doing, where)
+    core = {each.cpu: each.core for each in cpus}
+    occupancy = Occupancy(rows.where(rows.runnable), cpus_of_same_core(core), {})
+    others = used_by_others(members, occupancy, middles)
+    use, wasted = _together(occupancy, middles, cpus, doing, where, others)
     return Timeline(
         level=round_.level,
         repeat=round_.repeat,
@@ -162,11 +181,10 @@ def _cpus(record: RunRecord, round_: Round) -> tuple[Cpu, ...]:
 
 
 def _together(
-    rows: ResidencyStretches, middles: Floats, cpus: Sequence[Cpu], doing: States, where: npt.NDArray[np.int32]
-) -> tuple[States, npt.NDArray[np.int64]]:
+    occupancy: Occupancy, middles: Floats, cpus: Sequence[Cpu], doing: States, where: npt.NDArray[np.int32],
+    others: States,
+) -> tuple[States, npt.NDArray[np.int64]]:  # fmt: skip
     """Refine ``doing`` in place by who is near; the use of each CPU, and the number of wasted cores per moment."""
-    core = {each.cpu: each.core for each in cpus}
-    occupancy = Occupancy(rows.where(rows.runnable), cpus_of_same_core(core), {})
     index = [occupancy.cpus.index(each.cpu) for each in cpus]
     queue, threads = (counts[index] for counts in occupancy.at(middles))
     row = {each.cpu: at for at, each in enumerate(cpus)}
@@ -180,14 +198,16 @@ def _together(
     use = np.select([queue > 1, (queue == 1) & (threads > 1), queue == 1], [CROWDED, DOUBLED, SINGLE], SPARE).astype(
         np.int8
     )
-    double = (use >= DOUBLED).any(axis=0)
-    free = (threads == 0) & double
-    use[free] = WASTED
-    unseen = (doing == UNSEEN).any(axis=0)
-    use[(use <= WASTED) & unseen] = UNPOLLED
-    free &= ~unseen
-    first_of_core = [row[group[0]] for group in dict.fromkeys(cpus_of_same_core(core).values())]
-    return use, free[first_of_core].sum(axis=0)
+    use[(use == SPARE) & (others[index] == USED)] = TAKEN
+    use[(use == SPARE) & (others[index] == PERHAPS)] = UNPOLLED
+    use[(use == SPARE) & (doing == UNSEEN).any(axis=0)] = UNPOLLED
+    crowded, wasted = (use >= DOUBLED).any(axis=0), np.zeros(middles.size, np.int64)
+    for group in dict.fromkeys(cpus_of_same_core({each.cpu: each.core for each in cpus}).values()):
+        of_core = np.array([row[cpu] for cpu in group])
+        free = crowded & (use[of_core] == SPARE).all(axis=0)
+        use[np.ix_(of_core, np.flatnonzero(free))] = WASTED
+        wasted += free
+    return use, wasted
 
 
 def _moves(rows: ResidencyStretches, session: int) -> tuple[float, ...]:

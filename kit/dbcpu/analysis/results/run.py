@@ -206,8 +206,8 @@ class LevelView(Struct, frozen=True):
     ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
     ``ideal_throughput`` is solo rate x min(N, vCPUs / busy) (see ``Reference``), ``efficiency`` the part of it that was
-    reached (None where that is impossible), and
-    ``ideal_slowdown`` max(1, N x busy / vCPUs). ``slower`` is the median number of sessions whose cause is not
+    reached (None where that is impossible), and ``ideal_slowdown`` max(1, N x busy / vCPUs); instead of the vCPUs a
+    quota that keeps sessions waiting. ``slower`` is the median number of sessions whose cause is not
     'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause,
     first or second: the main one, ``second_cause``, and then the commonest.
     ``main_cause`` is what cost the sessions most time in most

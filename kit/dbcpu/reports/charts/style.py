@@ -12,8 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from dbcpu.analysis.placement.usable_cpus import felt_quota
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.formatting import plural
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.text_width import inches_of
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -35,6 +38,24 @@ PART_COLOURS: Mapping[str, str] = {
     "off_s": "#80d0a0",
     "unsplit_s": Cause.UNEXPLAINED.colour,
 }
+
+PART_HATCHES: Mapping[str, str] = {
+    # Without colours a cause is told by it; the single-session time and what has no name have none.
+    "inflation_s": "--",
+    "queue_s": "////",
+    "throttled_s": "||||",
+    "steal_s": "\\\\\\\\",
+    "wait_s": "----",
+    "off_s": "||",
+    Cause.FREQUENCY.value: "++++",
+    Cause.REMOTE_MEMORY.value: "++",
+    Cause.COMPETITOR.value: "xxxx",
+    Cause.IRQ.value: "xx",
+    Cause.RESOURCE_MANAGER.value: "//",
+    Cause.STOPPED.value: "\\\\",
+    Cause.SLOWER_CPU.value: "|||-",
+}
+"""Of bars: SHARED_CORE and what is not split are plain. Lines only: dots are thousands of curves in an SVG."""
 
 LETTERS_PER_INCH = 13.5
 """Of small letters; a longer line is cut or broken."""
@@ -147,10 +168,16 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
     )
 
 
-def core_and_vcpu_limits(analysis: Analysis, variant: str = "") -> list[tuple[int, str]]:
-    """Where cores, and then vCPUs, run out (under a variant); once only if there are as many of both."""
+def cpu_limits(record: RunRecord, analysis: Analysis, variant: str = "") -> list[tuple[float, str]]:
+    """Where cores, and then vCPUs, run out (under a variant), in words; once only if there are as many of both.
+
+    A quota that is less, and keeps sessions waiting, stands for both.
+    """
     found = analysis.variants.variants if analysis.variants else ()
     left = next((each for each in found if each.name == variant), None)
     cores, vcpus = (left.cores, left.vcpus) if left else (analysis.cores, analysis.vcpus)
-    known = [(amount, noun) for amount, noun in ((cores, "core"), (vcpus, "vCPU")) if amount]
+    quota = felt_quota(record)
+    if quota is not None and not left:
+        return [(quota, f"quota {quota:g}")]
+    known = [(float(amount), plural(amount, noun)) for amount, noun in ((cores, "core"), (vcpus, "vCPU")) if amount]
     return known[1:] if len(known) == 2 and known[0][0] == known[1][0] else known

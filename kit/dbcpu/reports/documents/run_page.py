@@ -176,7 +176,10 @@ def _wasted(watched: Sequence[tuple[str, Timeline]]) -> str:
     where = [
         f"{seconds(wasted_s)} in all" + (f" ({variant})" if len(watched) > 1 else "") for variant, wasted_s in wasted
     ]
-    return f"Cores were idle for {listed(where)} while another core was shared." if wasted else ""
+    noun = "core" if any(line.has_threads for _, line in watched) else "CPU"
+    return (
+        f"{noun[0].upper()}{noun[1:]}s were idle for {listed(where)} while another {noun} was shared." if wasted else ""
+    )
 
 
 def _not_sampled(record: RunRecord, analysis: Analysis) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from dbcpu.analysis.levels.representative_round import representative_rounds
-from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, QUEUED, SIBLING, UNSEEN, WASTED, Timeline
+from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, QUEUED, SIBLING, TAKEN, UNSEEN, WASTED, Timeline
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
 from dbcpu.analysis.results.run import Analysis, SessionView
+from dbcpu.reports.documents.run_summary import order_words
 
 MAX_CPU_ROWS = 64
 MAX_CORE_ROWS = 160
@@ -51,7 +52,7 @@ READINGS = {
     ),
     "sessions": "Grey is the single-session time, the rest is the time lost to each cause.",
     "cpu_map": "A row per CPU.",
-    "lanes": "A lane per session, the slowest on top.",
+    "lanes": "A lane per session.",
     "connect": (
         "Sessions connect in small batches, and each connection is timed. It is not part of any slowdown; a rise "
         "with N is the cost of new server processes."
@@ -82,7 +83,7 @@ def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
         causes = {view.cause for view in shown}
         more = [
             *(
-                ["Where grey ends before the dashed line, a session needed less CPU time than one alone."]
+                ["Where grey is shorter than the single-session time, a session needed less CPU time than one alone."]
                 * _saved(shown)
             ),
             *(["Shared core on exactly two sessions: they ran on one."] if Cause.SHARED_CORE in causes else []),
@@ -91,7 +92,7 @@ def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
     if name == "cpu_map":
         return " ".join(_of_map(lines))
     if name == "lanes":
-        more = _of_lanes(lines)
+        return " ".join((f"A lane per session, {order_words(analysis)} on top.", *_of_lanes(lines)))
     return " ".join((READINGS[name], *more))
 
 
@@ -126,7 +127,10 @@ def _of_map(lines: Sequence[Timeline]) -> list[str]:
             "possible."
         )
     if WASTED in use and CROWDED in use:
-        said.append("Dark blue beside yellow: sessions shared a CPU while a whole core was idle.")
+        idle = "a whole core" if cores < cpus else "another"
+        said.append(f"Dark blue beside yellow: sessions shared a CPU while {idle} was idle.")
+    if TAKEN in use:
+        said.append("Brown: no session was there, but another process used the CPU.")
     return said
 
 

@@ -313,6 +313,11 @@ def sessions_of_round(analysis: Analysis, order: int | None = None) -> tuple[Ses
     return tuple(sorted(chosen, key=lambda each: (not each.valid, -(each.elapsed_s or 0.0), each.ordinal)))
 
 
+def order_words(analysis: Analysis) -> str:
+    """Which session is on top of a picture: of a pool or a soak each has as many jobs as it got."""
+    return "the longest at work" if analysis.pool or analysis.soak else "the slowest"
+
+
 def lane_id(variant: str, ordinal: int) -> str:
     """The identifier of a session's lane in the picture of lanes."""
     return f"lane-{re.sub(r'[^A-Za-z0-9]+', '-', variant)}-{ordinal}"
@@ -330,7 +335,9 @@ def limits_of(host: HostInfo, analysis: Analysis) -> tuple[str, ...]:
     allowed = sorted(set(host.limits.allowed_cpus) & {each.cpu for each in online})
     threads = sorted({len(each.siblings) for each in online})
     cores = plural(len({each.core for each in online}), "core")
-    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus else ""
+    # vCPUs that are so few because of a quota are no CPUs: it is named below.
+    few = host.limits.quota_cpus is not None and (analysis.vcpus or 0) < len(allowed or online)
+    usable = f"; sessions may use {plural(analysis.vcpus, 'vCPU')}" if analysis.vcpus and not few else ""
     lines = [f"{plural(len(online), 'CPU')} on {cores}, {threads_words(threads)} per core{usable}"]
     if offline:
         lines.append(f"offline: {plural(len(offline), 'CPU')} ({short_ranges(offline)})")

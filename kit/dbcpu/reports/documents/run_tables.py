@@ -19,7 +19,6 @@ from dbcpu.analysis.placement.timeline import (
     SIBLING,
     STATE_WORDS,
     UNSEEN,
-    USE_WORDS,
     Timeline,
     timeline,
 )
@@ -288,7 +287,8 @@ class CoreUse(Struct, frozen=True):
 
 def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
     """Shares of the round by core; ``lines`` by variant."""
-    uses = [use for use in USE_WORDS if any((line.cores()[1] == use).any() for _, line in lines)]
+    words = next((line.use_words for _, line in lines if line.has_threads), lines[0][1].use_words) if lines else {}
+    uses = [use for use in words if any((line.cores()[1] == use).any() for _, line in lines)]
     rows = []
     for variant, line in lines:
         cores, by_core = line.cores()
@@ -301,7 +301,7 @@ def cpu_table(lines: Sequence[tuple[str, Timeline]]) -> Table:
     columns = (
         Column("core", "core"),
         Column("cpus", "CPUs", ranges, kind="text"),
-        *(_share(USE_WORDS[use], use) for use in uses),
+        *(_share(words[use], use) for use in uses),
     )
     return _by_variant("Use of each core, in shares of the round", columns, rows, note=_moments(lines[0][1]))
 

@@ -300,7 +300,7 @@ def _session(ordinal: int, round_lines: RoundLines, released_s: float, expected:
     return Session(
         ordinal=ordinal,
         server=Server(session.pid, verified=known, how=how),
-        connect_s=session.connect_s,
+        connect_s=session.connect_s or None,
         executions=tuple(
             Execution(start - released_s, end - start, start - released_s, end - start)
             for start, end, _ in session.executions

@@ -55,7 +55,7 @@ class SessionLines(Struct):
     ``by_samples`` where sample-psr saw it; ``reported``: its number by the server's word alone.
     """
 
-    connect_s: float = 0.0
+    connect_s: float | None = None
     pid: int | None = None
     reported: int | None = None
     by_samples: bool = False
@@ -162,7 +162,7 @@ class Lines(Struct):
 
     def _take_session(self, values: dict[str, str]) -> None:
         session = self._session(values)
-        session.connect_s = _seconds(values.get("connect_s", "0"))
+        session.connect_s = _seconds(values["connect_s"]) if "connect_s" in values else None
         pid = values.get("pid", values.get("spid"))
         session.pid = None if pid is None else _whole(pid)
         session.reported = _whole(values["reported"]) if "reported" in values else None

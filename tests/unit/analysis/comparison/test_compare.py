@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.comparison.comparability import differences, other_work
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
 from dbcpu.analysis.comparison.decisions import floor_from
+from dbcpu.analysis.comparison.sentences import normalised
 from dbcpu.analysis.comparison.side_figures import ABSOLUTE
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.comparison import (
@@ -330,3 +331,15 @@ def test_a_comparison_needs_two_runs_with_rounds() -> None:
         compare([Candidate("a", noisy_run(1))])
     with pytest.raises(UsageError, match="no valid round"):
         against(noisy_run(1), RunRecord(noisy_run(2).header, ()))
+
+
+def test_the_drawn_interval_of_max_over_min_ends_where_that_of_a_side_is_1() -> None:
+    comparison = compare([Candidate("a", noisy_run(1, uneven=1.2)), Candidate("b", noisy_run(2))])
+    side = comparison.sides[1]
+    wide = tuple(replace(each, low=0.1) if each.metric == "spread" else each for each in side.figures)
+    (base,) = (each.base for each in wide if each.metric == "spread")
+    drawn = dict(normalised(replace(comparison, sides=(comparison.sides[0], replace(side, figures=wide)))))
+    (spread,) = (ratios[1] for name, ratios in drawn.items() if "max/min" in name)
+    assert base is not None
+    assert spread is not None
+    assert spread[1] == pytest.approx(min(spread[0], 1 / base))

@@ -12,6 +12,7 @@ from dbcpu.analysis.comparison.compare import Candidate
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
@@ -24,6 +25,7 @@ from dbcpu.record.rounds import HostCounters, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_tables
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_summary import sessions_of_round
 from dbcpu.reports.formats import html, table
 from dbcpu.simulator import SimulatedHost
 from dbcpu.simulator.experiments import RunOptions, simulate_together
@@ -91,6 +93,13 @@ def test_repeats_are_those_of_a_target_without_the_single_sessions_of_another() 
     run = simulate_together(SimulatedHost(cores=2, threads=1), (1, 2), ((), ()), RunOptions(repeats=4, seed=1))
     seen = next(each.seen for each in explain(run).findings if each.code == "quick-run")
     assert seen == "N=2-3 have 4 repeats, the fewest"
+
+
+def test_the_round_that_is_drawn_is_one_of_all_together() -> None:
+    host = SimulatedHost("h", cores=2, threads=2)
+    analysis = explain(simulate_together(host, (2, 2), (), RunOptions(size="tiny", repeats=3, seed=3)))
+    assert {each.variant for each in representative_rounds(analysis)} == {TOGETHER}
+    assert len(sessions_of_round(analysis)) == 4
 
 
 def test_rounds_that_overlap_tell_no_loss() -> None:

@@ -18,6 +18,7 @@ from dbcpu.analysis.placement.timeline import (
     SIBLING,
     SINGLE,
     SPARE,
+    TAKEN,
     UNPOLLED,
     UNSEEN,
     WASTED,
@@ -46,6 +47,34 @@ def test_two_sessions_on_a_cpu_queue_there_while_the_third_is_alone() -> None:
     assert [run.state for run in line.row(0)] == [CROWDED]
     assert [run.state for run in line.row(1)] == [SINGLE, WASTED]
     assert line.wasted_core_s == pytest.approx(2.0, abs=2 * line.moment_s)
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "there"),
+    [(0.0, WASTED), (0.3, WASTED), (0.7, UNPOLLED), (1.9, TAKEN)],
+    ids=["idle", "hardly", "a third", "busy"],
+)
+def test_a_cpu_that_another_process_uses_is_not_free(busy_s: float, there: int) -> None:
+    """Two sessions share CPU 0 for 4 s; CPU 1 was busy for so long of it."""
+    crowd = [session(0, 2.0, 2.0, cpu=0), session(1, 2.0, 2.0, cpu=0)]
+    line = last_round(round_of(crowd, busy_s={0: 4.0, 1: 2 * busy_s}))
+    assert [run.state for run in line.row(0)] == [CROWDED]
+    assert [run.state for run in line.row(1)] == [there]
+    assert line.wasted_core_s == pytest.approx(4.0 if there == WASTED else 0.0, abs=line.moment_s)
+
+
+def test_what_is_free_for_a_small_part_of_a_slice_is_not_known() -> None:
+    """0.2 s of 4: when a session of 3.8 s ran within these is known no better."""
+    sessions = [session(0, 2.0, 2.0, cpu=0), session(1, 2.0, 2.0, cpu=0), session(2, 1.9, 1.9, cpu=1)]
+    line = last_round(round_of(sessions, busy_s={0: 4.0, 1: 4.0}))
+    assert [run.state for run in line.row(1)] == [SINGLE, UNPOLLED]
+
+
+def test_a_process_beside_a_session_does_not_make_its_cpu_used_by_others_afterwards() -> None:
+    """On CPU 1 a session ran for 1 s of 2; the other process may have had the CPU then, or after it had ended."""
+    sessions = [session(0, 2.0, 2.0, cpu=0), session(1, 2.0, 2.0, cpu=0), session(2, 1.0, 1.0, cpu=1)]
+    line = last_round(round_of(sessions, busy_s={0: 4.0, 1: 2.0}))
+    assert [run.state for run in line.row(1)] == [SINGLE, UNPOLLED]
 
 
 def test_a_round_in_which_nobody_was_seen_runnable_has_a_map_all_the_same() -> None:

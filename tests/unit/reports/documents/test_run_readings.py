@@ -49,6 +49,6 @@ def test_where_cpus_were_faster_meanwhile_grey_that_ends_early_is_explained() ->
     """It is what is left of the time of one session alone: the picture seemed to contradict its legend."""
     analysis = explain(three_on_two())
     faster = [replace(each, inflation_s=-0.1 * (each.reference_s or 0.0)) for each in analysis.sessions]
-    words = "grey ends before the dashed line"
+    words = "grey is shorter than the single-session time"
     assert words in reading("sessions", replace(analysis, sessions=tuple(faster)), ())
     assert words not in read("without", "sessions")

@@ -5,11 +5,12 @@ from itertools import pairwise
 from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from dbcpu.formatting import DAY_S, bare, moment
+from dbcpu.formatting import DAY_S, moment
 from dbcpu.reports.charts.comparison.titles import LETTERS_PER_INCH, clipped, titled
 from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, fitted_width, is_narrow
+from dbcpu.reports.charts.ticks import EvenTicks
 from dbcpu.reports.document import MIN_SPAN, FigureHistory, TimelineSeries
 
 WIDTH = 7.2
@@ -74,10 +75,10 @@ def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: F
         high = max(*known, series.high or middle, middle * (1 + MIN_SPAN))
         low = low if series.least is None else max(low, series.least)
         margin = 0.08 * (high - low) or 0.1
-        axes.set_ylim(low - margin, high + margin)
+        axes.set_ylim(low - margin if low < 0 else max(0.0, low - margin), high + margin)
     _changes(axes, series, moments)
     axes.yaxis.set_major_locator(MaxNLocator(4))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(value)))
+    axes.yaxis.set_major_formatter(EvenTicks())
     # "max/min, highest of N=2,4-5,8" is longer than a panel is high.
     label = (clipped(part, PANEL + 14 / LETTERS_PER_INCH) for part in series.title.split(", ", 1))
     axes.set_ylabel(",\n".join(label), fontsize=8)

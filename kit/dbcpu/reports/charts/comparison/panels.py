@@ -27,9 +27,9 @@ NEAR_LEFT = 0.2
 
 
 def draw(data: Panels) -> Figure:
-    """One figure; three panels a row at most, on a phone one."""
+    """One figure; three panels a row at most, of four two, on a phone one."""
     panels = data.panels
-    columns = 1 if is_narrow() else min(MAX_COLUMNS, len(panels))
+    columns = 1 if is_narrow() else 2 if len(panels) == 4 else min(MAX_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     width = fitted_width(PANEL_WIDTH * columns + 0.6)
     figure = Figure(figsize=(width, (2.9 if is_narrow() else 3.9) * rows + 0.9), layout="constrained")
@@ -46,8 +46,9 @@ def draw(data: Panels) -> Figure:
     _shared_axes(flat, panels, right)
     for line in grid:
         line[0].set_ylabel(data.y_title)
-    for axes in grid[-1]:
+    for axes in flat[max(0, len(panels) - columns) : len(panels)]:
         axes.set_xlabel(data.x_title)
+        axes.tick_params(labelbottom=True)
     present = [cause for cause in CAUSES if any(point[2] == cause for each in panels for point in each.points)]
     handles = [
         Line2D([], [], ls="", marker=cause.mark, color=cause.colour, ms=6, label=cause.words) for cause in present

@@ -3,11 +3,11 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
-from dbcpu.formatting import bare, plural
+from dbcpu.formatting import plural
 from dbcpu.reports.charts.comparison.titles import clipped, titled
 from dbcpu.reports.charts.style import BLUE, FAINT, GUIDE, ORANGE, beside, fitted_width, is_narrow, legend
+from dbcpu.reports.charts.ticks import EvenTicks
 from dbcpu.reports.document import Strips
 
 WIDTH = 8.6
@@ -31,7 +31,7 @@ def draw(data: Strips) -> Figure:
     ratios = [ratio for _, dots in data.strips for _, ratio, _ in dots]
     low, high = min(*ratios, 1 - MIN_SPAN_OF_RATIOS), max(*ratios, 1 + MIN_SPAN_OF_RATIOS)
     margin = 0.16 * (high - low)
-    axes.set_xlim(low - margin, high + margin)
+    axes.set_xlim(max(0.0, low - margin), high + margin)
     axes.set_ylim(len(data.strips) - 0.45, -0.55)
     axes.axvline(1.0, color=GUIDE, lw=1.0, ls="--", zorder=1)
     for at, (_, dots) in enumerate(data.strips):
@@ -41,7 +41,7 @@ def draw(data: Strips) -> Figure:
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bare(round(value, 4))))
+    axes.xaxis.set_major_formatter(EvenTicks())
     axes.set_xlabel(data.x_title)
     axes.grid(axis="x")
     titled(axes, data.title, data.below, width)

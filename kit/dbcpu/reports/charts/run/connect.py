@@ -7,18 +7,18 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.formatting import seconds
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
 from dbcpu.reports.charts.style import BLUE, ORANGE, legend
+from dbcpu.reports.charts.ticks import SecondTicks
 
 MAX_DOTS = 4000
 LOG_FROM_SESSIONS = 48
 
 
 def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
-    """One figure, or None when no level has a connect time."""
-    panels = by_variant(analysis, lambda each: each.connect_median_s is not None)
+    """One figure, or None when no level has a connect time; one of 0 was not measured."""
+    panels = by_variant(analysis, lambda each: each.connect_median_s is not None and bool(each.connect_max_s))
     if not panels:
         return None
     several = len(panels) > 1
@@ -65,13 +65,13 @@ def _panel(axes: Axes, shown: Sequence[LevelView], dots: Sequence[tuple[int, flo
 
 def _axes(axes: Axes, most: int, values: Sequence[float], drawn: Sequence[float]) -> None:
     """Of all panels: they share both."""
-    if max(values) > 10 * min(values):
+    if max(values) > 10 * min(values) > 0:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_minor_locator(NullLocator())
     else:
         axes.set_ylim(0, max(drawn) * 1.12)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
+    axes.yaxis.set_major_formatter(SecondTicks())
     if most > LOG_FROM_SESSIONS:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_minor_locator(NullLocator())

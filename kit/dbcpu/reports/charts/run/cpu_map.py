@@ -15,8 +15,8 @@ from dbcpu.analysis.placement.timeline import (
     DOUBLED,
     SINGLE,
     SPARE,
+    TAKEN,
     UNPOLLED,
-    USE_WORDS,
     WASTED,
     Timeline,
     timeline,
@@ -33,6 +33,7 @@ COLOURS = {
     SPARE: "#e9ecef",
     WASTED: "#f0e442",
     UNPOLLED: "#60676e",
+    TAKEN: "#6b4226",
     SINGLE: "#8ec8ea",
     DOUBLED: Cause.SHARED_CORE.colour,
     CROWDED: "#004f8a",
@@ -78,7 +79,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     frame.panels[0].set_xlim(min(edges), max(edges))
     frame.label("seconds from the release")
     present = [use for use in COLOURS if any((each.rows == use).any() for _, each in found)]
-    words = {use: USE_WORDS[use] for use in present}
+    words = next((each.line.use_words for _, each in found if each.line.has_threads), first.line.use_words)
     handles = [Patch(facecolor=COLOURS[use], edgecolor="#b4bcc4", lw=0.4, label=words[use]) for use in present]
     legend(frame.figure, handles, 3)
     return frame.figure

@@ -1,5 +1,6 @@
 """The host: sockets, memory nodes, cores and the hardware threads in them, and what of it may be used."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -8,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from msgspec import Struct
 
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import gibibytes, plain
+from dbcpu.formatting import as_cpu_list, gibibytes, listed, plain
 from dbcpu.record.header import Cpu, HostInfo
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed
@@ -22,7 +23,7 @@ MARGIN, HEAD, GAP = 0.1, 0.24, 0.09
 WORDS_BESIDE, WORDS_POINTS = 3.6, 8.5
 """Of the limits: the width from which they stand beside the only socket, and their size."""
 MAX_NUMBERED = 128
-USABLE, DENIED = "#8ec8ea", "#e9ecef"
+USABLE, SLOWER, DENIED = "#8ec8ea", "#f0c987", "#e9ecef"
 CORE_EDGE = "#4a545e"
 
 
@@ -126,12 +127,13 @@ def _socket(
 
 
 def _core(axes: Axes, left: float, top: float, cell: float, core: Sequence[Cpu], host: HostInfo) -> None:
-    allowed = set(host.limits.allowed_cpus)
+    allowed, slower = set(host.limits.allowed_cpus), _slower(host)
     for at, each in enumerate(core):
         usable = not allowed or each.cpu in allowed
+        fill = DENIED if not usable else SLOWER if each.cpu in slower else USABLE
         axes.add_patch(
-            Rectangle((left + at * cell, top), cell, cell, facecolor=USABLE if usable else DENIED, edgecolor="white",
-                      lw=0.5, hatch=None if usable else "////")
+            Rectangle((left + at * cell, top), cell, cell, facecolor=fill, edgecolor="white", lw=0.5,
+                      hatch=None if usable else "////")
         )  # fmt: skip
         if len(host.topology.cpus) <= MAX_NUMBERED:
             axes.text(left + (at + 0.5) * cell, top + cell / 2, str(each.cpu), fontsize=7 if cell > 0.25 else 6,
@@ -140,18 +142,25 @@ def _core(axes: Axes, left: float, top: float, cell: float, core: Sequence[Cpu],
     axes.add_patch(Rectangle((left, top), len(core) * cell, cell, fill=False, edgecolor=CORE_EDGE, lw=edge))
 
 
+def _slower(host: HostInfo) -> frozenset[int]:
+    """CPUs of the slower of two kinds of cores, as the kernel reports them."""
+    return frozenset(as_cpu_list(host.facts.get("efficiency_cpus", "")) or ())
+
+
 def _legend(host: HostInfo) -> list[Patch]:
     allowed, online = set(host.limits.allowed_cpus), [each for each in host.topology.cpus if each.online]
-    threads = max((len(each.siblings) for each in online), default=1)
+    threads = sorted(set(Counter(each.core for each in online).values())) or [1]
     numbered = ", with its number" if len(host.topology.cpus) <= MAX_NUMBERED else ""
     handles = [
         Patch(facecolor=USABLE, edgecolor="white", label=plain(f"a CPU{numbered}")),
         Patch(
             facecolor="none",
             edgecolor=CORE_EDGE,
-            label="a core" if threads == 1 else f"a core: {threads} CPUs share it",
+            label="a core" if threads == [1] else f"a core: {listed([*map(str, threads)], 'or')} CPUs share it",
         ),
     ]
+    if _slower(host):
+        handles.append(Patch(facecolor=SLOWER, edgecolor="white", label="a CPU of a slower core"))
     if allowed and any(each.cpu not in allowed for each in online):
         handles.append(Patch(facecolor=DENIED, edgecolor="white", hatch="////", label="not allowed"))
     return handles

@@ -27,9 +27,9 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
 from dbcpu.record.rounds import CpuPace, RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import CARD_EDGE, fill_cells, fitted_width, legend, palette
+from dbcpu.reports.charts.style import CARD_EDGE, FAINT, fill_cells, fitted_width, legend, palette
 from dbcpu.reports.documents.run_readings import DRAWN_LANES
-from dbcpu.reports.documents.run_summary import lane_id, sessions_of_round
+from dbcpu.reports.documents.run_summary import lane_id, order_words, sessions_of_round
 
 WIDTH = 8.2
 PACE_HEIGHT = 0.36
@@ -43,6 +43,8 @@ NUMBER_INCHES = 0.37
 RASTER_PIECES = 3000
 CORE_COLOURS = ("#77aadd", "#ee8866", "#eedd88", "#44bb99", "#ffaabb", "#99ddff", "#bbcc33", "#aaaa00")
 """A core's CPUs have one colour; with more cores they repeat, and the CPU's number in the lane is exact."""
+NO_JOB, NO_TIME = "no job that computes", "no time known"
+"""Of a session without anything in its lane."""
 HATCHES = {SIBLING: "////", QUEUED: "xxxx"}
 STATE_COLOURS = {
     ABSENT: "#ffffff",
@@ -96,6 +98,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             handles += _paces(axes, each.paces, len(rows))
             names = [f"session {ordinal}" for ordinal, _ in each.lanes] + [f"pace of CPU {p.cpu}" for p in each.paces]
             axes.set_yticks(range(len(names)), names, fontsize=8)
+            _empty(axes, each, NO_JOB if analysis.pool else NO_TIME)
             for (ordinal, _), label in zip(each.lanes, axes.get_yticklabels(), strict=False):
                 label.set_gid(lane_id(each.variant, ordinal))
         else:
@@ -105,7 +108,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.spines["left"].set_visible(False)
         axes.set_ylim(len(rows) + len(each.paces) - 0.4, -0.6)
     frame.panels[0].set_xlim(min(edges), max(edges))
-    frame.label("seconds from the release", "" if first.drawn else "sessions, slowest on top")
+    frame.label("seconds from the release", "" if first.drawn else f"sessions, {order_words(analysis)} on top")
     moves = sum(len(each.line.moves_s[at]) for each in found for _, at in each.lanes)
     if moves:
         words = f"black line: migration ({moves} sampled)" if first.drawn else plural(moves, "migration")
@@ -120,6 +123,13 @@ def _shown(each: RepresentativeRound, line: Timeline, analysis: Analysis, record
     witness = next((one.witness for one in record.rounds if one.order == each.order), None)
     paces = witness.cpus if witness and max(len(order), len(witness.cpus)) <= MAX_PACES else ()
     return _Shown(each.variant, line, order[:: -(-len(order) // MAX_LANES)], len(order), paces)
+
+
+def _empty(axes: Axes, each: _Shown, words: str) -> None:
+    """Why nothing is drawn of a session."""
+    for row, (_, at) in enumerate(each.lanes):
+        if not each.line.lane(at):
+            axes.text(each.line.edges_s[0], row, f" {words}", va="center", fontsize=7.5, color=FAINT)
 
 
 def _paces(axes: Axes, paces: Sequence[CpuPace], first_row: int) -> list[Patch]:
@@ -157,7 +167,10 @@ def _lanes(axes: Axes, line: Timeline, rows: list[int], whole_s: float) -> list[
     axes.add_collection(LineCollection(marks, colors="black", linewidths=1.3, rasterized=len(marks) > RASTER_PIECES))
     states = {run.state for _, run in runs}
     fills = [colour[run.cpu] for _, run in runs if run.state in (ALONE, SIBLING, QUEUED)]
-    handles = [Patch(facecolor=each, label="colour: the core; number: the CPU") for each in fills[:1]]
+    core_of = {each.cpu: each.core for each in line.cpus}
+    seen = {core_of[run.cpu] for _, run in runs if run.state in (ALONE, SIBLING, QUEUED)}
+    repeat = "" if len({cores[core] % len(CORE_COLOURS) for core in seen}) == len(seen) else " (colours repeat)"
+    handles = [Patch(facecolor=each, label=f"colour: the core{repeat}; number: the CPU") for each in fills[:1]]
     handles += [
         Patch(facecolor="#e9ecef", edgecolor="#4a545e", hatch=HATCHES[each], lw=0, label=STATE_WORDS[each])
         for each in HATCHES

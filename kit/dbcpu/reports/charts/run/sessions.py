@@ -17,7 +17,9 @@ from dbcpu.formatting import plural, seconds, times
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import LETTER_INCHES, PART_COLOURS, fitted_width, legend
+from dbcpu.reports.charts.style import LETTER_INCHES, PART_COLOURS, PART_HATCHES, fitted_width, legend
+from dbcpu.reports.documents.run_readings import MIN_SHOWN
+from dbcpu.reports.documents.run_summary import order_words
 
 WIDTH = 8.2
 LABELLED_SESSIONS = 32
@@ -44,8 +46,9 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     frame = framed_variants(WIDTH, heights, record, analysis, title, names, share_y=False)
     handles: list[Artist] = []
     longest_s = _longest_s(rounds, labelled)
+    grey = _grey_words([each for _, stacked in rounds for each in stacked], is_pool=analysis.pool is not None)
     for axes, (_, stacked) in zip(frame.panels, rounds, strict=True):
-        handles += _bars(axes, stacked, labelled)
+        handles += _bars(axes, stacked, labelled, grey)
         references_s = [each.view.reference_s or 0.0 for each in stacked]
         line_s = references_s[0] if max(references_s) < 1.01 * min(references_s) else None
         if line_s is not None:  # sessions of a pool have different numbers of jobs
@@ -58,7 +61,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         else:
             _cause_strip(axes, [each.view for each in stacked])
     frame.panels[0].set_xlim(0, longest_s)
-    frame.label("seconds from the first start to the last end", "" if labelled else "sessions, slowest on top")
+    frame.label("elapsed seconds", "" if labelled else f"sessions, {order_words(analysis)} on top")
     views = [each.view for _, stacked in rounds for each in stacked]
     if not labelled:
         present = [cause for cause in CAUSES if any(each.cause == cause for each in views)]
@@ -69,21 +72,31 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     return frame.figure
 
 
-def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool) -> list[Patch]:
-    """Draw what occurs, and return its legend."""
+def _grey_words(stacked: Sequence[TimeParts], *, is_pool: bool) -> str:
+    """What the grey part is: less than the single-session time where a session needed less than one alone."""
+    saved = any(each.reference_s < (1 - MIN_SHOWN) * (each.view.reference_s or 0.0) for each in stacked)
+    words = PART_WORDS["reference_s"] + (" of all its jobs" if is_pool else "")
+    return f"{words}, less what was saved" if saved else words
+
+
+def _bars(axes: Axes, stacked: Sequence[TimeParts], labelled: bool, grey: str) -> list[Patch]:
+    """Draw what occurs, and return its legend; ``grey``: the words of the grey part."""
     left, handles = [0.0] * len(stacked), []
     for column in zip(*map(pieces, stacked), strict=True):
         label, parts = column[0].words, [each.seconds for each in column]
+        label = grey if column[0].name == "reference_s" else label
         cause = Cause.of(column[0].name)
         colour = cause.colour if cause else PART_COLOURS[column[0].name]
+        hatch = PART_HATCHES.get(column[0].name, "")
         if any(part > 0.005 * (each.view.elapsed_s or 1.0) for part, each in zip(parts, stacked, strict=True)):
             if labelled:
-                drawn = axes.barh(range(len(stacked)), parts, left=left, color=colour, height=0.72, lw=0)
+                drawn = axes.barh(range(len(stacked)), parts, left=left, facecolor=colour, height=0.72, lw=0,
+                                  edgecolor="white", hatch=hatch)  # fmt: skip
                 for bar, part, each in zip(drawn, parts, stacked, strict=True):
                     hovering(bar, [f"session {each.view.ordinal}, {label}: {seconds(part)}"])
             else:
-                _area(axes, left, parts, colour)
-            handles.append(Patch(color=colour, label=label))
+                _area(axes, left, parts, colour, hatch)
+            handles.append(Patch(facecolor=colour, edgecolor="white", lw=0, hatch=hatch, label=label))
         left = [start + part for start, part in zip(left, parts, strict=True)]
     return handles
 
@@ -119,12 +132,12 @@ def _longest_s(rounds: Sequence[tuple[RepresentativeRound, Sequence[TimeParts]]]
     return longest_s * (1 + (0.6 + 0.075 * letters) / (fitted_width(WIDTH) - 2.4))
 
 
-def _area(axes: Axes, left: Sequence[float], parts: Sequence[float], colour: str) -> None:
+def _area(axes: Axes, left: Sequence[float], parts: Sequence[float], colour: str, hatch: str) -> None:
     """All bars as one shape: they touch, and hundreds of single ones take seconds to draw."""
     edges = [row + side for row in range(len(parts)) for side in (-0.5, 0.5)]
     starts = [start for start in left for _ in range(2)]
     ends = [start + part for start, part in zip(left, parts, strict=True) for _ in range(2)]
-    axes.fill_betweenx(edges, starts, ends, color=colour, lw=0)
+    axes.fill_betweenx(edges, starts, ends, facecolor=colour, edgecolor="white", hatch=hatch, lw=0)
 
 
 def _cause_strip(axes: Axes, views: Sequence[SessionView]) -> None:

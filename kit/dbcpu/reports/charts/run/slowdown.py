@@ -5,15 +5,17 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
-from dbcpu.formatting import plural, short_ranges, times
+from dbcpu.formatting import short_ranges, times
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.canvas import hovering
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import GUIDE, core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.run.ideal import fair_words
+from dbcpu.reports.charts.style import GUIDE, cpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.ticks import EvenTicks
 from dbcpu.reports.documents.run_readings import MAX_LEVELS, MAX_POINTS
 
 LABELS_PER_INCH = 4.0
@@ -48,7 +50,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
             at, median = place[each.level], each.slowdown_median or 1.0
             axes.plot((at - 0.43, at + 0.43), (median, median), color="black", lw=1.6, zorder=2.5)
         axes.grid(axis="y", zorder=0)
-        _boundaries(axes, levels, core_and_vcpu_limits(analysis, shown[0].variant))
+        _boundaries(axes, levels, cpu_limits(record, analysis, shown[0].variant))
     ideals = [each.ideal_slowdown or 1.0 for shown in panels for each in shown]
     medians = [each.slowdown_median or 1.0 for shown in panels for each in shown]
     _slowdown_axis(frame.panels[0], [*(view.slowdown or 1.0 for view in views), *medians, *ideals, 1.0, 2.0])
@@ -58,15 +60,16 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     for axes in frame.panels:
         axes.set_xticks(range(0, len(levels), every), [str(level) for level in levels[::every]])
     paced = sorted({each.level for shown in panels for each in shown if each.at_one_pace and each.level > 1})
+    logarithmic = " (logarithmic)" if frame.panels[0].get_yscale() == "log" else ""
     where = f" (N={short_ranges(paced)}: at one pace of the CPUs)" if paced else ""
-    frame.label("concurrent sessions (N)", f"slowdown{where}")
+    frame.label("concurrent sessions (N)", f"slowdown{logarithmic}{where}")
     present = [cause for cause in CAUSES if any(view.cause == cause for view in views)]
     handles = [
         Line2D([], [], ls="", marker=cause.mark, color=cause.colour, ms=6, label=cause.words) for cause in present
     ]
     handles += [
         Line2D([], [], color="black", lw=1.8, label="median"),
-        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label="fair share: N / vCPUs"),
+        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label=fair_words(record, analysis)),
     ]
     legend(frame.figure, handles, 6)
     return frame.figure
@@ -129,17 +132,17 @@ def _slowdown_axis(axes: Axes, slowdowns: Sequence[float]) -> None:
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(least / 1.15, worst * 1.2)
     else:
-        axes.set_ylim(min(0.9, least - 0.05), worst + 0.06 * (worst - 0.9) + 0.05)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
+        axes.set_ylim(max(0.0, min(0.9, least - 0.05)), worst + 0.06 * (worst - 0.9) + 0.05)
+    axes.yaxis.set_major_formatter(EvenTicks("x"))
 
 
-def _boundaries(axes: Axes, levels: Sequence[int], bounds: Sequence[tuple[int, str]]) -> None:
+def _boundaries(axes: Axes, levels: Sequence[int], bounds: Sequence[tuple[float, str]]) -> None:
     """Mark between which levels the cores, and then the vCPUs, run out."""
-    for line, (amount, noun) in enumerate(bounds):
+    for line, (amount, words) in enumerate(bounds):
         inside = sum(level <= amount for level in levels)
         if 0 < inside < len(levels):
             axes.axvline(inside - 0.5, color="#aab3bb", lw=0.9, ls=":", zorder=1)
-            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
+            top_label(axes, inside - 0.5, f"{words} ", line)
 
 
 def _width(levels: int) -> float:

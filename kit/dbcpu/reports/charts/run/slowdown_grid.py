@@ -15,10 +15,10 @@ from msgspec import Struct
 
 from dbcpu.analysis.results.cause import CAUSES
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
-from dbcpu.formatting import plural
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import framed_variants
-from dbcpu.reports.charts.style import core_and_vcpu_limits, fitted_width, legend, top_label
+from dbcpu.reports.charts.run.ideal import fair_words
+from dbcpu.reports.charts.style import cpu_limits, fitted_width, legend, top_label
 
 WIDTH = 9.6
 COLUMNS, ROWS = 64, 56
@@ -52,7 +52,7 @@ def draw(
     columns = COLUMNS if frame.beside == 1 else COLUMNS // 2
     grids = [density(shown, own, columns, ROWS) for shown, own in zip(panels, views, strict=True)]
     for axes, grid in zip(frame.panels, grids, strict=True):
-        _panel(axes, grid, analysis)
+        _panel(axes, grid, record, analysis)
     bounds = [(float(np.log2(grid.edges[0])), float(np.log2(grid.edges[-1]))) for grid in grids]
     low, high = min(least for least, _ in bounds), max(most for _, most in bounds)
     first, most = frame.panels[0], max((grid.levels for grid in grids), key=len)
@@ -67,27 +67,27 @@ def draw(
         if together:
             axes.tick_params(axis="x", labelrotation=40)
     sessions = "concurrent sessions (N)" + (", neighbouring levels together" if together else "")
-    frame.label(sessions, "slowdown")
+    frame.label(sessions, "slowdown (logarithmic)")
     present = [cause for at, cause in enumerate(CAUSES) if any((grid.cause == at).any() for grid in grids)]
     handles: list[Patch | Line2D] = [Patch(color=cause.colour, label=cause.words) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
-    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label="fair share: N / vCPUs"))
+    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label=fair_words(record, analysis)))
     legend(frame.figure, handles, 6)
     return frame.figure
 
 
-def _panel(axes: Axes, grid: Density, analysis: Analysis) -> None:
+def _panel(axes: Axes, grid: Density, record: RunRecord, analysis: Analysis) -> None:
     columns, bounds = len(grid.levels), np.log2(grid.edges)
     axes.imshow(
         _image(grid), aspect="auto", interpolation="none", origin="lower",
         extent=(-0.5, columns - 0.5, float(bounds[0]), float(bounds[-1])),
     )  # fmt: skip
     _lines(axes, grid)
-    for line, (amount, noun) in enumerate(core_and_vcpu_limits(analysis, grid.levels[0][0].variant)):
+    for line, (amount, words) in enumerate(cpu_limits(record, analysis, grid.levels[0][0].variant)):
         inside = sum(part[0].level <= amount for part in grid.levels)
         if 0 < inside < columns:
             axes.axvline(inside - 0.5, color="#7a858f", lw=0.9, ls=":")
-            top_label(axes, inside - 0.5, f"{plural(amount, noun)} ", line)
+            top_label(axes, inside - 0.5, f"{words} ", line)
 
 
 def _image(grid: Density) -> np.ndarray:

@@ -10,10 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.formatting import number, plural
+from dbcpu.formatting import number
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
-from dbcpu.reports.charts.style import BLUE, ORANGE, core_and_vcpu_limits, legend, top_label
+from dbcpu.reports.charts.run.ideal import ideal_line, ideal_words
+from dbcpu.reports.charts.style import BLUE, ORANGE, cpu_limits, legend, top_label
 from dbcpu.reports.charts.text_width import POINTS_PER_INCH, inches_of
 
 KNEE, KNEE_POINTS = "#0b3c5d", 8.0
@@ -30,10 +31,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         "Throughput of all sessions", [shown[0].variant for shown in panels], panels_in_a_row(panels),
     )  # fmt: skip
     for axes, shown in zip(frame.panels, panels, strict=True):
-        _curves(axes, shown)
+        _curves(axes, shown, ideal_words(record, analysis))
         if shown[0].variant == analysis.levels[0].variant:
             _fit(axes, analysis)
-        _limits(axes, shown, analysis)
+        _limits(axes, shown, record, analysis)
         axes.grid()
     counts = sorted({each.level for shown in panels for each in shown})
     rates = [rate for shown in panels for each in shown for rate in (each.throughput, each.ideal_throughput) if rate]
@@ -47,16 +48,10 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     return frame.figure
 
 
-def _curves(axes: Axes, shown: Sequence[LevelView]) -> None:
-    ideal = [(each.level, each.ideal_throughput) for each in shown if each.ideal_throughput is not None]
+def _curves(axes: Axes, shown: Sequence[LevelView], ideal_label: str) -> None:
+    ideal = ideal_line(shown)
     if ideal:
-        axes.plot(
-            *zip(*ideal, strict=True),
-            color="#7a858f",
-            lw=1.1,
-            ls="--",
-            label="ideal: single-session rate x min(N, vCPUs)",
-        )
+        axes.plot(*zip(*ideal, strict=True), color="#7a858f", lw=1.1, ls="--", label=ideal_label)
     # Without the levels of which every round has a failed session.
     counts = [each.level for each in shown if each.throughput is not None]
     rates = [each.throughput for each in shown if each.throughput is not None]
@@ -119,11 +114,11 @@ def _dense(way: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.concatenate([one + (other - one) * parts for one, other in pairwise(way)])
 
 
-def _limits(axes: Axes, shown: Sequence[LevelView], analysis: Analysis) -> None:
-    for line, (amount, noun) in enumerate(core_and_vcpu_limits(analysis, shown[0].variant)):
+def _limits(axes: Axes, shown: Sequence[LevelView], record: RunRecord, analysis: Analysis) -> None:
+    for line, (amount, words) in enumerate(cpu_limits(record, analysis, shown[0].variant)):
         if shown[0].level < amount <= shown[-1].level:
             axes.axvline(amount, color="#aab3bb", lw=0.9, ls=":")
-            top_label(axes, amount, f"{plural(amount, noun)} ", line)
+            top_label(axes, amount, f"{words} ", line)
 
 
 def _axes(axes: Axes, counts: Sequence[int], highest: float) -> None:
