@@ -124,6 +124,13 @@ def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes()
     assert rows[-1]["cgroup"] == "'@evil"
     assert "[red]x[/red]" in shown("table", run)
     assert "\\|" in shown("markdown", run)
+
+
+def test_markdown_aligns_figures_to_the_right_and_words_to_the_left() -> None:
+    lines = shown("markdown", document_of("three_on_two")).splitlines()
+    headings = next(at for at, line in enumerate(lines) if line.startswith("| N |"))
+    sides = dict(zip(lines[headings].split(" | "), lines[headings + 1].split(" | "), strict=True))
+    assert (sides["slowdown"], sides["equal, full"]) == ("---:", "---")
     assert "<img>" not in shown("markdown", run)
     assert all("\x1b" not in shown(form, run) for form in ("table", "csv", "markdown"))
 
