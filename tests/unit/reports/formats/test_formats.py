@@ -124,13 +124,6 @@ def test_texts_from_outside_are_neither_formulas_nor_markup_nor_terminal_codes()
     assert rows[-1]["cgroup"] == "'@evil"
     assert "[red]x[/red]" in shown("table", run)
     assert "\\|" in shown("markdown", run)
-
-
-def test_markdown_aligns_figures_to_the_right_and_words_to_the_left() -> None:
-    lines = shown("markdown", document_of("three_on_two")).splitlines()
-    headings = next(at for at, line in enumerate(lines) if line.startswith("| N |"))
-    sides = dict(zip(lines[headings].split(" | "), lines[headings + 1].split(" | "), strict=True))
-    assert (sides["slowdown"], sides["equal, full"]) == ("---:", "---")
     assert "<img>" not in shown("markdown", run)
     assert all("\x1b" not in shown(form, run) for form in ("table", "csv", "markdown"))
 
@@ -202,3 +195,10 @@ def test_on_a_narrow_terminal_no_figure_is_cut_and_each_part_names_its_level(wid
     for view in analysis.levels:
         for figure in (view.slowdown_median, view.slowdown_max, view.max_over_min):
             assert figure is None or number(figure) in words
+
+
+def test_markdown_aligns_figures_to_the_right_and_words_to_the_left() -> None:
+    lines = shown("markdown", document_of("three_on_two")).splitlines()
+    headings = next(at for at, line in enumerate(lines) if line.startswith("| N |"))
+    sides = dict(zip(lines[headings].split(" | "), lines[headings + 1].split(" | "), strict=True))
+    assert (sides["slowdown"], sides["equal, full"]) == ("---:", "---")
