@@ -15,7 +15,6 @@ from dbcpu.workflows.readable_runs import none_kept, refuse_unknown
 from dbcpu.workflows.terminal import asked_width
 
 if TYPE_CHECKING:
-    from dbcpu.reports.document import Kind
     from dbcpu.workflows.list_verdicts import AnswerOfRun
 
 MAX_RUNS = 20
@@ -97,10 +96,8 @@ def _within(width: int | None, headings: Sequence[str], lines: Sequence[Sequence
     from dbcpu.reports.document import Column, Table
     from dbcpu.reports.formats.table import table_text  # a list that fits starts faster without
 
-    kinds: "list[Kind]" = ["name", *["text"] * (len(headings) - 1)]
     columns = tuple(
-        Column(name, name, kind=kind, value=itemgetter(at))
-        for at, (name, kind) in enumerate(zip(headings, kinds, strict=True))
+        Column(name, name, kind="text" if at else "name", value=itemgetter(at)) for at, name in enumerate(headings)
     )
     return table_text(Table("", columns, lines), width).rstrip().splitlines()
 

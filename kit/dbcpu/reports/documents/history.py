@@ -75,7 +75,9 @@ def document(trend: Trend) -> Document:
 def overview_document(trends: Sequence[Trend]) -> Document:
     """Many targets, a table for each."""
     trends = tuple(sorted(set_apart(trends), key=_rank))
-    sections = tuple(_figures(each, f"{_title(each)}, {_days(each)}", f"trends-{at}") for at, each in enumerate(trends, 1))
+    sections = tuple(
+        _figures(each, f"{_title(each)}, {_days(each)}", f"trends-{at}") for at, each in enumerate(trends, 1)
+    )
     title = f"History of {plural(len(trends), 'target')}"
     return _document(title, trends, sections, {"histories": [plain_data(each) for each in trends]})
 
@@ -126,9 +128,7 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
         title,
         headline,
         Outcome.BAD if worse or tonight else Outcome.GOOD if changes or long_enough else Outcome.NEITHER,
-        sentences=(
-            *map(_sentence, _told(trends)), *([f"{_once_words(trends)}."] if _once_words(trends) else [])
-        ),
+        sentences=(*map(_sentence, _told(trends)), *([f"{_once_words(trends)}."] if _once_words(trends) else [])),
         tiles=tuple(tiles) if len(trends) == 1 else (),
         caveats=(COMPARABLE,),
     )

@@ -168,7 +168,9 @@ COLUMNS = (
     Column("cpus", "CPUs", _or_nothing, kind="figure", value=attrgetter("measurement.cpus")),
     Column("metric", "metric", kind="text", value=attrgetter("measurement.metric")),
     Column("value", "value", cell_text, kind="figure", value=attrgetter("measurement.value")),
-    Column("ratio", "ratio", times, kind="figure", value=lambda each: None if each.doubt or _is_count(each) else each.ratio),
+    Column(
+        "ratio", "ratio", times, kind="figure", value=lambda each: None if each.doubt or _is_count(each) else each.ratio
+    ),
     Column(
         "linear",
         "linear",
