@@ -26,9 +26,10 @@ def answer_terms(analysis: Analysis) -> str:
         each for each in analysis.levels if most and each.variant == first and (each.throughput or 0) > LASTS * most
     ]
     if more:
-        terms += (
-            f". {analysis.unit} at {_where(more)} is more than the host can sustain: some sessions end before others"
-        )
+        # Sessions that end together leave no CPU to others: then the reason is another, such as a quota's burst.
+        uneven = any(each.even is not Answer.YES for each in more)
+        why = ": some sessions end before others" if uneven else ""
+        terms += f". {analysis.unit} at {_where(more)} is more than the host can sustain{why}"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
         terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"

@@ -4,10 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
 from dbcpu.record.header import Database
 from dbcpu.record.rounds import RunRecord
+from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
@@ -119,3 +121,14 @@ def test_why_a_level_has_a_larger_rate_than_the_peak_is_said_below_the_table() -
     assert ". Mrows/s at N=3 is more than the host can sustain: some sessions end before others" in terms
     two = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1)
     assert "lasts" not in dict(summary(two, explain(two)))["terms"]
+
+
+def test_sessions_that_end_together_are_no_reason_for_more_throughput_than_the_peak() -> None:
+    found = explain(simulate(SimulatedHost(cores=4, threads=2), (1, 4, 9), repeats=3, seed=1))
+    assert found.capacity is not None
+    more = replace(found.levels[-1], throughput=2 * (found.capacity.peak_throughput or 1.0), even=Answer.YES)
+    even = answer_terms(replace(found, levels=(*found.levels[:-1], more)))
+    assert "more than the host can sustain" in even
+    assert "end before others" not in even
+    uneven = replace(found, levels=(*found.levels[:-1], replace(more, even=Answer.NO)))
+    assert "sustain: some sessions end before others" in answer_terms(uneven)
