@@ -209,3 +209,13 @@ def brightness(colour: str) -> float:
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_phone_has_the_causes_of_the_levels_on_its_screen_below_their_figures(browser: Browser, report: str) -> None:
+    browser.show(report, PHONE)
+    causes = browser.evaluate(
+        "[...document.querySelectorAll('#levels tbody tr')].map(r => [r.cells[0], r.lastElementChild]"
+        ".map(c => c.getBoundingClientRect())).filter(([n, c]) => c.width).map(([n, c]) => [n.bottom, c.top, c.right])"
+    )
+    assert causes or "nine_on_eight" not in report
+    assert all(top > bottom - 1 and right <= PHONE for bottom, top, right in causes)

@@ -1,6 +1,7 @@
 """The runs of a store as lines, and as an index page: what ``dbcpu list`` prints and writes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from dbcpu.formatting import MAX_LABEL, UNKNOWN, aligned, shortened
 from dbcpu.store import codec, database
 from dbcpu.store.database import RunSummary
 from dbcpu.workflows.readable_runs import none_kept, refuse_unknown
+from dbcpu.workflows.terminal import asked_width
 
 if TYPE_CHECKING:
     from dbcpu.workflows.list_verdicts import AnswerOfRun
@@ -83,7 +85,21 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
     answered += (LOST_TO,) if disturbed else ()
     headings = (*HEADINGS[:5], *(answered if words is not None else ()), *HEADINGS[5:])
     if lines:
-        click.echo("\n".join(aligned(headings, lines)))
+        click.echo("\n".join(_within(asked_width(), headings, lines)))
+
+
+def _within(width: int | None, headings: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each run; where one is longer than ``width``, columns below each other that all name the run."""
+    whole = list(aligned(headings, lines))
+    if width is None or max(map(len, whole)) <= width:
+        return whole
+    from dbcpu.reports.document import Column, Table
+    from dbcpu.reports.formats.table import table_text  # a list that fits starts faster without
+
+    columns = tuple(
+        Column(name, name, kind="text" if at else "name", value=itemgetter(at)) for at, name in enumerate(headings)
+    )
+    return table_text(Table("", columns, lines), width).rstrip().splitlines()
 
 
 def _beside(answer: "AnswerOfRun") -> dict[str, Any]:

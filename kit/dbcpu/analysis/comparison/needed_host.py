@@ -56,6 +56,11 @@ class Need(Struct, frozen=True):
         return range_words(self.least, self.most)
 
     @property
+    def words(self) -> str:
+        """``24 vCPUs of NAME``, or ``3 CPUs of quota on NAME``."""
+        return f"{self.vcpus_words} {'of' if self.kind.quota is None else 'on'} {self.kind.name}"
+
+    @property
     def vcpus_words(self) -> str:
         """With the unit: ``24 vCPUs``, or CPUs of a quota."""
         unit = "vCPU" if self.kind.quota is None else "CPU"

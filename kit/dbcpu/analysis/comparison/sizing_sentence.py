@@ -33,7 +33,7 @@ def sizing_sentence(busy: int | None, old: Kind, needs: Sequence[Need], ratio: f
 
 def _sizes(needs: Sequence[Need], ratio: float) -> str:
     """What the work is on each of these hosts, and under which conditions that holds."""
-    parts = [f"{each.vcpus_words} of {each.kind.name} ({_with(each)})" for each in needs]
+    parts = [f"{each.words} ({_with(each)})" for each in needs]
     at_shares = [each.kind for each in needs if each.at_equal_shares]
     totals = [kind.name for kind in at_shares if kind.only_totals]
     even = [kind.name for kind in at_shares if not kind.only_totals]

@@ -97,7 +97,10 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if found.kind == Outcome.BAD:
         return _loss_words(found, up_to)
-    open_ = [*([1] if found.alone_undecided else []), *(each.level for each in found.undecided)]
+    # Of one single session nothing is counted that leaves it open: the verdict names only the others.
+    measured_twice = analysis.reference is not None and analysis.reference.noise_range is not None
+    alone = found.alone_undecided and (measured_twice or not found.undecided)
+    open_ = [*([1] if alone else []), *(each.level for each in found.undecided)]
     where = f"N={short_ranges(open_)}" if open_ else "all levels"
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
 

@@ -19,6 +19,7 @@ from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
 from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.joined_rounds import irq_s
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
@@ -108,7 +109,8 @@ def foreign_of(rounds: Sequence[Loaded], levels: Sequence[LevelView]) -> Finding
         seen = f"other processes used up to {percent(worst.share)} of all vCPUs{under} {many}, {_who(loaded)}"
         seen += _in_place_of_sessions([each.round for each in loaded])
     found = noted("foreign-load", seen)
-    return found if any(map(is_loss, levels)) else replace(found, meaning=NOT_SLOWED)
+    slowed = any(is_loss(each) or Cause.COMPETITOR in dict(each.causes) for each in levels)
+    return found if slowed else replace(found, meaning=NOT_SLOWED)
 
 
 def _in_place_of_sessions(rounds: Sequence[Round]) -> str:

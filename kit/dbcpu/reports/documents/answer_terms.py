@@ -24,9 +24,10 @@ def answer_terms(analysis: Analysis) -> str:
     if more:
         several = len({each.variant for each in analysis.levels}) > 1
         where = [_where(some) + (f" of {name}" if several else "") for name, some in more.items()]
-        there = " there" if several else ""
-        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{there}: "
-        terms += "some sessions end before others"
+        # Sessions that end together leave no CPU to others: then the reason is another, such as a quota's burst.
+        uneven = any(each.even is not Answer.YES for some in more.values() for each in some)
+        why = f"{' there' if several else ''}{': some sessions end before others' if uneven else ''}"
+        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{why}"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
         terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"

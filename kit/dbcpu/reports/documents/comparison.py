@@ -76,7 +76,7 @@ def document(comparison: Comparison, sizing: Sizing | None = None) -> Document:
         notes=notes,
         data=lambda: {**_data(comparison), **({"sizing": plain_data(sizing)} if sizing else {})},
         front=front(comparison, sizing, found),
-        page=lambda: page_sections(comparison, sections, charts, notes, found),
+        page=lambda: page_sections(comparison, sections, charts, notes, found, sizing),
         footer=f"dbcpu, {plural(len(_run_rows(comparison)), 'run')}: "
         f"{', '.join(run.run_id for _, run in _run_rows(comparison))}.",
     )
@@ -220,7 +220,17 @@ def _figures(comparison: Comparison) -> Section:
         Column("ratio", "ratio", value=lambda row: times(row[1].ratio)),
         Column("interval", "95 % interval", kind="name", value=lambda row: interval_words(row[1])),
     )
-    return titled_table("figures", "Figures", columns, rows)
+    return titled_table("figures", "Figures", columns, rows, *_levels_of_figures(comparison))
+
+
+def _levels_of_figures(comparison: Comparison) -> tuple[str, ...]:
+    """Which N each side has at N = vCPUs, where these differ; evenness is that of another N on each side."""
+    known = [side for side in comparison.sides if side.vcpus]
+    if len({side.vcpus for side in known}) < 2:
+        return ()
+    full = listed([f"{side.vcpus} on {side.name}{' (its CPU quota)' if _quotas(side) else ''}" for side in known])
+    at = f"N = vCPUs is {full}. " if comparison.full_at is None else ""
+    return (f"{at}Evenness, as quoted, is of the least even N of each side, which the table of runs names.",)
 
 
 def _levels(comparison: Comparison) -> Section:

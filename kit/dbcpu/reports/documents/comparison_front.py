@@ -78,14 +78,8 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
     """Headline, tone, the figures in tiles, and what the claim rests on."""
     names = [side.name for side in comparison.sides]
     heading = f"{listed(names[1:])} compared with {names[0]}"
-    unsure = (
-        *_found(comparison, findings),
-        *_one_run_a_side(comparison),
-        *_undecided(comparison),
-        *unseen_words(_decisions(comparison)),
-        *of_sides(comparison),
-        *filter(None, (left_out_words(side) for side in comparison.sides[1:])),
-    )
+    unsure = (*_found(comparison, findings), *_one_run_a_side(comparison), *_undecided(comparison))
+    caveats = (*([" ".join(unsure)] if unsure else []), *of_sides(comparison))
     if sizing is None or not sizing.needs:
         return Front(
             f"How do {'scaling' if comparison.other_work else 'throughput'} and evenness of the hosts differ?",
@@ -94,25 +88,36 @@ def front(comparison: Comparison, sizing: Sizing | None, findings: Sequence[Find
             _tone(comparison),
             sentences=tuple(filter(None, [pool_words(comparison.sides)])),
             tiles=tuple(_side_tile(side, comparison) for side in comparison.sides[:MAX_TILES]),
-            caveats=(ONLY_CPU, *unsure),
+            caveats=caveats,
         )
     cores = f"{plural(sizing.busy or 0, 'busy core')} of {sizing.old.name}"
     sides = comparison.sides[1:]
     others = tuple(f"{side.name}: {_against(side, comparison.baseline)}." for side in sides)
     if len(others) > MAX_NAMED:
         others = ("How each host differs is below, under Decisions and method.",)
-    counted = (
-        f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the fastest. "
-        if any(need.at_equal_shares for need in sizing.needs)
-        else ""
-    )
     return Front(
         "How many vCPUs of another host does this work need?",
         heading,
         f"{cores} {'needs' if sizing.busy == 1 else 'need'} {_needs(sizing.needs)}{_slower_alone(comparison, sizing)}",
         sentences=(sizing.sentence, *smt_off_words(sizing), *others),
         tiles=tuple(map(_need_tile, sorted(sizing.needs, key=lambda need: not cost_words(need))[:MAX_TILES])),
-        caveats=(f"{SAME_KIND} {counted}{ONLY_CPU}", *_licences(sizing), *unsure),
+        caveats=caveats,
+    )
+
+
+def limits(comparison: Comparison, sizing: Sizing | None) -> tuple[str, ...]:
+    """What the answer does not cover: below it on a page, which it would fill."""
+    sized, counted = sizing is not None and bool(sizing.needs), ""
+    if sizing is not None and any(need.at_equal_shares for need in sizing.needs):
+        counted = (
+            f"Only levels count at which the slowest session takes at most {sizing.ratio:g} times as long as the "
+            "fastest. "
+        )
+    return (
+        f"{SAME_KIND} {counted}{ONLY_CPU}" if sized else ONLY_CPU,
+        *(_licences(sizing) if sized and sizing is not None else ()),
+        *unseen_words(_decisions(comparison)),
+        *filter(None, (left_out_words(side) for side in comparison.sides[1:])),
     )
 
 
@@ -122,8 +127,10 @@ def page_sections(
     charts: Sequence[Chart],
     notes: tuple[str, ...],
     findings: tuple[Finding, ...] = (),
+    sizing: Sizing | None = None,
 ) -> tuple[Section, ...]:
     """The sections in the order of a page, with the charts."""
+    known = limits(comparison, sizing)
     by_name = {section.name: section for section in sections}
     beside = {"bars": ("At a glance", by_name["figures"].tables), "panels": ("", by_name["levels"].tables)}
     pictures = []
@@ -133,6 +140,7 @@ def page_sections(
         pictures.append(pictured(chart, comparison.in_unit(READINGS[chart.name]), tables, title))
     return (
         pictures[0],
+        Section("limits", "What this comparison does not cover", notes=known),
         *([Section("findings", f"Findings of these runs{as_delivered}", findings=findings)] if findings else []),
         *(by_name[name] for name in ("sizing", "ranking", "differences") if name in by_name),
         *(() if charts[0].name == "bars" else (by_name["figures"],)),
@@ -140,7 +148,7 @@ def page_sections(
         *(by_name[name] for name in ("loads", "pools") if name in by_name),
         by_name["runs"],
         by_name["hosts"],
-        Section("decided", "Decisions and method", notes=(*comparison.verdict, *notes)),
+        Section("decided", "Decisions and method", notes=(*comparison.verdict, *(n for n in notes if n not in known))),
         Section("reading", "How to read it", terms=_terms(comparison)),
     )
 
@@ -152,7 +160,7 @@ def _terms(comparison: Comparison) -> tuple[tuple[str, str], ...]:
 
 def _needs(needs: Sequence[Need]) -> str:
     if len(needs) <= MAX_NAMED:
-        return listed([f"{need.vcpus_words} of {need.kind.name}" for need in needs], "or")
+        return listed([need.words for need in needs], "or")
     ordered = sorted(needs, key=lambda need: need.vcpus)
     ends = [f"{need.vcpus_words} ({need.kind.name})" for need in (ordered[0], ordered[-1])]
     return f"{ends[0]} to {ends[1]}"
@@ -233,7 +241,9 @@ def _against(side: Side, base: Side) -> str:
     if all(each.outcome in (TOO_FEW, OTHER_WORK) for each in side.decisions):
         return f"compared with {base.name}: inconclusive, too few rounds{apart}"
     gains = {_is_gain(each) for each in side.decisions if each.shown}
-    return (", but " if len(gains) > 1 else ", and ").join(words) + apart
+    # What is no sentence of its own, such as "evenness: no claim", stands apart.
+    glue = "; " if any(": " in each for each in words) else ", but " if len(gains) > 1 else ", and "
+    return glue.join(words) + apart
 
 
 def _is_gain(each: Decision) -> bool:

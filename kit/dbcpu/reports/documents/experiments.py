@@ -1,5 +1,6 @@
 """A soak, a pool and several targets as tables and lines."""
 
+from dbcpu.analysis.results.answer import Fact
 from dbcpu.analysis.results.experiments import PartyView, Pool, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import (
@@ -133,6 +134,30 @@ _PARTY = (
            value=lambda party: party.told if party.loss is not None else None,
            meaning="whether the slowdown is larger than noise"),
 )  # fmt: skip
+
+
+def experiment_facts(analysis: Analysis) -> tuple[Fact, ...]:
+    """The answer of an experiment on cards; () for a sweep, and of sizes in turns."""
+    soak, pool, together = analysis.soak, analysis.pool, analysis.together
+    found = []
+    if soak is not None and not soak.sizes:
+        if soak.second is not None:
+            many = percent(soak.second.share)
+            found.append(Fact("second group", many, f"of the executions, {times(soak.second.ratio)} as long"))
+        trend = soak.trend
+        found.append(Fact("drift", percent(trend.change) if trend else "not found", "from start to end"))
+        if soak.worst is not None:
+            worst = soak.segments[soak.worst]
+            found.append(Fact("slowest segment", seconds(worst.median_s), f"median, from {_since(worst.at_s)}"))
+    if pool is not None and pool.sizes:
+        best, open_ = pool.size(pool.best), ", larger ones were not measured" if pool.larger else ""
+        found.append(Fact("fastest pool", plural(best.active, "session"), f"of those measured{open_}"))
+        found.append(Fact("time for all jobs", seconds(best.total_s), f"{plural(pool.pieces, 'job')}, in that pool"))
+    losses = [(each.loss, each.name) for each in together.parties if each.loss is not None] if together else []
+    if losses:
+        worst_loss, name = max(losses)
+        found.append(Fact("largest slowdown", times(worst_loss), f"{plain(name)}, beside the others"))
+    return tuple(found)
 
 
 def experiment_tables(analysis: Analysis) -> tuple[Table, ...]:

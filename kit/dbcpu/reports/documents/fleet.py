@@ -113,11 +113,12 @@ def _undecided(hosts: Sequence[str]) -> str:
 def _tiles(report: FleetReport, unlike: set[str]) -> tuple[Fact, ...]:
     answers = [each.spreads[ALONE].answer for each in report.groups if each.key == INSTANCE and ALONE in each.spreads]
     decided = len(answers) - answers.count(Answer.UNDECIDED)
-    types = f"{answers.count(Answer.YES)} of {decided}" if decided else "inconclusive" if answers else "-"
+    types = f"{answers.count(Answer.YES)} of {decided}" if decided else "inconclusive"
+    of_types = Fact("types whose hosts differ", types, f"{len(answers) - decided} of {len(answers)} inconclusive")
     return (
         Fact("hosts measured", str(len(report.hosts)), f"of {len(report.hosts) + len(report.failures)}"),
         Fact("unlike their twins", str(len(unlike)), "slower or faster than chance explains"),
-        Fact("types whose hosts differ", types, f"{len(answers) - decided} of {len(answers)} inconclusive"),
+        *([of_types] if answers else []),
         Fact("failed", str(len(report.failures)), _states(report) or "none"),
     )
 

@@ -42,7 +42,7 @@ COMPARABLE = (
 READING = (
     "Every dot is a run. The blue band is the usual range; an orange line marks a lasting change, with its date, "
     "ratio, and the medians before and after, an orange band the time in which it may have happened (95 %); a dotted "
-    "line a change of kernel, database or settings; grey a time without runs."
+    "line a change of kernel, database or settings; grey a time without runs. The axes need not begin at 0."
 )
 ALONE = "Mrows/s of one session"
 TERMS = (
@@ -74,10 +74,9 @@ def document(trend: Trend) -> Document:
 
 def overview_document(trends: Sequence[Trend]) -> Document:
     """Many targets, a table for each."""
-    trends = set_apart(trends)
+    trends = tuple(sorted(set_apart(trends), key=_rank))
     sections = tuple(
-        _figures(each, f"{_title(each)}, {_day(each, 0)} to {_day(each, -1)}", f"trends-{at}")
-        for at, each in enumerate(trends, 1)
+        _figures(each, f"{_title(each)}, {_days(each)}", f"trends-{at}") for at, each in enumerate(trends, 1)
     )
     title = f"History of {plural(len(trends), 'target')}"
     return _document(title, trends, sections, {"histories": [plain_data(each) for each in trends]})
@@ -89,14 +88,17 @@ def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...]
     return comparing_document(
         title=title,
         name="history",
-        verdict=tuple(sentence for each in trends for sentence in _verdict(each)),
+        verdict=(
+            *(sentence for each in _told(trends) for sentence in _verdict(each)),
+            *([f"{_once_words(trends)}."] if _once_words(trends) else []),
+        ),
         sections=sections,
         lines=[line for each in trends for line in _lines(each)],
         notes=notes,
         data=data,
         front=_front(title, trends),
         page=lambda: (
-            *_pictures(charts, trends, sections),
+            *_once_last(trends, _pictures(charts, trends, sections)),
             Section("reading", "How to read it", notes=notes, terms=TERMS),
         ),
         footer=f"dbcpu, {plural(sum(len(each.run_ids) for each in trends), 'run')}.",
@@ -126,10 +128,27 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
         title,
         headline,
         Outcome.BAD if worse or tonight else Outcome.GOOD if changes or long_enough else Outcome.NEITHER,
-        sentences=tuple(map(_sentence, sorted(trends, key=lambda each: not _newest_words(each)))),
+        sentences=(*map(_sentence, _told(trends)), *([f"{_once_words(trends)}."] if _once_words(trends) else [])),
         tiles=tuple(tiles) if len(trends) == 1 else (),
         caveats=(COMPARABLE,),
     )
+
+
+def _rank(trend: Trend) -> int:
+    """Of many targets: first those whose newest run is worse, then changed ones, even ones, and those with one run."""
+    if _newest_words(trend):
+        return 0
+    return 1 if any(each.changes for each in trend.series) else 2 if len(trend.run_ids) >= MIN_DRAWN else 3
+
+
+def _told(trends: Sequence[Trend]) -> Sequence[Trend]:
+    """Those with a sentence of their own: of many, those with one run are counted (``_once_words``)."""
+    return [each for each in trends if len(trends) == 1 or len(each.run_ids) >= MIN_DRAWN]
+
+
+def _once_words(trends: Sequence[Trend]) -> str:
+    once = len(trends) - len(_told(trends))
+    return f"{plural(once, 'target')} with one run: a history needs at least two" if once else ""
 
 
 def _newest_words(trend: Trend) -> str:
@@ -175,7 +194,8 @@ def _sentence(trend: Trend) -> str:
     ]
     of = _of(trend)
     found = [*changed, *filter(None, [_newest_words(trend)])]
-    return f"{of}: {'; '.join(found) or _steady(trend).lower()}."
+    steady = _steady(trend)
+    return f"{of}: {'; '.join(found) or steady[:1].lower() + steady[1:]}."
 
 
 def _steady(trend: Trend) -> str:
@@ -201,6 +221,18 @@ def _pictures(
         yield from sections[1:2]
 
 
+def _once_last(trends: Sequence[Trend], shown: Iterator[Section]) -> Iterator[Section]:
+    """Of many targets those with one run, which have no picture, share a section: the contents stay short."""
+    if len(trends) == 1:
+        yield from shown
+        return
+    several = len(_told(trends))
+    sections = [*shown]
+    yield from sections[:several]
+    if tables := tuple(table for each in sections[several:] for table in each.tables):
+        yield Section("one-run", "Targets with one run", tables=tables)
+
+
 def sparkline(series: Series, trend: Trend) -> str:
     """A letter per run, signs before those at which something happened; the newest ``MAX_SIGNS`` runs."""
     known = [value for value in series.values if value is not None]
@@ -222,7 +254,7 @@ def _title(trend: Trend) -> str:
 
 def _of(trend: Trend) -> str:
     """``box on db1``, ``box on db1 (4 vCPUs, soak)``: soaks, pools and a resized host are histories of their own."""
-    host = f" on {trend.host}" if trend.host else ""
+    host = f" on {trend.host}" if trend.host and trend.host != trend.target else ""
     more = ", ".join(filter(None, (trend.machine, "" if trend.experiment == SWEEP else trend.experiment)))
     return f"{trend.target}{host}{more and f' ({more})'}"
 
@@ -362,5 +394,6 @@ def _timeline_series(series: Series) -> TimelineSeries:
     )
 
 
-def _day(trend: Trend, at: int) -> str:
-    return trend.started_at[at][:10] or "date not known"
+def _days(trend: Trend) -> str:
+    first, last = (trend.started_at[at][:10] or "date not known" for at in (0, -1))
+    return first if first == last else f"{first} to {last}"

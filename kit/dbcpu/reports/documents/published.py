@@ -33,8 +33,10 @@ def document(published: Published, baseline: str | None = None) -> Document:
         UsageError: the baseline occurs nowhere.
     """
     rows = normalise(published, baseline)
-    sound, doubted = [each for each in rows if not each.doubt], [each for each in rows if each.doubt]
-    section = titled_table("measurements", "Measurements", (*COLUMNS, *([DOUBTED] if doubted else [])), rows)
+    doubted = [each for each in rows if each.doubt]
+    sound = [each for each in rows if not each.doubt and not _is_count(each)]
+    columns = [each for each in COLUMNS if each.key not in _MAY_LACK or any(each.of(row) is not None for row in rows)]
+    section = titled_table("measurements", "Measurements", (*columns, *([DOUBTED] if doubted else [])), rows)
     own = any(each.label == MEASURED for each in published.measurements)
     caveat = BESIDE if own and len({each.label for each in published.measurements}) > 1 else ELSEWHERE
     small = small_components(sound) if len({each.label for each in published.measurements}) >= MIN_COMPONENTS else ()
@@ -141,13 +143,18 @@ def _headline(rows: Sequence[Normalised], apart: Sequence[Outlier] = ()) -> str:
         return _sentences(apart)[0].removesuffix(".")
     if not rows:
         return "All of these figures are doubted, so none is compared"
-    metric = rows[0].measurement.metric
+    metric = max(rows, key=lambda each: max(each.ratio, 1 / each.ratio) if each.ratio > 0 else 1.0).measurement.metric
     alike = [each for each in rows if each.measurement.metric == metric]
-    if all(each.ratio == 1.0 for each in alike):
+    if all(each.ratio == 1.0 for each in rows):
         return f"{plural(len(rows), 'measurement')} relative to their baselines"
     low, high = (choose(alike, key=lambda each: each.ratio) for choose in (min, max))
     ends = [f"{times(each.ratio)} ({_place(each.measurement)})" for each in (low, high)]
     return f"{metric}: from {ends[0]} to {ends[1]} of the baseline"
+
+
+def _is_count(each: Normalised) -> bool:
+    """How many sessions were fast and how many slow is no ratio of the one to the other."""
+    return each.measurement.metric.startswith("number of ")
 
 
 def _or_nothing(value: int | None) -> str:
@@ -161,7 +168,9 @@ COLUMNS = (
     Column("cpus", "CPUs", _or_nothing, kind="figure", value=attrgetter("measurement.cpus")),
     Column("metric", "metric", kind="text", value=attrgetter("measurement.metric")),
     Column("value", "value", cell_text, kind="figure", value=attrgetter("measurement.value")),
-    Column("ratio", "ratio", times, kind="figure", value=lambda each: None if each.doubt else each.ratio),
+    Column(
+        "ratio", "ratio", times, kind="figure", value=lambda each: None if each.doubt or _is_count(each) else each.ratio
+    ),
     Column(
         "linear",
         "linear",
@@ -170,6 +179,8 @@ COLUMNS = (
         value=lambda each: None if each.doubt else each.linear,
     ),
 )
+_MAY_LACK = ("n", "cpus", "linear")
+"""Columns that are left out where no row has a value."""
 DOUBTED = Column("doubt", "doubt", kind="text")
 
 
@@ -227,7 +238,10 @@ def _panels_of(rows: Sequence[Normalised]) -> list[tuple[str, ...]]:
 
 
 def _places(rows: Sequence[Normalised]) -> list[str]:
-    """Names below the bars: configuration, led by the label and followed by the count where rows differ by these."""
+    """Names below the bars: configuration, followed by the label and the count where rows differ by these.
+
+    A picture cuts long ones at the end.
+    """
     several = len({each.measurement.label for each in rows}) > 1
     counts: dict[tuple[str, str], set[int | None]] = {}
     for each in rows:
@@ -235,7 +249,7 @@ def _places(rows: Sequence[Normalised]) -> list[str]:
     names = []
     for each in rows:
         one = each.measurement
-        name = f"{one.label} {one.configuration}".strip() if several or not one.configuration else one.configuration
+        name = f"{one.configuration} ({one.label})" if several and one.configuration else one.configuration or one.label
         unit = "CPUs" if one.cpus is not None and one.n is None else "N"
         shown = one.cpus if unit == "CPUs" else one.n
         names.append(f"{name}, {unit}={shown}" if len(counts[one.label, one.configuration]) > 1 else name)

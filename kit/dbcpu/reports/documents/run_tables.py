@@ -115,6 +115,7 @@ def details_table(analysis: Analysis) -> Table:
             Column(f"p{share}_s", f"p{share} s", decimal_s, unit="s", value=of(f"p{share}_s"),
                    meaning=f"{share} % of the executions take at most so long")
             for share in (50, 95, 99)
+            if any(of(f"p{share}_s")(each) is not None for each in analysis.levels)
         ),
         Column("utilisation", "CPU used", percent, value=of("utilisation"), meaning="busy share of all vCPUs"),
         Column("worth", "in cores", partial(number, digits=1), value=worth,
@@ -157,7 +158,7 @@ def slowed_table(analysis: Analysis) -> Table:
         Column("ordinal", "session", place=lambda row: lane_id(row.variant, row.ordinal)),
         Column("slowdown", "slowdown", times),
         Column("cause", "cause", kind="name", value=_causes),
-        Column("evidence", "evidence", kind="text", brief=_without_slowdown),
+        Column("evidence", "evidence", _without_slowdown, kind="text"),
     )
     named = slowed_sessions(analysis)
     paced = named and any(each.at_one_pace and each.level == named[0].level for each in analysis.levels)

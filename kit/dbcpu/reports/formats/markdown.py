@@ -66,7 +66,7 @@ def _list(notes: Iterable[str]) -> str:
 
 
 def _table(table: Table) -> str:
-    lines = [map(_escaped, table.headings), ["---"] * len(table.columns)]
+    lines = [map(_escaped, table.headings), ["---" if each.is_left else "---:" for each in table.columns]]
     lines += [map(_escaped, row) for row in table.texts(MAX_ROWS)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -49,6 +49,14 @@ def show(document: Document, console: Console) -> None:
         console.print(Text(plain(sentence), style="bold"))
 
 
+def table_text(table: Table, width: int) -> str:
+    """One table without colours, in lines of at most ``width`` letters where its words allow that."""
+    out = StringIO()
+    console = Console(file=out, width=width, no_color=True, force_terminal=False, legacy_windows=False)
+    _section(Section("", "", tables=(table,)), console)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
 def _section(section: Section, console: Console) -> None:
     for table in section.tables:
         for part in _below_each_other(table, console.width):

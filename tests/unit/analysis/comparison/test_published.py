@@ -289,11 +289,13 @@ def test_a_doubted_figure_is_shown_as_printed_and_compared_with_nothing() -> Non
     assert not any("Dispatch_Remote" in sentence for sentence in content.verdict)
     assert any(note.endswith("ms per call 1.83 (misprint: 162216 / 297736 is 0.54).") for note in content.notes)
     (measured, components) = content.sections
-    rows = [row for row in measured.tables[0].texts() if row[0] == "Dispatch_Remote" and row[4] == "ms per call"]
-    assert [row[5:] for row in rows] == [
-        ("1.83", "-", "", "misprint: 162216 / 297736 is 0.54"),
-        ("0.43", "-", "", "its baseline is doubted"),
-        ("0.63", "-", "", "its baseline is doubted"),
+    table = measured.tables[0]
+    shown = [dict(zip(table.headings, row, strict=True)) for row in table.texts()]
+    rows = [row for row in shown if row["label"] == "Dispatch_Remote" and row["metric"] == "ms per call"]
+    assert [(row["value"], row["ratio"], row["doubt"]) for row in rows] == [
+        ("1.83", "-", "misprint: 162216 / 297736 is 0.54"),
+        ("0.43", "-", "its baseline is doubted"),
+        ("0.63", "-", "its baseline is doubted"),
     ]
     (per_call,) = (table for table in components.tables if table.caption.startswith("ms per call"))
     assert "Dispatch_Remote" not in [row[0] for row in per_call.texts()]
@@ -318,3 +320,19 @@ def test_each_curve_names_what_it_grows_with() -> None:
     )
     charts = [chart.data for chart in document(parse(rows, "file")).charts if isinstance(chart.data, Curves)]
     assert [each.x_title for each in charts] == ["concurrent sessions (N)", "CPUs"]
+
+
+def test_the_headline_is_of_the_metric_that_differs_most_and_no_column_is_empty() -> None:
+    text = (
+        "label,configuration,n,cpus,metric,value\nserver,10 threads,100,,total s,15.9\n"
+        "server,100 threads,100,,total s,15.8\nserver,10 threads,100,,s per call,1.4\n"
+        "server,100 threads,100,,s per call,14\nserver,10 threads,100,,number of sessions,2\n"
+        "server,100 threads,100,,number of sessions,70\n"
+    )
+    found = document(parse(text, "pool"))
+    assert found.front.headline.startswith("s per call: from 1.00x (server 10 threads) to 10.00x")
+    (table,) = found.sections[0].tables
+    assert {"CPUs", "linear"}.isdisjoint(table.headings)
+    assert "N" in table.headings
+    ratios = [row[table.headings.index("ratio")] for row in table.texts()]
+    assert ratios[-2:] == ["-", "-"], "a number of sessions is no ratio"

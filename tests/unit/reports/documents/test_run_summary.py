@@ -4,10 +4,12 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
 from dbcpu.record.header import Database
 from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
@@ -154,4 +156,15 @@ def test_it_is_said_of_targets_together_too_and_of_which() -> None:
     """A target with six sessions on four cores does 165 Mrows/s where a core does 40, and has no capacity."""
     run = simulate_together(SimulatedHost(cores=4, threads=1), (2, 6), ((), ()), RunOptions(repeats=3, seed=1))
     terms = dict(summary(run, explain(run)))["terms"]
-    assert ". Mrows/s at N=6 of database-2 is more than the host can sustain there: " in terms
+    assert ". Mrows/s at N=6 of database-2 is more than the host can sustain there" in terms
+
+
+def test_sessions_that_end_together_are_no_reason_for_more_throughput_than_the_peak() -> None:
+    found = explain(simulate(SimulatedHost(cores=4, threads=2), (1, 4, 9), repeats=3, seed=1))
+    assert found.capacity is not None
+    more = replace(found.levels[-1], throughput=2 * (found.capacity.peak_throughput or 1.0), even=Answer.YES)
+    even = answer_terms(replace(found, levels=(*found.levels[:-1], more)))
+    assert "more than the host can sustain" in even
+    assert "end before others" not in even
+    uneven = replace(found, levels=(*found.levels[:-1], replace(more, even=Answer.NO)))
+    assert "sustain: some sessions end before others" in answer_terms(uneven)

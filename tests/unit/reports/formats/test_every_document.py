@@ -156,8 +156,10 @@ def test_a_sizing_page_answers_in_its_headline_and_shows_licences_as_no_advice()
     front = document_of("sizing").front
     assert front.headline == "4 busy cores of old box need 8 vCPUs of cloud or 4 vCPUs of cloud, SMT off"
     assert [(tile.name, tile.value) for tile in front.tiles] == [("cloud", "8 vCPUs"), ("cloud, SMT off", "4 vCPUs")]
-    assert any("storage, network and memory" in caveat for caveat in front.caveats)
-    assert any("Too small to be detected" in caveat for caveat in front.caveats)
+    (limits,) = (section.notes for section in document_of("sizing").page if section.name == "limits")
+    assert any("storage, network and memory" in note for note in limits)
+    assert any("Too small to be detected" in note for note in limits)
+    assert len((*front.sentences, *front.caveats)) <= 5, "the answer is short: the rest stands below"
 
 
 def test_a_history_page_says_since_when_it_is_slower() -> None:

@@ -99,7 +99,8 @@ def test_all_forms_agree_on_every_number(name: str) -> None:
                 if caption.startswith("Slowed sessions at N = ")
                 for cells in cells_
             ]
-            assert [str(session_view["ordinal"]), *shown_of, session_view["evidence"]] in on_page
+            evidence = session_view["evidence"].removeprefix(f"{shown_of[0]}: ")  # which has a column of its own
+            assert [str(session_view["ordinal"]), *shown_of, evidence] in on_page
     answer = f"{data['verdict']} What helps: {data['outcome']['remedy']}."
     assert " ".join(table.split()).endswith(answer)
     assert page.holds(data["verdict"])
@@ -195,3 +196,10 @@ def test_on_a_narrow_terminal_no_figure_is_cut_and_each_part_names_its_level(wid
     for view in analysis.levels:
         for figure in (view.slowdown_median, view.slowdown_max, view.max_over_min):
             assert figure is None or number(figure) in words
+
+
+def test_markdown_aligns_figures_to_the_right_and_words_to_the_left() -> None:
+    lines = shown("markdown", document_of("three_on_two")).splitlines()
+    headings = next(at for at, line in enumerate(lines) if line.startswith("| N |"))
+    sides = dict(zip(lines[headings].split(" | "), lines[headings + 1].split(" | "), strict=True))
+    assert (sides["slowdown"], sides["equal, full"]) == ("---:", "---")
