@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "stories.md"
 REPLACED = (
     (re.compile(r"\d{8}-\d{6}-sim-[0-9a-f]{6}"), "20261121-043000-sim-ab12cd"),
     (re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d"), "2026-11-21 04:30:00"),
-    (re.compile(r"20\d\d-\d\d-\d\d to 20\d\d-\d\d-\d\d"), "2026-11-21 to 2026-11-21"),
+    (re.compile(r"(size \w+), 20\d\d-\d\d-\d\d(?: to 20\d\d-\d\d-\d\d)?"), r"\1, 2026-11-21"),
 )
 """What differs from one walk to the next."""
 

@@ -485,7 +485,7 @@ def test_cpus_of_a_quota_are_no_cores_and_no_licences() -> None:
     found = sized(("old", simulated_box()), ("held", held))
     (need,) = found.needs
     assert (need.vcpus, need.cores, need.licences) == (12, None, None)
-    assert "12 CPUs of quota of held (measured with a quota of 4 CPUs, 0.60 EUR per hour)" in found.sentence
+    assert "12 CPUs of quota on held (measured with a quota of 4 CPUs, 0.60 EUR per hour)" in found.sentence
     assert [each for each in found.unknown if each.startswith("held has a CPU quota")]
     assert next(each for each in found.ranking if each.kind.name == "held").per_core is None
 
