@@ -224,7 +224,9 @@ def _headline(comparison: Comparison) -> str:
     base, others = comparison.baseline, comparison.sides[1:]
     if len(others) <= MAX_NAMED:
         single = any(each.shown and each.between_run_source == NOT_KNOWN for _, each in _decisions(comparison))
-        clauses = "; ".join(f"{side.name} {_against(side, base)}" for side in others)
+        # Of several hosts evenness is on their tiles and in the sentences below: a headline is read at once.
+        brief = len(others) > 1 and not comparison.other_work
+        clauses = "; ".join(f"{side.name} {_against(side, base, brief=brief)}" for side in others)
         return f"{clauses} (one run a side)" if single else clauses
     if comparison.other_work:
         return f"Evenness and scaling of {len(others)} others compared with {base.name}; speed is not compared"
@@ -235,12 +237,16 @@ def _headline(comparison: Comparison) -> str:
     return f"Of {len(others)} hosts {more} have more throughput than {base.name} and {less} have less"
 
 
-def _against(side: Side, base: Side) -> str:
-    words = [_clause(each, side, base) for each in side.decisions if each.outcome != OTHER_WORK]
+def _against(side: Side, base: Side, *, brief: bool = False) -> str:
+    """The decisions on a side; ``brief``: without that on evenness, where there is another."""
+    decisions = [each for each in side.decisions if each.outcome != OTHER_WORK]
+    if brief:
+        decisions = [each for each in decisions if each.summary != SPREAD] or decisions
+    words = [_clause(each, side, base) for each in decisions]
     apart = "; speed is not compared, as the work differs" if side.other_work else ""
     if all(each.outcome in (TOO_FEW, OTHER_WORK) for each in side.decisions):
         return f"compared with {base.name}: inconclusive, too few rounds{apart}"
-    gains = {_is_gain(each) for each in side.decisions if each.shown}
+    gains = {_is_gain(each) for each in decisions if each.shown}
     # What is no sentence of its own, such as "evenness: no claim", stands apart.
     glue = "; " if any(": " in each for each in words) else ", but " if len(gains) > 1 else ", and "
     return glue.join(words) + apart
