@@ -106,7 +106,12 @@ def _beside(answer: "AnswerOfRun") -> dict[str, Any]:
     """``variant``: the first, of a run with several: the answer and what is quoted are of that alone."""
     known = {"even": answer.quote.even or None, "variant": answer.quote.variant or None}
     known["disturbance"] = answer.disturbance or None
-    return {"verdict": answer.verdict or None, **codec.encode(answer.quote), **known}
+    return {
+        "verdict": answer.verdict or None,
+        "headline": answer.headline or None,
+        **codec.encode(answer.quote),
+        **known,
+    }
 
 
 def _are_disturbed(answers: "Iterable[AnswerOfRun]") -> bool:
@@ -121,7 +126,8 @@ def _columns(answer: "AnswerOfRun", *, varied: bool, disturbed: bool) -> tuple[s
 
     variant = [shortened(answer.quote.variant, MAX_LABEL) or UNKNOWN] if varied else []
     lost_to = [lost_meanwhile(answer.disturbance) or UNKNOWN] if disturbed else []
-    return answer.verdict or UNKNOWN, *variant, cores_words(answer.quote), evenness_words(answer.quote), *lost_to
+    words = answer.verdict or answer.headline or UNKNOWN
+    return words, *variant, cores_words(answer.quote), evenness_words(answer.quote), *lost_to
 
 
 def _write(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun]", out: Path, *, all_shown: bool) -> None:
@@ -133,7 +139,7 @@ def _write(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun]", out: 
             run_id=r.run_id, started_at=r.started_at, status=r.status, target=r.target, host=r.hostname,
             database=f"{r.database_kind} {r.database_version}".strip(), workload=f"{r.workload} {r.size}".strip(),
             levels=r.levels, rounds=r.rounds, label=r.label, verdict=words[r.run_id].verdict,
-            quote=words[r.run_id].quote, disturbance=words[r.run_id].disturbance,
+            quote=words[r.run_id].quote, disturbance=words[r.run_id].disturbance, headline=words[r.run_id].headline,
         )
         for r in runs
     ]  # fmt: skip

@@ -81,6 +81,15 @@ def test_verdicts_say_to_what_a_host_lost_cpu_meanwhile_where_any_did(tmp_path: 
     assert [each[lost] for each in json.loads((tmp_path / "runs.json").read_text("utf-8"))["runs"]] == ["steal", "", ""]
 
 
+def test_of_an_experiment_the_list_has_the_answer_to_its_own_question(tmp_path: Path) -> None:
+    run("simulate", "this-vm", "--pool", "8", "--sessions", "1,2", "--size", "tiny")
+    newest = json.loads(run("list", "--verdict", "--json", "--out", str(tmp_path)).stdout)[0]
+    assert newest["verdict"] is None
+    assert newest["headline"].startswith(("Enough: ", "Inconclusive"))
+    for shown in (run("list", "--verdict").stdout, (tmp_path / "runs.md").read_text("utf-8")):
+        assert newest["headline"] in shown
+
+
 def test_the_index_says_what_is_left_out_and_of_no_run_there_is_none(tmp_path: Path) -> None:
     run("list", "--out", str(tmp_path / "index"), "--limit", "1")
     assert "Only the newest 1 are listed" in (tmp_path / "index" / "runs.txt").read_text("utf-8")

@@ -33,7 +33,10 @@ TERMS = (
         "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
     ),
     ("host lost CPU to", "what took CPU from the sessions during the run: measure again at a quiet time"),
-    (UNKNOWN, "not known, or a pool or soak, which has a question of its own"),
+    (
+        UNKNOWN,
+        "not known; a pool, a soak and targets together have a question of their own, and its answer stands there",
+    ),
 )
 NOTE = (
     "`dbcpu show RUN` shows a run, `dbcpu report RUN` writes its page, and `dbcpu list --history --out DIR` a page of "
@@ -45,6 +48,7 @@ class ListedRun(Struct, frozen=True):
     """A stored run in a list. ``started_at``: UTC, ISO 8601; ``levels`` like ``1-4,8``.
 
     ``verdict``: a key of ``VERDICTS``, or ''. ``disturbance``: the finding of what took CPU meanwhile, or ''.
+    ``headline``: the answer of an experiment with a question of its own, or ''.
     """
 
     run_id: str
@@ -60,6 +64,7 @@ class ListedRun(Struct, frozen=True):
     verdict: str
     quote: Quote = Quote()
     disturbance: str = ""
+    headline: str = ""
 
 
 def _minute(at: str) -> str:
@@ -68,7 +73,7 @@ def _minute(at: str) -> str:
 
 def _answer(row: ListedRun) -> str:
     ended = "" if row.status == "complete" else row.status
-    return ", ".join(filter(None, (row.verdict, ended))) or UNKNOWN
+    return ", ".join(filter(None, (row.verdict or row.headline, ended))) or UNKNOWN
 
 
 def _where(row: ListedRun) -> str:
