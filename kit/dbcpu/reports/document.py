@@ -34,9 +34,9 @@ def _number(value: Any) -> float | None:
 class Column(Struct, frozen=True):
     """One column of a table: ``key`` and ``value`` (by default the row's attribute ``key``) are for programs.
 
-    ``format`` writes the value for people, ``brief`` where lines are short. ``place``: of a row, the identifier in a
-    picture of the page that its cell leads to, and that leads back to it. ``kind``: a number, a figure (a number that
-    may be broken into lines, for it has words or stands below a foreign heading), a name (never broken) or text.
+    ``format`` writes the value for people. ``place``: of a row, the identifier in a picture of the page that its cell
+    leads to, and that leads back to it. ``kind``: a number, a figure (a number that may be broken into lines, for it
+    has words or stands below a foreign heading), a name (never broken) or text.
     """
 
     key: str
@@ -46,7 +46,6 @@ class Column(Struct, frozen=True):
     meaning: str = ""
     unit: str = ""
     value: Callable[[Any], Any] | None = None
-    brief: Callable[[Any], str] | None = None
     place: Callable[[Any], str] | None = None
 
     @property
@@ -85,12 +84,10 @@ class Table(Struct, frozen=True):
         """Of the columns that have one."""
         return tuple((column.heading, column.meaning) for column in self.columns if column.meaning)
 
-    def texts(self, most: int | None = None, *, brief: bool = False) -> Iterable[tuple[str, ...]]:
+    def texts(self, most: int | None = None) -> Iterable[tuple[str, ...]]:
         """The cells for people, without control characters; at most so many rows if it is ``worst_first``."""
-        formats = [column.brief if brief and column.brief else column.format for column in self.columns]
-        pairs = list(zip(self.columns, formats, strict=True))
         for row in self.rows[:most] if self.worst_first else self.rows:
-            yield tuple(plain(words(column.of(row))) for column, words in pairs)
+            yield tuple(plain(column.format(column.of(row))) for column in self.columns)
 
     def cells(self, most: int | None = None) -> Iterable[tuple[tuple[str, float | None, str], ...]]:
         """The same as (text, number to sort by or None where the text does, place or '')."""

@@ -157,7 +157,7 @@ class _Part(Struct, frozen=True):
 
 def _below_each_other(table: Table, width: int) -> Iterator[_Part]:
     """The table, or, where figures would be cut, parts of it below each other that all begin with what names a row."""
-    texts = [*table.texts(MAX_ROWS, brief=True)]
+    texts = [*table.texts(MAX_ROWS)]
     caption = plain(table.caption)
     for part in _parts(table.columns, texts, width):
         columns, cells = [table.columns[at] for at in part], [[row[at] for row in texts] for at in part]

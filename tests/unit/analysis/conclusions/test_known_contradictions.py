@@ -347,7 +347,7 @@ def test_4_28_the_evidence_does_not_repeat_itself() -> None:
         rows = slowed_table(result(number)[1])
         evidence = next(each for each in rows.columns if each.key == "evidence")
         for row in rows.rows:
-            text = evidence.brief(str(row.evidence)) if evidence.brief else str(row.evidence)
+            text = evidence.format(row.evidence)
             assert not re.match(r"[\d.]+x:", text), "the slowdown has a column of its own"
             assert text.count("off-CPU") <= 1
 

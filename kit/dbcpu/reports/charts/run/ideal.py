@@ -41,7 +41,9 @@ def fair_words(record: RunRecord, analysis: Analysis) -> str:
 
 def _cpus(record: RunRecord) -> str:
     quota = felt_quota(record)
-    return "vCPUs" if quota is None else f"quota {quota:g}"
+    if quota is None:
+        return "vCPUs"
+    return f"quota {quota:g}" if quota > 1 else "1"  # what one alone does is of less than a CPU there
 
 
 def _waits(analysis: Analysis) -> bool:
