@@ -165,7 +165,7 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
     """What was measured at a level, and what it is beside one session alone; without answers and causes."""
     level, reference, vcpus = seen.level, seen.reference, context.vcpus
     connects = [[s for s in map(attrgetter("session.connect_s"), members) if s is not None] for members in rounds]
-    busy = reference.busy if reference else 1.0  # who waits in between leaves the CPU to others; a quota may stop one, too
+    busy = reference.busy if reference else 1.0  # who waits leaves the CPU to others; a quota may stop even one
     room = max(busy, felt_quota(context.record) or vcpus) / busy if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     throughput, makespan = seen.median("throughput"), seen.median("makespan")
