@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 MAX_RUNS = 20
 """That are listed where nobody asks for more."""
 HEADINGS = ("run", "started (UTC)", "status", "target", "host", "workload", "levels", "rounds", "label")
-LOST_TO = "host lost CPU to"
-"""A list of runs that nothing disturbed has no such column."""
 FIRST_VARIANT = "first variant"
 """The one that answer and pair of a run with several are of; a list without such a run has no such column."""
 
@@ -82,7 +80,10 @@ def _say(runs: Sequence[RunSummary], words: "Mapping[str, AnswerOfRun] | None", 
          f"{r.workload} {r.size}", r.levels, str(r.rounds), shortened(r.label, MAX_LABEL)) for r in runs
     ]  # fmt: skip
     answered = ("verdict", *([FIRST_VARIANT] if varied else []), "usable cores", "evenness")
-    answered += (LOST_TO,) if disturbed else ()
+    if disturbed:
+        from dbcpu.reports.documents.quoted import LOST_TO
+
+        answered += (LOST_TO,)
     headings = (*HEADINGS[:5], *(answered if words is not None else ()), *HEADINGS[5:])
     if lines:
         click.echo("\n".join(_within(asked_width(), headings, lines)))

@@ -12,7 +12,6 @@ from dbcpu.analysis.conclusions.several_variants import of_all_variants
 from dbcpu.analysis.conclusions.single_run import SingleSessions, explained
 from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.main_cause import by_sessions, lost_by_session, main_cause
-from dbcpu.analysis.levels.representative_round import usual_order
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.placement.usable_cpus import core_count, vcpu_count
 from dbcpu.analysis.results.answer import Answer
@@ -53,7 +52,6 @@ def explain_targets(record: RunRecord, licence_rules: Sequence[Licence] | None =
     sessions = sorted(
         (each for one in found.values() for each in one.sessions), key=lambda one: (one.order, one.ordinal)
     )
-    beside = found.get(TOGETHER)
     return replace(
         first,
         levels=levels,
@@ -66,7 +64,6 @@ def explain_targets(record: RunRecord, licence_rules: Sequence[Licence] | None =
         shared_core=None,
         vcpus=vcpu_count(record),
         cores=core_count(record),
-        telling_order=(beside and beside.telling_order) or first.telling_order,
     )
 
 
@@ -94,9 +91,8 @@ def _together(
         found = [each for each in said.findings if each.code not in COMPARING]
         findings = {(each.code, each.seen): each for each in found} | findings
     levels = tuple(_own_baselines(each, views) for each in whole[0].levels)
-    order = usual_order(levels[-1], views) if levels else None
     kept = tuple(sorted(findings.values(), key=lambda each: -each.level))
-    return replace(whole[0], sessions=tuple(views), levels=levels, findings=kept, telling_order=order)
+    return replace(whole[0], sessions=tuple(views), levels=levels, findings=kept)
 
 
 def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:

@@ -45,9 +45,9 @@ def used_by_others(members: Sequence[Timed], occupancy: Occupancy, moments: Floa
         on = np.full(slices, row.cpu)
         ran_s = ran.between(on, times_s[:-1], times_s[1:])
         others_s = values_of(one, "busy_s") + values_of(one, "steal_s") - ran_s
-        least_s = others_s - np.maximum(0.0, with_s - ran_s)
+        surely_s = others_s - np.maximum(0.0, with_s - ran_s)
         free_s = np.diff(times_s) - with_s
-        clear = (least_s >= np.maximum(2 * TICK_S, USED_FROM * free_s)) & (free_s >= LONG_ENOUGH * np.diff(times_s))
+        clear = (surely_s >= np.maximum(2 * TICK_S, USED_FROM * free_s)) & (free_s >= LONG_ENOUGH * np.diff(times_s))
         kinds = np.where(clear, USED, PERHAPS)
         found[place] = np.where(others_s - TICK_S <= FREE_BELOW * free_s, UNUSED, kinds)[slice_at]
     return found

@@ -40,7 +40,7 @@ PART_COLOURS: Mapping[str, str] = {
 }
 
 PART_HATCHES: Mapping[str, str] = {
-    # Without colours a cause is told by it; the single-session time and what has no name have none.
+    # They distinguish causes without colours; the single-session time and what has no name have none.
     "inflation_s": "--",
     "queue_s": "////",
     "throttled_s": "||||",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.ticker import Formatter
 
-MOST_DECIMALS = 4
+MAX_DECIMALS = 4
 MS_BELOW_S = 0.9995
 SMALL_BESIDE = 100
 """A tick that is less than the largest by more has a unit of its own."""
@@ -42,8 +42,8 @@ class SecondTicks(EvenTicks):
 def decimals_of(values: Sequence[float]) -> int:
     """The least number of decimals with which none of these is rounded."""
     exact = (all(abs(round(value, at) - value) < 1e-6 * max(1.0, abs(value)) for value in values)
-             for at in range(MOST_DECIMALS))  # fmt: skip
-    return next((at for at, is_exact in enumerate(exact) if is_exact), MOST_DECIMALS)
+             for at in range(MAX_DECIMALS))  # fmt: skip
+    return next((at for at, is_exact in enumerate(exact) if is_exact), MAX_DECIMALS)
 
 
 def _unit(value_s: float) -> tuple[str, float]:

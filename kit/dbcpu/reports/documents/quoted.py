@@ -10,6 +10,8 @@ from dbcpu.record.rounds import RunRecord
 if TYPE_CHECKING:
     from dbcpu.analysis.results.run import Analysis
 
+LOST_TO = "host lost CPU to"
+"""Heading of a column of ``lost_meanwhile``; a list of runs that nothing disturbed has no such column."""
 _NO_NOTES = QuoteNotes()
 
 

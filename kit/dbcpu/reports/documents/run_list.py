@@ -11,7 +11,7 @@ from dbcpu.analysis.results.answer import Fact
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.formatting import UNKNOWN, listed, plural
 from dbcpu.reports.document import Column, Document, Front, Section, Table
-from dbcpu.reports.documents.quoted import cores_words, evenness_words, lost_meanwhile
+from dbcpu.reports.documents.quoted import LOST_TO, cores_words, evenness_words, lost_meanwhile
 from dbcpu.reports.plain_data import plain_data
 
 VERDICTS = {
@@ -32,7 +32,7 @@ TERMS = (
         "evenness",
         "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
     ),
-    ("host lost CPU to", "what took CPU from the sessions during the run: measure again at a quiet time"),
+    (LOST_TO, "what took CPU from the sessions during the run: measure again at a quiet time"),
     (
         UNKNOWN,
         "not known; a pool, a soak and targets together have a question of their own, and its answer stands there",
@@ -82,9 +82,7 @@ def _where(row: ListedRun) -> str:
 
 _FIRST_VARIANT = Column("variant", "first variant", kind="name", value=lambda row: row.quote.variant or UNKNOWN)
 """The one that verdict and pair of a run with several are of."""
-_LOST = Column(
-    "disturbance", "host lost CPU to", kind="text", value=lambda row: lost_meanwhile(row.disturbance) or UNKNOWN
-)
+_LOST = Column("disturbance", LOST_TO, kind="text", value=lambda row: lost_meanwhile(row.disturbance) or UNKNOWN)
 """Not in a list of runs that nothing disturbed."""
 COLUMNS = (
     Column("run_id", "run", kind="name"),
