@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,14 @@ def figures(file: Path) -> tuple[Figure, ...]:
     return run_figures(record, explain(record)).all
 
 
+def shortened(text: str) -> str:
+    return re.sub(r"\d+\.\d+(e[-+]?\d+)?", lambda number: f"{float(number[0]):.6g}", text)
+
+
 def digest() -> str:
-    """Of the figures of the committed records, to six digits: the last ones are the machine's."""
+    """Of the figures of the committed records, to six digits, also within texts: the last ones are the machine's."""
     lines = [
-        json.dumps([file.parent.name, each.metric, each.level, each.variant, each.text,
+        json.dumps([file.parent.name, each.metric, each.level, each.variant, each.text and shortened(each.text),
                     *(number and f"{number:.6g}" for number in (each.value, each.low, each.high))])
         for file in RECORDS for each in figures(file)
     ]  # fmt: skip
