@@ -94,7 +94,8 @@ METRICS = (
     Metric(
         "efficiency_share",
         LEVEL,
-        "throughput over single-session rate x min(N, room), up to 1; room: sessions that the vCPUs or the quota can run, at least 1",
+        "throughput over single-session rate x min(N, room), up to 1; room: sessions "
+        "that the vCPUs or the quota can run, at least 1",
     ),
     Metric("slowdown_x", LEVEL, "elapsed over that of a single session, of the median session; with its interval"),
     Metric("slowdown_max_x", LEVEL, "the same of the slowest session"),

@@ -62,7 +62,10 @@ def headline(analysis: Analysis) -> Headline:
         facts += [Fact(name, str(many), f"of {of_all}, at N={short_ranges(levels)}")] if many else []
     serious = any(each.code == "failed-session" and each.level == Level.PROBLEM for each in analysis.findings)
     said = lost or (f"{plural(failed.sessions, 'session')} failed" if serious and failed.sessions else "")
-    return replace(found, headline="; ".join(filter(None, (found.headline, said))), facts=tuple(facts))
+    words, helps, mend = "; ".join(filter(None, (found.headline, said))), found.advice, failure_remedy(analysis)
+    if lost and mend and not is_said(mend, helps):
+        helps = (*helps, Advice(mend, "failed sessions" if helps else ""))
+    return replace(found, headline=words, facts=tuple(facts), advice=helps)
 
 
 def _answer(analysis: Analysis) -> Headline:
@@ -85,10 +88,8 @@ def _answer(analysis: Analysis) -> Headline:
         return Headline(Outcome.UNKNOWN, words, _alone(analysis), (QUIETER_HOST,))
     if not all(each.shares_known for each in levels):
         return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found))
-    facts, helps = _facts(analysis, levels, found), what_helps(analysis, found)
-    if analysis.levels_lost and (mend := failure_remedy(analysis)) and not is_said(mend, helps):
-        helps = (*helps, Advice(mend, "failed sessions" if helps else ""))
-    return Headline(_kind(found, analysis), _words(found, analysis), facts, helps)
+    facts = _facts(analysis, levels, found)
+    return Headline(_kind(found, analysis), _words(found, analysis), facts, what_helps(analysis, found))
 
 
 def _kind(found: LevelLosses, analysis: Analysis) -> Outcome:
@@ -125,14 +126,14 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
         limit = limit_of(found, analysis.vcpus, analysis.cpu_quota)
         above = f"above {limit.short} {'shares are unequal' if uneven else turn}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
-    lost = analysis.levels_lost
+    failed = analysis.levels_lost
     if kind == Outcome.BAD:
-        return _loss_words(found, up_to, lost)
+        return _loss_words(found, up_to, failed)
     # Of one single session nothing is counted that leaves it open: the verdict names only the others.
     measured_twice = analysis.reference is not None and analysis.reference.noise_range is not None
     alone = found.alone_undecided and (measured_twice or not found.undecided)
-    open_ = [*([1] if alone else []), *(each.level for each in found.undecided if each.level not in lost)]
-    if lost and not open_:
+    open_ = [*([1] if alone else []), *(each.level for each in found.undecided if each.level not in failed)]
+    if failed and not open_:
         return f"Equal CPU {up_to}" if up_to else "Inconclusive"
     where = f"N={short_ranges(open_)}" if open_ else "all levels"
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"

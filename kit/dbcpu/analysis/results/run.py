@@ -208,8 +208,8 @@ class LevelView(Struct, frozen=True):
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
     ``ideal_throughput`` is solo rate x min(N, room), ``efficiency`` the part of it that was reached (None where that
     is impossible), and ``ideal_slowdown`` max(1, N / room). Room is max(1, vCPUs / busy), instead of the vCPUs a
-    quota that keeps sessions waiting (``busy``: see ``Reference``). ``slower`` is the median number of sessions whose cause is not
-    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause,
+    quota that keeps sessions waiting (``busy``: see ``Reference``). ``slower`` is the median number of sessions whose
+    cause is not 'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions,
     first or second: the main one, ``second_cause``, and then the commonest.
     ``main_cause`` is what cost the sessions most time in most
     rounds, 'none' if nothing was lost. Where
