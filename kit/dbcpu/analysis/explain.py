@@ -1,7 +1,6 @@
 """Composes the answers: a record in, everything the reports show out. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
 
 from msgspec.structs import replace
 
@@ -13,6 +12,7 @@ from dbcpu.analysis.conclusions.several_variants import of_all_variants
 from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu, without_scaled_cpu
+from dbcpu.analysis.levels.lost_levels import FailureCount
 from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
 from dbcpu.analysis.results.comparison import Variants
@@ -49,8 +49,10 @@ def _explained(
         rounds = map(without_db_cpu, rounds)
     if header.plan.experiment != SWEEP:
         return _of_experiment(header, rounds, licence_rules)
-    record = RunRecord(header, tuple(rounds))
-    return record, _of_run(_swept(record, licence_rules), header, len(record.rounds))
+    failures = FailureCount()
+    record = RunRecord(header, tuple(failures.each(rounds)))
+    analysis = replace(_swept(record, licence_rules), failures=failures.result())
+    return record, _of_run(analysis, header, len(record.rounds))
 
 
 def _of_run(analysis: Analysis, header: Header, done: int) -> Analysis:
@@ -66,15 +68,14 @@ def _of_experiment(
 ) -> tuple[RunRecord, Analysis]:
     from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 
+    failures = FailureCount()
     if header.plan.experiment == SOAK:
-        counter = count()
-        kept, soak = thinned(header, (each for each, _ in zip(rounds, counter, strict=False)))
-        done = next(counter)
-        said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, done)
-        return kept, refused(_of_run(said, header, done))
-    record = RunRecord(header, tuple(rounds))
+        kept, soak = thinned(header, failures.each(rounds))
+        said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, failures.of_rounds)
+        return kept, refused(_of_run(replace(said, failures=failures.result()), header, failures.of_rounds))
+    record = RunRecord(header, tuple(failures.each(rounds)))
     explaining = explain_variant if are_of_one_kind(header.plan.parties) else explain_targets
-    said = with_experiment(explaining(record, licence_rules), record)
+    said = replace(with_experiment(explaining(record, licence_rules), record), failures=failures.result())
     return record, refused(_of_run(said, header, len(record.rounds)))
 
 

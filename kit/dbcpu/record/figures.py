@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-VERSION = 26
+VERSION = 27
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
@@ -91,7 +91,12 @@ METRICS = (
     Metric("elapsed_p99_s", LEVEL, "99 % of the single executions are faster; from 100 executions on"),
     Metric("throughput_mrows_per_s", LEVEL, "work per second while all sessions run"),
     Metric("makespan_mrows_per_s", LEVEL, "all work by the time until the last session ended"),
-    Metric("efficiency_share", LEVEL, "throughput over single-session rate x min(N, vCPUs, quota), up to 1"),
+    Metric(
+        "efficiency_share",
+        LEVEL,
+        "throughput over single-session rate x min(N, room), up to 1; room: sessions "
+        "that the vCPUs or the quota can run, at least 1",
+    ),
     Metric("slowdown_x", LEVEL, "elapsed over that of a single session, of the median session; with its interval"),
     Metric("slowdown_max_x", LEVEL, "the same of the slowest session"),
     Metric(

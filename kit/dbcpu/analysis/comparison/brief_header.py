@@ -35,6 +35,7 @@ class BriefPlan(Struct, frozen=True):
     block_s: Finite | None = None
     connections: int | None = None
     one_at_a_time: bool = False
+    levels: tuple[int, ...] = ()
 
 
 class BriefLimits(Struct, frozen=True):

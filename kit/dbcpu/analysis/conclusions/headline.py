@@ -4,12 +4,17 @@ The question is: does every session get the same CPU, and if not, how large is t
 what would fix it?
 """
 
-from msgspec import Struct
+from collections.abc import Sequence
 
-from dbcpu.analysis.conclusions.advice import Advice, advice_words
-from dbcpu.analysis.conclusions.named_levels import lost_words, take_turns
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dbcpu.analysis.conclusions.advice import Advice, advice_words, is_said
+from dbcpu.analysis.conclusions.fine_levels import fast_levels
+from dbcpu.analysis.conclusions.lost_level_words import failure_remedy, no_whole_round
+from dbcpu.analysis.conclusions.named_levels import limit_of, lost_words, take_turns
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
-from dbcpu.analysis.conclusions.verdict import UNRELIABLE, fast_levels, unreliable
+from dbcpu.analysis.conclusions.verdict import UNRELIABLE, unreliable
 from dbcpu.analysis.conclusions.what_helps import headline_level, to_decide, what_helps, what_helps_experiment
 from dbcpu.analysis.levels.level_losses import (
     LevelLosses,
@@ -24,6 +29,7 @@ from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
+from dbcpu.record.findings import Level
 
 MORE_SESSIONS = Advice("measure several sessions beside each other: `dbcpu run --sessions auto`")
 QUIETER_HOST = Advice("measure again on a quieter host, with longer executions: `--size long`")
@@ -44,7 +50,25 @@ class Headline(Struct, frozen=True):
 
 
 def headline(analysis: Analysis) -> Headline:
-    """For the first variant, by the answers of its levels."""
+    """For the first variant, by the answers of its levels; with what failed, if no answer is refused."""
+    found, failed = _answer(analysis), analysis.failures
+    if refusal(analysis) is not None or failed is None:
+        return found
+    facts, lost = list(found.facts), no_whole_round(analysis.levels_lost)
+    for name, many, of_all, levels in (
+        ("failed sessions", failed.sessions, failed.of_sessions, failed.levels),
+        ("failed rounds", failed.rounds, failed.of_rounds, failed.levels_of_rounds),
+    ):
+        facts += [Fact(name, str(many), f"of {of_all}, at N={short_ranges(levels)}")] if many else []
+    serious = any(each.code == "failed-session" and each.level == Level.PROBLEM for each in analysis.findings)
+    said = lost or (f"{plural(failed.sessions, 'session')} failed" if serious and failed.sessions else "")
+    words, helps, mend = "; ".join(filter(None, (found.headline, said))), found.advice, failure_remedy(analysis)
+    if lost and mend and not is_said(mend, helps):
+        helps = (*helps, Advice(mend, "failed sessions" if helps else ""))
+    return replace(found, headline=words, facts=tuple(facts), advice=helps)
+
+
+def _answer(analysis: Analysis) -> Headline:
     variant = analysis.levels[0].variant if analysis.levels else ""
     levels = [each for each in analysis.levels if each.variant == variant and each.sessions]
     if (why := refusal(analysis)) is not None:
@@ -56,7 +80,8 @@ def headline(analysis: Analysis) -> Headline:
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        helps = to_decide(analysis) or (() if together else (MORE_SESSIONS,))
+        mend = failure_remedy(analysis) if analysis.levels_lost else ""
+        helps = (Advice(mend),) if mend else to_decide(analysis) or (() if together else (MORE_SESSIONS,))
         return Headline(Outcome.UNKNOWN, words, _alone(analysis), helps if levels else ())
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
         words = "Inconclusive: the baseline is not reliable"
@@ -64,7 +89,13 @@ def headline(analysis: Analysis) -> Headline:
     if not all(each.shares_known for each in levels):
         return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found))
     facts = _facts(analysis, levels, found)
-    return Headline(found.kind, _words(found, analysis), facts, what_helps(analysis, found))
+    return Headline(_kind(found, analysis), _words(found, analysis), facts, what_helps(analysis, found))
+
+
+def _kind(found: LevelLosses, analysis: Analysis) -> Outcome:
+    """No level is left out of a yes: one up to the vCPUs that has no whole round leaves it open."""
+    lost = [each for each in analysis.levels_lost if analysis.vcpus is None or each <= analysis.vcpus]
+    return Outcome.UNKNOWN if lost and found.fine and found.kind in (Outcome.GOOD, Outcome.PARTLY) else found.kind
 
 
 def one_word(analysis: Analysis) -> str:
@@ -83,24 +114,27 @@ def one_word(analysis: Analysis) -> str:
 
 def _words(found: LevelLosses, analysis: Analysis) -> str:
     up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
-    if found.kind == Outcome.GOOD:
+    kind = _kind(found, analysis)
+    if kind == Outcome.GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
-    if found.kind == Outcome.PARTLY:
+    if kind == Outcome.PARTLY:
         lost = {lost_to(each) for each in found.beyond if is_loss(each)}
         turns = any(take_turns(each, analysis.busy) for each in found.beyond if is_loss(each))
         turn = "they take turns" if turns else "they wait at times"
         turn = "they are throttled" if lost == {Cause.THROTTLED} else turn
         uneven = any(each.even is Answer.NO for each in found.beyond)
-        # Work that waits may be at full speed with more sessions than vCPUs.
-        most = max(analysis.vcpus or 0, found.fine[-1].level if found.fine else 0)
-        above = f"above {most} {'shares are unequal' if uneven else turn}"
+        limit = limit_of(found, analysis.vcpus, analysis.cpu_quota)
+        above = f"above {limit.short} {'shares are unequal' if uneven else turn}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
-    if found.kind == Outcome.BAD:
-        return _loss_words(found, up_to)
+    failed = analysis.levels_lost
+    if kind == Outcome.BAD:
+        return _loss_words(found, up_to, failed)
     # Of one single session nothing is counted that leaves it open: the verdict names only the others.
     measured_twice = analysis.reference is not None and analysis.reference.noise_range is not None
     alone = found.alone_undecided and (measured_twice or not found.undecided)
-    open_ = [*([1] if alone else []), *(each.level for each in found.undecided)]
+    open_ = [*([1] if alone else []), *(each.level for each in found.undecided if each.level not in failed)]
+    if failed and not open_:
+        return f"Equal CPU {up_to}" if up_to else "Inconclusive"
     where = f"N={short_ranges(open_)}" if open_ else "all levels"
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
 
@@ -114,7 +148,7 @@ def _of_totals(found: LevelLosses) -> str:
     return f"{text[0].upper()}{text[1:]}; shares not known"
 
 
-def _loss_words(found: LevelLosses, up_to: str) -> str:
+def _loss_words(found: LevelLosses, up_to: str, failed: Sequence[int]) -> str:
     first = found.losses[0]
     if first.level == 1:
         if rounds_differ(first) or not is_counted_only(first):
@@ -124,7 +158,7 @@ def _loss_words(found: LevelLosses, up_to: str) -> str:
     noun = "" if up_to else " sessions"
     lose = lost_words(first, "they" if noun and lasts else "sessions")
     where = f"from {first.level}{noun} on" if lasts else f"at N={first.level}"
-    open_ = [each.level for each in found.undecided]
+    open_ = [each.level for each in found.undecided if each.level not in failed]
     fine = f"Equal CPU {up_to}" if found.alone_undecided else f"Yes {up_to}"
     words = f"{fine}, {where} {lose}" if up_to else f"No: {where} {lose}"
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words

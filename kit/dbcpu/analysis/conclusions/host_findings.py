@@ -17,7 +17,7 @@ from dbcpu.analysis.host_usage.host_time import (
 )
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.levels.level_losses import is_loss
+from dbcpu.analysis.levels.level_losses import is_loss, level_losses
 from dbcpu.analysis.placement.joined_rounds import irq_s
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
@@ -33,6 +33,8 @@ STALLED_SHARE = 0.1
 """Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05
 """Of one CPU."""
+AS_QUOTA_ALLOWS = "run no more sessions than the quota allows"
+"""In the remedy against a CPU quota; of work that waits it is a number that nobody sees from the quota."""
 
 
 def driver_on_host(given: FindingInput) -> Finding | None:
@@ -236,11 +238,17 @@ def throttled(given: FindingInput) -> Finding | None:
         return None
     seconds_held, group, worst = max(held, key=lambda entry: entry[0])
     quota = plural(group.quota_cpus, "CPU") if group.quota_cpus is not None else "a quota"
-    return noted(
+    found = noted(
         "throttled",
         f"the control group {plain(group.path)} is limited to {quota} and was throttled for up to "
         f"{seconds(seconds_held)} of CPU time in a round (N={worst.level})",
     )
+    fine = level_losses(given.levels, given.vcpus).fine
+    if given.busy == 1 or not fine or fine[-1].level <= (group.quota_cpus or given.vcpus or 0):
+        return found
+    # Work that waits: a quota of 6.2 CPUs allows 12 such sessions.
+    most = plural(fine[-1].level, "such session")
+    return replace(found, remedy=found.remedy.replace(AS_QUOTA_ALLOWS, f"run no more than {most}"))
 
 
 def hidden_quota(given: FindingInput) -> Finding | None:

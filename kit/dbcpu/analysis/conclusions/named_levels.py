@@ -2,12 +2,15 @@
 
 from collections.abc import Collection
 
+from msgspec import Struct
+
 from dbcpu.analysis.levels.answers import exceeds
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_counted_only, is_loss, loss_ratio, lost_to
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.formatting import plural
 
 MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
@@ -17,6 +20,30 @@ ALL_UNEQUALLY = "all are slower, some more than others"
 MAX_CAUSES = 3
 OF_SOME_CPUS = (Cause.IRQ, Cause.COMPETITOR)
 """They take time of the CPUs that they are on, as the kernel counts it by CPU."""
+
+
+class Limit(Struct, frozen=True):
+    """Where sessions begin to lose by being too many: ``above {words}``, in a headline ``above {short}``.
+
+    ``sessions``: it is a number of sessions, that of the last level at full speed, and not what the CPUs are.
+    """
+
+    words: str
+    short: str
+    sessions: int | None = None
+
+
+def limit_of(found: LevelLosses, vcpus: int | None, quota: float | None) -> Limit:
+    """The vCPUs, or the CPU quota that is felt; more where more sessions than these were at full speed.
+
+    So are those of work that waits, and 4 with a quota of 3.9.
+    """
+    most = found.fine[-1].level if found.fine else 0
+    if most > (quota or vcpus or 0):
+        return Limit(str(most), str(most), most)
+    if quota is not None:
+        return Limit(f"the CPU quota of {quota:g}", f"the CPU quota of {quota:g}")
+    return Limit(f"the {plural(vcpus or 0, 'vCPU')}", str(vcpus or 0))
 
 
 def lost_words(level: LevelView, sessions: str = "sessions") -> str:

@@ -1,13 +1,15 @@
 """What is known, what is undecided, and what would decide it: does every session get the same CPU?"""
 
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Collection, Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
+from dbcpu.analysis.conclusions.fine_levels import fast_levels, fine_words
+from dbcpu.analysis.conclusions.lost_level_words import lost_level_words, without_levels
 from dbcpu.analysis.conclusions.named_levels import (
     ALIKE,
     as_well_words,
     by_turns,
+    limit_of,
     lost_words,
     named_beyond,
     named_by_turns_alone,
@@ -25,17 +27,17 @@ from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import (
     LevelLosses,
     is_counted_only,
-    is_fine,
     is_loss,
     level_losses,
     lost_to,
     over_ideal,
 )
+from dbcpu.analysis.levels.lost_levels import lost_levels
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -69,7 +71,9 @@ def verdict(
     measured = [each for each in levels if each.sessions]
     if not measured:
         return _nothing(context.record)
-    return _Words(context, topology, scaling, more).body(measured)
+    lost = lost_levels(context)
+    said = _Words(context, topology, scaling, more, lost).body(measured)
+    return " ".join(filter(None, (said, lost_level_words(lost, context))))
 
 
 def _nothing(record: RunRecord) -> str:
@@ -87,12 +91,13 @@ class _Words:
         topology: TopologyCheck | None,
         scaling: Scaling | None,
         more: MoreRounds | None,
+        lost: Collection[int] = (),
     ) -> None:
         self.context, self.record = context, context.record
         self.reference, self.vcpus = context.reference, context.vcpus
         self.cores, self.topology, self.scaling = context.cores, topology, scaling
         self.speeds = context.split.two_speeds if context.split else None
-        self.more, self.threads = more, max(context.threads, default=1)
+        self.more, self.lost, self.threads = more, lost, max(context.threads, default=1)
 
     def body(self, levels: Sequence[LevelView]) -> str:
         together = [each for each in levels if each.level > 1]
@@ -110,10 +115,8 @@ class _Words:
             alone = f"A single session reaches {number(self.reference.mrows_per_s)} {unit}"
             lost = f"{self._alone(levels[0])}; " if is_loss(levels[0]) else ""
             lost = "it is inconclusive whether that is all of a CPU; " if found.alone_undecided else lost
-            return (
-                f"{alone} ({seconds(self.reference.elapsed_s)}); {lost}"
-                "measure more sessions to see whether each gets the same CPU."
-            )
+            further = "" if self.lost else "measure more sessions to see whether each gets the same CPU"
+            return f"{f'{alone} ({seconds(self.reference.elapsed_s)}); {lost}{further}'.removesuffix('; ')}."
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
         if (fast := unreliable(together, self.vcpus)) > UNRELIABLE:
@@ -126,10 +129,10 @@ class _Words:
         single = found.alone_undecided and self.reference.noise_range is not None
         one = levels[0] if single and levels[0].level == 1 else None
         said = (
-            (_fine(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
+            (fine_words(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
             falls_words(self.scaling),
-            self._undecided(found),
-            half_undecided(found, self.context, one),
+            self._undecided(without_levels(found, self.lost)),
+            half_undecided(without_levels(found, self.lost), self.context, one),
             self._pace(found),
         )
         return " ".join(filter(None, (sentences(*clauses) for clauses in said)))
@@ -163,17 +166,19 @@ class _Words:
         named = named_beyond(found, self.vcpus)
         if not named:
             return ()
-        first, above = named[0], f"above the {vcpu_words(self.record)}"
+        first, limit = named[0], limit_of(found, self.vcpus, felt_quota(self.record))
+        above = f"above {limit.words}"
         if first.even is Answer.NO:
             uneven = [each for each in found.beyond if each.even is Answer.NO]
-            where = f" at N={short_ranges(each.level for each in uneven)}" if len(uneven) < len(found.beyond) else ""
+            many = sum(each not in found.fine for each in found.beyond)
+            where = f" at N={short_ranges(each.level for each in uneven)}" if len(uneven) < many else ""
             return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
         if not named_by_turns_alone(first):
             return (f"{above}: {self._at(first)}",)
         assert self.reference is not None
         what = "take turns" if take_turns(first, self.reference.busy) else "wait for a CPU at times"
         return (
-            f"{above} sessions {what}: at {first.level} sessions the median slowdown "
+            f"{above} {'they' if limit.sessions else 'sessions'} {what}: at {first.level} sessions the median slowdown "
             f"is {times(first.slowdown_median)}{self._beside_others(first)}",
         )
 
@@ -365,29 +370,6 @@ def like_one_core(level: LevelView, vcpus: int | None, cores: int | None) -> boo
 def unreliable(levels: Sequence[LevelView], vcpus: int | None) -> float:
     """Throughput over what so many single sessions would reach, the largest of all levels; above 1 it is impossible."""
     return max((over_ideal(each, vcpus) for each in levels), default=1.0)
-
-
-def fast_levels(found: LevelLosses) -> tuple[LevelView, ...]:
-    """The levels at full speed, from the smallest one on without a gap."""
-    return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
-
-
-def _fine(found: LevelLosses) -> str:
-    if not found.fine:
-        return ""
-    most = max(each.max_over_min or 1.0 for each in found.fine)
-    ratio = f"median max/min at most {number(most)}{', chance included' if exceeds(most) else ''}"
-    last, measured = found.fine[-1].level, [each.level for each in found.fine]
-    up_to = plural(last, "session")
-    speed = "as fast as one alone" if found.alone_undecided else "at full speed"
-    every = "every level"
-    if len(measured) < last - 1:
-        every, ratio = "every measured level", f"measured at N={short_ranges(measured)}; {ratio}"
-    apart = level_with_most_slow_rounds(found.fine)
-    ratio += f"), but not in every round (at {plural(apart.level, 'session')}, {apart_words(apart)}" if apart else ""
-    if all(map(is_fine, found.levels)):
-        return f"all sessions get equal CPU {speed}, at {every} up to {up_to} ({ratio})"
-    return f"up to {up_to} all get equal CPU {speed} ({ratio})"
 
 
 def steal_may_be_why(share: float | None) -> bool:

@@ -67,7 +67,15 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
             pool_conclusion(found, fewer_may_do(found, record, analysis)),
         )
         findings = without_smaller_pool(analysis.findings, found)
-        return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, findings=findings, capacity=None)
+        return replace(
+            analysis,
+            pool=found,
+            verdict=verdict,
+            experiment=conclusion,
+            findings=findings,
+            capacity=None,
+            levels_lost=found.lost if found else (),
+        )
     if kind == TOGETHER:
         both = together(record, timed(record))
         said, conclusion = together_sentence(both, analysis), together_conclusion(both)

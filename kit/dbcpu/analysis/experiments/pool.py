@@ -35,7 +35,7 @@ MIN_PIECES = 20
 
 def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: float) -> Pool | None:
     """The answer, or None when no round did all of its work. A session computes ``busy`` of its time."""
-    pieces = record.header.plan.pieces or 0
+    pieces, tried = record.header.plan.pieces or 0, {each.level for each in record.rounds if not each.anchor}
     rounds: dict[int, list[list[Timed]]] = {}
     for done in record.rounds:
         members = [each for each in sessions if each.round is done]
@@ -70,6 +70,7 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
         plan.connections,
         plan.one_at_a_time,
         larger,
+        tuple(sorted(tried - set(rounds))),
     )
 
 

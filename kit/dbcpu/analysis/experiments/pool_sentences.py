@@ -23,7 +23,10 @@ def pool_conclusion(found: Pool | None, fewer: int | None) -> Conclusion:
     if found is None:
         return Conclusion("No pool finished all of its jobs", Outcome.UNKNOWN)
     if found.larger:
-        return Conclusion(f"Inconclusive: no pool of more than {found.sizes[-1].active} was measured", Outcome.UNKNOWN)
+        most = found.sizes[-1].active
+        if found.lost and found.lost[-1] > most:
+            return Conclusion(f"Inconclusive: no pool of more than {most} has a whole round", Outcome.UNKNOWN)
+        return Conclusion(f"Inconclusive: no pool of more than {most} was measured", Outcome.UNKNOWN)
     if found.enough is None:
         return Conclusion("Inconclusive: no pool size is shown to be enough", Outcome.UNKNOWN)
     if fewer is not None or any(each.enough is Answer.UNDECIDED for each in found.sizes if each.active < found.enough):
@@ -49,9 +52,10 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     if len(found.sizes) == 1:
         only = found.sizes[0]
         many = plural(only.active, "active session")
-        return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}; no other size was measured."
+        other = "" if found.lost else "; no other size was measured"
+        return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}{other}.{_lost(found)}"
     limit, most, fewer = _limit(found), found.sizes[-1], fewer_may_do(found, record, analysis)
-    notes = f"{_waiting(found)}{_throttled(found, analysis)}"
+    notes = f"{_lost(found)}{_waiting(found)}{_throttled(found, analysis)}"
     cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
     if found.larger:
         fast = "takes the shortest time" if found.best == most.active else "is as fast as any"
@@ -81,7 +85,8 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     first = f"{answer}{cpus}: {plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
     first = f"{first[0].upper()}{first[1:]}"
     if most.active == enough.active:
-        said = f"{first}, the shortest time measured; larger pools were not measured"
+        larger = [each for each in found.lost if each > most.active]
+        said = f"{first}, the shortest time measured{'' if larger else '; larger pools were not measured'}"
     else:
         said = f"{first}; with {most.active} they take {_beyond(enough, most)}"
     less = max((each.active for each in found.sizes if each.active < enough.active), default=enough.active)
@@ -92,6 +97,17 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     if maybe:
         said += f"; inconclusive whether {listed([str(each) for each in maybe])} would be enough: {limit}"
     return f"{said}{_impossible(found, analysis)}.{notes}"
+
+
+def _lost(found: Pool) -> str:
+    """Sizes of which nothing is known, though they were measured."""
+    if not found.lost:
+        return ""
+    pools, it = ("The pool", "it") if len(found.lost) == 1 else ("The pools", "them")
+    return (
+        f" {pools} of {listed([str(each) for each in found.lost])} {'has' if it == 'it' else 'have'} no whole round, "
+        f"because each failed, or a session of it; when that no longer happens, measure {it} again."
+    )
 
 
 def _are_enough(active: int) -> str:

@@ -18,7 +18,7 @@ from dbcpu.config.check_limits import CheckLimits
 from dbcpu.formatting import number, percent, plural, seconds, times
 from dbcpu.record.figures import RunFigures
 from dbcpu.record.findings import UNANSWERED
-from dbcpu.record.header import POOL, Header, Plan
+from dbcpu.record.header import POOL, SOAK, Header, Plan
 
 MIN_RUNS = 5
 """Earlier runs that a band needs."""
@@ -172,7 +172,12 @@ def history_key(header: Header) -> HistoryKey:
 
 
 def _experiment(plan: Plan) -> str:
-    """A pool of other jobs, or whose calls come in another way, is another pool."""
+    """A pool of other jobs, or whose calls come in another way, is another pool, and a soak of other sessions one, too.
+
+    Of such soaks nothing could be compared but the single sessions.
+    """
+    if plan.experiment == SOAK:
+        return f"soak {max(plan.levels, default=0)}"
     if plan.experiment != POOL:
         return plan.experiment
     return f"pool {plan.pieces} {plan.blocking} {plan.block_s} {plan.connections} {plan.one_at_a_time}"

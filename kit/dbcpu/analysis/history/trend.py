@@ -21,7 +21,7 @@ from dbcpu.analysis.history.past_figures import PastFigures
 from dbcpu.analysis.results.quote import Quote, QuoteNotes
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.formatting import DAY_S, moment, plural, seconds
-from dbcpu.record.header import POOL, SWEEP, Header, Plan
+from dbcpu.record.header import POOL, SOAK, SWEEP, Header, Plan
 
 GAP = 3.5
 MAX_FACTS = 3
@@ -139,7 +139,9 @@ def _machine(one: Trend, alike: Sequence[Trend]) -> str:
 
 
 def _experiment(plan: Plan | BriefPlan) -> str:
-    """``soak``, ``pool of 100 jobs, 30 of which wait, over 10 connections one at a time``."""
+    """``soak of 3 sessions``, ``pool of 100 jobs, 30 of which wait, over 10 connections one at a time``."""
+    if plan.experiment == SOAK and plan.levels:
+        return f"{SOAK} of {plural(max(plan.levels), 'session')}"
     if plan.experiment != POOL:
         return plan.experiment
     jobs = f"pool of {plural(plan.pieces, 'job')}" if plan.pieces else POOL

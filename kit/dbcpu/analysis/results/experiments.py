@@ -171,7 +171,7 @@ class Pool(Struct, frozen=True):
 
     ``blocking`` of the pieces only wait, ``block_s`` each. ``connections``: over which they were called,
     ``one_at_a_time`` as in ``record.Plan``. ``larger``: the largest size is as fast as any, and a larger one may be
-    faster.
+    faster. ``lost``: sizes that were measured and of which no round did all of its jobs.
     """
 
     pieces: int
@@ -183,6 +183,7 @@ class Pool(Struct, frozen=True):
     connections: int | None = None
     one_at_a_time: bool = False
     larger: bool = False
+    lost: tuple[int, ...] = ()
 
     @property
     def enough(self) -> int | None:

@@ -9,6 +9,7 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import Variants
 from dbcpu.analysis.results.experiments import Conclusion, Pool, Soak, Together
+from dbcpu.analysis.results.failures import Failures
 from dbcpu.analysis.results.host import Capacity, Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.pace import Pace, TwoSpeeds
 from dbcpu.analysis.statistics.chance import Chance
@@ -205,10 +206,10 @@ class LevelView(Struct, frozen=True):
     ``skew_s`` are the largest of all rounds.
     ``slow`` is the median size of the slow group per round. ``throughput`` is Mrows/s as the sum of
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
-    ``ideal_throughput`` is solo rate x min(N, vCPUs / busy) (see ``Reference``), ``efficiency`` the part of it that was
-    reached (None where that is impossible), and ``ideal_slowdown`` max(1, N x busy / vCPUs); instead of the vCPUs a
-    quota that keeps sessions waiting. ``slower`` is the median number of sessions whose cause is not
-    'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions by cause,
+    ``ideal_throughput`` is solo rate x min(N, room), ``efficiency`` the part of it that was reached (None where that
+    is impossible), and ``ideal_slowdown`` max(1, N / room). Room is max(1, vCPUs / busy), instead of the vCPUs a
+    quota that keeps sessions waiting (``busy``: see ``Reference``). ``slower`` is the median number of sessions whose
+    cause is not 'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions,
     first or second: the main one, ``second_cause``, and then the commonest.
     ``main_cause`` is what cost the sessions most time in most
     rounds, 'none' if nothing was lost. Where
@@ -346,7 +347,8 @@ class Analysis(Struct, frozen=True):
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
     of the rounds, None where none was sampled. ``own_baselines``: targets are of different kinds, and each session is
-    over its own target's single sessions; ``reference`` is of the first.
+    over its own target's single sessions; ``reference`` is of the first. ``cpu_quota``: that keeps sessions waiting.
+    ``levels_lost``: of a sweep's first variant, or of a pool, those of which no round is whole.
     """
 
     run_id: str
@@ -375,6 +377,9 @@ class Analysis(Struct, frozen=True):
     two_kinds: bool = False
     steal_share: float | None = None
     own_baselines: bool = False
+    cpu_quota: float | None = None
+    levels_lost: tuple[int, ...] = ()
+    failures: Failures | None = None
 
     @property
     def busy(self) -> float:

@@ -35,7 +35,12 @@ def answer_terms(analysis: Analysis) -> str:
 
 
 def _more_than_lasts(analysis: Analysis) -> Mapping[str, Sequence[LevelView]]:
-    """By variant: levels that did more than what lasts of any; the peak throughput is of the first variant alone."""
+    """By variant: levels that did more than what lasts of any; the peak throughput is of the first variant alone.
+
+    Of a soak nothing: its rates last, and how fast its last executions end is no measure of what does.
+    """
+    if analysis.soak is not None:
+        return {}
     found: dict[str, list[LevelView]] = {}
     for each in analysis.levels:
         found.setdefault(each.variant, []).append(each)

@@ -10,10 +10,9 @@ from dbcpu.analysis.conclusions.headline import Headline, headline
 from dbcpu.analysis.conclusions.refusal import refusal
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHistory
-from dbcpu.analysis.results.answer import Fact, Outcome
+from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.formatting import plain, plural, short_ranges
-from dbcpu.record.findings import Level
+from dbcpu.formatting import plain
 from dbcpu.record.header import SIMULATED, Header
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, FactList, Front, Section
@@ -39,7 +38,7 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
 
     ``against``: the runs of its target before it, which it begins with.
     """
-    header, summary = record.header, headline_with_failures(record, analysis)
+    header, summary = record.header, headline(analysis)
     said, tone = summary.headline, summary.kind
     answer = of_first_variant(analysis, analysis.verdict)
     sentences: tuple[str, ...] = (answer,)
@@ -83,21 +82,6 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
     )
 
 
-def headline_with_failures(record: RunRecord, analysis: Analysis) -> Headline:
-    """The short answer, and how many sessions failed; in its first line where a level has no whole round."""
-    found = headline(analysis)
-    finding = next((each for each in analysis.findings if each.code == "failed-session"), None)
-    whole = [each for each in record.rounds if not each.error]
-    failed = sum(session.error is not None for each in whole for session in each.sessions)
-    if finding is None or not failed or refusal(analysis):
-        return found
-    levels = short_ranges(each.level for each in whole if any(one.error is not None for one in each.sessions))
-    of_all = sum(len(each.sessions) for each in whole)
-    facts = (*found.facts, Fact("failed sessions", str(failed), f"of {of_all}, at N={levels}"))
-    said = f"{found.headline}; {plural(failed, 'session')} failed"
-    return replace(found, headline=said if finding.level == Level.PROBLEM else found.headline, facts=facts)
-
-
 def _tone(against: AgainstHistory) -> Outcome:
     if against.change == WORSE:
         return Outcome.PARTLY if against.strangers else Outcome.BAD
@@ -126,7 +110,7 @@ def _remedy(header: Header, analysis: Analysis, summary: Headline) -> str:
 
 def _data(record: RunRecord, analysis: Analysis, against: AgainstHistory | None) -> Mapping[str, Any]:
     """``verdict levels[] sessions[] scaling findings[]`` carry the fields of ``analysis.results``."""
-    header, summary = record.header, headline_with_failures(record, analysis)
+    header, summary = record.header, headline(analysis)
     remedy = _remedy(header, analysis, summary)
     return {
         "run_id": header.run_id,

@@ -131,8 +131,8 @@ LEVELS = ExportedTable(
                "view.full_speed"),
         column("throughput", NUMBER, "while all sessions run", "view.throughput", "unit"),
         column("makespan_throughput", NUMBER, "until the last session has ended", "view.makespan_throughput", "unit"),
-        column("efficiency", NUMBER, "throughput / (single-session rate x min(N, vCPUs, quota)), up to 1",
-               "view.efficiency"),
+        column("efficiency", NUMBER, "throughput / (single-session rate x min(N, room)), up to 1; room: sessions that "
+               "the vCPUs or the quota can run, at least 1", "view.efficiency"),
         column("slower", NUMBER, "sessions with a cause other than none", "view.slower", "sessions"),
         column("main_cause", TEXT, "the cause that cost the sessions most time, in most rounds", "view.main_cause"),
         column("counted_cause", TEXT, "the same by what the kernel counted", "view.counted_cause"),

@@ -31,7 +31,7 @@ def test_the_advised_number_of_sessions_that_wait_kept_its_speed() -> None:
     front = document(run, found).front
     assert front is not None
     assert front.remedy.startswith("run no more than 5 such sessions")
-    assert "above the 4 vCPUs sessions wait for a CPU at times" in found.verdict
+    assert "above 5 they wait for a CPU at times" in found.verdict
     assert front.headline.startswith("Yes up to 5 sessions; above 5 they wait at times")
 
 

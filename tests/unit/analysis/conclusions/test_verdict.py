@@ -269,7 +269,7 @@ def test_without_a_whole_cpu_for_one_session_others_are_as_fast_as_it_and_not_at
 
 def test_above_a_quota_of_one_cpu_sessions_are_throttled_and_take_no_turns() -> None:
     run = simulate(SimulatedHost(name="limited", cores=4, quota_cpus=1.0), (1, 2, 3, 4), 3, 1, size="short")
-    assert headline(explain(run)).headline == "No: above 1 they are throttled"
+    assert headline(explain(run)).headline == "No: above the CPU quota of 1 they are throttled"
 
 
 @pytest.mark.parametrize(("level", "whose"), [(5, "one core"), (6, "some cores")])

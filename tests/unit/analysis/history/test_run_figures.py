@@ -64,7 +64,8 @@ def test_the_key_of_a_history_says_what_runs_must_share() -> None:
     longer = replace(one, plan=replace(one.plan, workload=replace(work, size="long", n=120)))
     elsewhere = noisy_run(1, target="other").header
     window = replace(one, label="maintenance window")
-    soak = replace(one, plan=replace(one.plan, experiment="soak"))
+    soak = replace(one, plan=replace(one.plan, experiment="soak", levels=(3,)))
+    wider = replace(soak, plan=replace(soak.plan, levels=(12,)))
     pool = replace(one, plan=replace(one.plan, experiment="pool", pieces=20))
     waiting = replace(pool, plan=replace(pool.plan, blocking=10, block_s=1.0))
     assert in_maintenance(window)
@@ -73,3 +74,5 @@ def test_the_key_of_a_history_says_what_runs_must_share() -> None:
     for other in (longer, elsewhere, window, soak, pool):
         assert not same_history(history_key(one), history_key(other))
     assert not same_history(history_key(pool), history_key(waiting))
+    assert same_history(history_key(soak), history_key(replace(soak, label="again")))
+    assert not same_history(history_key(soak), history_key(wider)), "only their single sessions could be compared"

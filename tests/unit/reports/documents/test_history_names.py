@@ -70,7 +70,8 @@ def test_soaks_and_pools_of_a_target_are_histories_of_their_own(
     """Of one work on one host: only the experiment tells them apart, in the titles and in the last sentences."""
     own, calls = pool({1: 10.0, 2: 5.0}), pool({1: 20.0}, pieces=40)
     made = {
-        "soak": soak(lambda *_: ALONE_S, segments=2, sessions=1),
+        "soak of 1 session": soak(lambda *_: ALONE_S, segments=2, sessions=1),
+        "soak of 2 sessions": soak(lambda *_: ALONE_S, segments=2, sessions=2),
         "pool of 20 jobs": own,
         "pool of 40 jobs, 3 of which wait 1.00 s, over 2 connections one at a time": replace(
             calls,

@@ -13,7 +13,7 @@ def test_failed_sessions_are_in_the_headline_and_on_a_card() -> None:
     failed = round_of([session(0), session(1, answer_ok=None, error="terminated")], order=9, repeat=1)
     run = record([*solos(), failed])
     front = document(run, explain(run)).front
-    assert front.headline.endswith("; 1 session failed")
+    assert front.headline == "Inconclusive; no whole round at N=2"
     (card,) = [each for each in front.tiles if each.name == "failed sessions"]
     assert (card.value, card.beside) == ("1", "of 5, at N=2")
     whole = record([*solos(), round_of([session(0), session(1)], order=8), failed])

@@ -13,7 +13,7 @@ from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.environment import environment
 from dbcpu.reports.documents.run_summary import cause_counts, measured_lines, summary
 from dbcpu.simulator import SimulatedHost, simulate
-from dbcpu.simulator.experiments import RunOptions, simulate_together
+from dbcpu.simulator.experiments import RunOptions, simulate_soak, simulate_together
 from support.builders.record import host, record, round_of, session, solos
 
 
@@ -157,6 +157,21 @@ def test_it_is_said_of_targets_together_too_and_of_which() -> None:
     run = simulate_together(SimulatedHost(cores=4, threads=1), (2, 6), ((), ()), RunOptions(repeats=3, seed=1))
     terms = dict(summary(run, explain(run)))["terms"]
     assert ". Mrows/s at N=6 of database-2 is more than the host can sustain there" in terms
+
+
+@pytest.mark.parametrize(("host", "sessions"), [
+    (SimulatedHost(cores=4, threads=1), 9),
+    (SimulatedHost(cores=4, threads=1, quota_cpus=2.5), 6),
+    (SimulatedHost(cores=8, threads=2), 20),
+])  # fmt: skip
+def test_what_a_soak_does_for_a_minute_is_not_more_than_its_host_can_sustain(
+    host: SimulatedHost, sessions: int
+) -> None:
+    """160.1 Mrows/s on four cores of 40.0, with equal shares, was."""
+    run = simulate_soak(host, sessions, 60.0, RunOptions(seed=1))
+    terms = dict(summary(run, explain(run)))["terms"]
+    assert "equal: max/min" in terms
+    assert "can sustain" not in terms
 
 
 def test_sessions_that_end_together_are_no_reason_for_more_throughput_than_the_peak() -> None:

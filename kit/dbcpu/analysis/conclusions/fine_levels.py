@@ -1,0 +1,34 @@
+"""The levels at which nothing is lost, in the words of a verdict."""
+
+from itertools import takewhile
+
+from dbcpu.analysis.levels.answers import exceeds
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_fine
+from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
+from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.run import LevelView
+from dbcpu.formatting import number, plural, short_ranges
+
+
+def fast_levels(found: LevelLosses) -> tuple[LevelView, ...]:
+    """The levels at full speed, from the smallest one on without a gap."""
+    return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
+
+
+def fine_words(found: LevelLosses) -> str:
+    """Up to how many sessions all get equal CPU at full speed; '' where not even the smallest level does."""
+    if not found.fine:
+        return ""
+    most = max(each.max_over_min or 1.0 for each in found.fine)
+    ratio = f"median max/min at most {number(most)}{', chance included' if exceeds(most) else ''}"
+    last, measured = found.fine[-1].level, [each.level for each in found.fine]
+    up_to = plural(last, "session")
+    speed = "as fast as one alone" if found.alone_undecided else "at full speed"
+    every = "every level"
+    if len(measured) < last - 1:
+        every, ratio = "every measured level", f"measured at N={short_ranges(measured)}; {ratio}"
+    apart = level_with_most_slow_rounds(found.fine)
+    ratio += f"), but not in every round (at {plural(apart.level, 'session')}, {apart_words(apart)}" if apart else ""
+    if all(map(is_fine, found.levels)):
+        return f"all sessions get equal CPU {speed}, at {every} up to {up_to} ({ratio})"
+    return f"up to {up_to} all get equal CPU {speed} ({ratio})"

@@ -1,0 +1,82 @@
+"""Headline, verdict and advice of a run name one limit beyond which sessions lose, whatever bounds them."""
+
+import re
+import shlex
+
+import click
+import pytest
+
+from dbcpu.analysis.conclusions.headline import headline
+from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.run import Analysis
+from dbcpu.cli._simulation_options import simulation_options
+from dbcpu.record.rounds import RunRecord
+from dbcpu.simulator import simulate_now
+
+WAITS = "--cores 4 --waits 0.5 --sessions 1,2,4,6,8,12"
+WAITS_UNDER_QUOTA = "--cores 8 --quota 6.2 --waits 0.5 --sessions 1,4,8,12,16"
+HOSTS = (
+    WAITS,
+    WAITS_UNDER_QUOTA,
+    "--cores 4 --waits 0.5 --sessions 1,6,8",
+    "--cores 4 --waits 0.3 --sessions 1-8",
+    "--cores 2 --threads 2 --waits 0.5 --sessions 1,2,3,4,5,6,8",
+    "--cores 4 --quota 3 --waits 0.4 --sessions 1-8",
+    "--cores 4 --sessions 1-8",
+    "--cores 4 --sessions 1,2,6,8",
+    "--cores 4 --sessions 1,6,8",
+    "--cores 8 --quota 6 --sessions 1-10",
+    "--cores 8 --quota 6.2 --sessions 1-10",
+    "--cores 4 --quota 3.9 --sessions 1-6",
+    "--cores 4 --quota 3.9 --sessions 1,5,6",
+    "--cores 4 --quota 2.5 --sessions 1-6",
+    "--cores 4 --quota 1 --sessions 1-4",
+    "--cores 4 --quota 0.5 --sessions 1-3",
+    "--cores 4 --turbo 0.3 --sessions 1-6",
+    "--cores 1 --sessions 1-3",
+)
+"""Options of ``dbcpu simulate``."""
+LIMIT = re.compile(r"\babove (?:the (?=\d))?(the CPU quota of [\d.]+\d|\d+)\b", re.IGNORECASE)
+UP_TO = re.compile(r"\bup to (\d+) sessions?\b", re.IGNORECASE)
+
+
+@click.command()
+@click.argument("preset", required=False)
+@simulation_options
+def simulated(preset: str | None, **given: object) -> RunRecord:
+    return simulate_now(preset, **given)  # type: ignore[arg-type]
+
+
+def explained(options: str) -> Analysis:
+    return explain(simulated.main(args=shlex.split(options), standalone_mode=False))
+
+
+@pytest.mark.parametrize("options", HOSTS)
+def test_headline_and_verdict_name_the_same_limit(options: str) -> None:
+    found = explained(options)
+    first = headline(found).headline
+    for pattern in (LIMIT, UP_TO):
+        named = pattern.findall(first)
+        if named:
+            assert pattern.findall(found.verdict)[:1] == named[:1], (first, found.verdict)
+
+
+def test_of_work_that_waits_the_limit_is_the_last_level_at_full_speed() -> None:
+    """The verdict named the 4 vCPUs, beside 6 sessions at full speed."""
+    found = explained(WAITS)
+    assert headline(found).headline == "Yes up to 6 sessions; above 6 they take turns"
+    assert "; above 6 they take turns: at 12 sessions" in found.verdict
+
+
+def test_against_a_quota_so_many_sessions_are_advised_as_kept_their_speed() -> None:
+    """No more sessions than a quota of 6.2 allows were advised, where 12 had full speed."""
+    found = explained(WAITS_UNDER_QUOTA)
+    remedies = {each.code: each.remedy for each in found.findings}
+    assert remedies["throttled"].endswith("or run no more than 12 such sessions")
+    assert remedies["oversubscribed"].startswith("run no more than 12 such sessions")
+    assert "the quota allows" not in headline(found).remedy
+
+
+def test_a_quota_that_stops_work_that_never_waits_keeps_its_remedy() -> None:
+    remedies = {each.code: each.remedy for each in explained("--cores 4 --quota 2.5 --sessions 1-6").findings}
+    assert remedies["throttled"].endswith("run no more sessions than the quota allows")
