@@ -25,8 +25,10 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
-from dbcpu.record.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted
+from dbcpu.record.finding_entry import INFO
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import POOL, TOGETHER, Party
+from dbcpu.record.run_findings import ONE_PER_CORE, SMT_OFF
 
 TAIL_S = 0.1
 BALANCING_KERNEL = (6, 6)

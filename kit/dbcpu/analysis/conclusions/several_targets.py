@@ -20,20 +20,11 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.config.rules import Licence
+from dbcpu.record.finding_entry import Concerns
 from dbcpu.record.findings import Finding
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
-OF_THE_HOST = frozenset(
-    ("steal", "interrupts", "not-settled", "not-sampled", "foreign-load", "throttled", "moves-unseen", "few-polls")
-)
-"""Findings that are of no target."""
-COMPARING = frozenset((
-    "no-solo-round", "noisy-reference", "unsteady-cpu", "solo-drift", "noise-floor", "inconclusive", "quick-run",
-    "baseline-too-slow", "uneven-sessions", "slow-together", "memory-remote", "misplaced", "shared-cores",
-    "shared-core-cost", "oversubscribed", "sticky-placement", "cores-fewer-than-shown", "smt-like-cores", "gate-skew",
-))  # fmt: skip
-"""Findings that compare sessions with a baseline or with each other: of two databases at once that says nothing."""
 _PLACED_S = ("alone_s", "misplaced_s", "sharing_s", "oversubscribed_s", "tail_misplaced_s")
 """For how long sessions were where, whatever they are of."""
 
@@ -87,8 +78,8 @@ def _together(
         said, _ = explained(_of_party(record, party, TOGETHER), licence_rules, alone)
         views += [replace(each, group="") for each in said.sessions if each.ordinal in ordinals]
         whole.append(said)
-        # Each has all sessions, and what is found by the work and the database of its own target.
-        found = [each for each in said.findings if each.code not in COMPARING]
+        # Each has all sessions. Two databases at once are no measure for each other.
+        found = [each for each in said.findings if each.concerns is not Concerns.COMPARISON]
         findings = {(each.code, each.seen): each for each in found} | findings
     levels = tuple(_own_baselines(each, views) for each in whole[0].levels)
     kept = tuple(sorted(findings.values(), key=lambda each: -each.level))
@@ -152,7 +143,7 @@ def _named(findings: Sequence[Finding], found: Mapping[str, Analysis], first: st
     own = {(each.code, each.seen) for each in found[first].findings}
     return tuple(
         replace(each, seen=f"under {first}: {each.seen}")
-        if (each.code, each.seen) in own and each.code not in OF_THE_HOST and not is_of_all(each)
+        if (each.code, each.seen) in own and each.concerns is not Concerns.HOST and not is_of_all(each)
         else each
         for each in findings
     )

@@ -13,7 +13,7 @@ from dbcpu.analysis.history.against_earlier_runs import BETTER, WORSE, AgainstHi
 from dbcpu.analysis.results.answer import Fact, Outcome
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plain, plural, short_ranges
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 from dbcpu.record.header import SIMULATED, Header
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, FactList, Front, Section

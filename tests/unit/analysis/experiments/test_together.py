@@ -19,9 +19,9 @@ from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
 from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Concerns, Level
 from dbcpu.record.header import TOGETHER
-from dbcpu.record.rounds import HostCounters, RunRecord, Session
+from dbcpu.record.rounds import HostCounters, Round, RunRecord, Session
 from dbcpu.reports import charts
 from dbcpu.reports.documents.experiments import experiment_tables
 from dbcpu.reports.documents.run import document
@@ -391,3 +391,44 @@ def test_targets_of_different_kinds_have_a_baseline_each_and_no_figure_that_mixe
     assert "baseline-too-slow" not in {each.code for each in analysis.findings}
     assert analysis.together is not None
     assert [each.loss for each in analysis.together.parties] == pytest.approx([2.0, 2.0], rel=0.02)
+
+
+def with_plans(run: RunRecord, *hashes: float) -> RunRecord:
+    """The sessions of each target with a plan hash value of their own; of three values the last is that of ordinal 3 in
+    the rounds of all."""
+    first = run.header.plan.parties[0]
+
+    def of_round(one: Round) -> Round:
+        def planned(each: Session) -> Session:
+            beside = one.variant == TOGETHER
+            at = int(each.ordinal >= first.sessions) if beside else int(one.variant != first.target)
+            at = 2 if beside and each.ordinal == 3 and len(hashes) > 2 else at
+            return replace(each, db={**each.db, "plan_hash_value": hashes[at]})
+
+        return replace(one, sessions=tuple(map(planned, one.sessions)))
+
+    return replace(run, rounds=tuple(map(of_round, run.rounds)))
+
+
+@pytest.mark.parametrize(
+    ("same", "hashes", "seen"),
+    [
+        (False, (1.0, 2.0), None),
+        (False, (1.0, 2.0, 3.0), "more than one plan by b: plan hash values 2, 3"),
+        (True, (1.0, 2.0), "more than one plan: plan hash values 1, 2"),
+        (True, (1.0, 1.0), None),
+    ],
+)
+def test_databases_of_different_kinds_have_a_plan_each(same: bool, hashes: tuple[float, ...], seen: str | None) -> None:
+    """A plan of its own for each was a problem, and `--fail-on problem` failed."""
+    found = {each.code: each.seen for each in explain(with_plans(of_two_kinds(same), *hashes)).findings}
+    if seen is None:
+        assert "plans-differ" not in found
+    else:
+        assert found["plans-differ"].endswith(seen)
+
+
+def test_nothing_that_compares_sessions_is_found_in_the_rounds_of_two_kinds() -> None:
+    """Sessions of b take a fifth of those of a, which is no inequality."""
+    beside = [each for each in explain(of_two_kinds()).findings if f"under {TOGETHER}: " in each.seen]
+    assert [each.code for each in beside if each.concerns is Concerns.COMPARISON] == []
