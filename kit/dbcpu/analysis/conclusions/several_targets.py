@@ -92,7 +92,7 @@ def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:
     Without slowdowns and causes, too, where a session has no baseline: they would be those of the other targets.
     """
     rounds: dict[int, list[SessionView]] = {}
-    valid = [each for each in views if each.valid and each.level == level.level]
+    valid = _that_count([each for each in views if each.level == level.level])
     for each in valid if all(each.slowdown is not None for each in valid) else ():
         rounds.setdefault(each.order, []).append(each)
     slowdowns = [[each.slowdown or 1.0 for each in members] for members in rounds.values()]
@@ -131,6 +131,13 @@ def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:
         **{name: getattr(level, name) for name in _PLACED_S},
     )
     return replace(kept, details=level.details and replace(level.details, p50_s=None, p95_s=None, p99_s=None))
+
+
+def _that_count(views: Sequence[SessionView]) -> list[SessionView]:
+    """The valid ones of rounds in which no session failed; where there is no such round, of all."""
+    failed = {each.order for each in views if not each.valid}
+    valid = [each for each in views if each.valid]
+    return [each for each in valid if each.order not in failed] or valid
 
 
 def _named(findings: Sequence[Finding], found: Mapping[str, Analysis], first: str) -> tuple[Finding, ...]:

@@ -22,12 +22,15 @@ from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
+from dbcpu.analysis.results.experiments import PartyView
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.formatting import plural
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import TOGETHER
+from dbcpu.record.plan import NORMAL
+from dbcpu.record.run_findings import QUIETER
 
 VCPUS_AS_THREADS = (
     ". It is also normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
@@ -107,18 +110,30 @@ def what_helps_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> tu
     if analysis.pool is not None:
         return ()
     if analysis.together is not None:
-        if not any(each.told for each in analysis.together.parties):
-            return ()
-        if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
-            return (Advice(AS_MANY_CPUS),)
-        beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
-        return _of_levels(analysis, level_losses(beside, analysis.vcpus))
+        return _beside_others(analysis, analysis.together.parties)
     soak = analysis.soak
     own = [each for each in levels if soak is not None and each.level == soak.sessions]
     bimodal = soak is not None and soak.second is not None
     # What one alone loses its sessions lose as well.
     named = [each for each in own if is_loss(each) or (bimodal and lost_to(each).is_known)]
     return _against(analysis, [*named, *(each for each in levels if each.level == 1 and is_loss(each))])
+
+
+def _beside_others(analysis: Analysis, parties: Sequence[PartyView]) -> tuple[Advice, ...]:
+    """Of several targets: against what is shown, or was counted; where nothing is shown, what would decide, too."""
+    told = any(each.told for each in parties)
+    decides = () if told or all(each.slower is Answer.NO for each in parties) else _more_rounds_beside(parties)
+    if not told and not any(each.counted_cause.is_known for each in parties):
+        return decides
+    if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
+        return _then_to_decide((Advice(AS_MANY_CPUS),), decides)
+    beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
+    return _then_to_decide(_of_levels(analysis, level_losses(beside, analysis.vcpus)), decides)
+
+
+def _more_rounds_beside(parties: Sequence[PartyView]) -> tuple[Advice, ...]:
+    few = any(each.rounds < NORMAL for each in parties)
+    return (Advice(f"more rounds (`--repeats {NORMAL}`)" if few else QUIETER),)
 
 
 def headline_level(found: LevelLosses) -> LevelView | None:

@@ -69,7 +69,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
         findings = without_smaller_pool(analysis.findings, found)
         return replace(analysis, pool=found, verdict=verdict, experiment=conclusion, findings=findings, capacity=None)
     if kind == TOGETHER:
-        both = together(record, timed(record))
+        both = together(record, timed(record), analysis.sessions)
         said, conclusion = together_sentence(both, analysis), together_conclusion(both)
         verdict = f"{said} {disturbance_caveat(analysis)}".rstrip()
         order = _order_together(analysis)

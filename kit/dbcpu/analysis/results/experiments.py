@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.interval import Interval
 
 DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
@@ -197,6 +198,10 @@ class PartyView(Struct, frozen=True):
     """One of several targets: seconds per execution and Mrows/s alone and beside the others, medians over rounds.
 
     ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: significant (``gate``).
+    ``slower``: yes where it is told, no where none of three rounds or more was slower by a tenth. ``rounds``: so
+    many alone and beside, at least; ``whole``: beside, no session of any target failed, else the others had more CPU.
+    ``counted``: how many times slower it was beside than alone by what the kernel counted, None where it did not; if by
+    a tenth or more, most of it by ``counted_cause``.
     """
 
     name: str
@@ -212,6 +217,11 @@ class PartyView(Struct, frozen=True):
     gate: float
     told: bool
     cpus_seen: tuple[int, ...] = ()
+    slower: Answer = Answer.UNDECIDED
+    rounds: int = 0
+    whole: bool = True
+    counted: float | None = None
+    counted_cause: Cause = Cause.NONE
 
 
 class Together(Struct, frozen=True):
