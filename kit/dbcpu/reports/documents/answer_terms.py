@@ -23,11 +23,14 @@ def answer_terms(analysis: Analysis) -> str:
     more = _more_than_lasts(analysis)
     if more:
         several = len({each.variant for each in analysis.levels}) > 1
+        # Sessions that were held share their own CPUs, whatever the host has.
+        held = any(each.held_on is not None for some in more.values() for each in some)
+        what = "the CPUs that sessions were held on" if held else "the host"
         where = [_where(some) + (f" of {name}" if several else "") for name, some in more.items()]
         # Sessions that end together leave no CPU to others: then the reason is another, such as a quota's burst.
         uneven = any(each.even is not Answer.YES for some in more.values() for each in some)
         why = f"{' there' if several else ''}{': some sessions end before others' if uneven else ''}"
-        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{why}"
+        terms += f". {analysis.unit} at {listed(where)} is more than {what} can sustain{why}"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
         terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"
