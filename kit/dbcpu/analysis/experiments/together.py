@@ -6,23 +6,23 @@ each of three or more alone: by chance that happens once in twenty times. Rounds
 count only if there is no other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.main_cause import counted_by_cause, main_cause
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.experiments import PartyView, Together
+from dbcpu.analysis.results.experiments import MIN_ROUNDS_APART, PartyView, Together
 from dbcpu.analysis.results.run import SPREADS, SessionView
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, by_round, times_of
 from dbcpu.analysis.statistics.robust import median, median_of_known, robust_deviation
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
-MIN_ROUNDS_APART = 3
 MIN_WORKED = 0.01
 """Of its time: a session that waited for longer than that leaves is counted with it."""
 
@@ -40,9 +40,14 @@ def together(record: RunRecord, sessions: Sequence[Timed], explained: Sequence[S
         own = [each for each in sessions if each.round.variant == party.target and each.round.level == party.sessions]
         views.append(_party(party, _clean(_by_round(own)), beside, whole, counted))
         first += party.sessions
-    sets = [set(party.cpus) for party in parties]
-    apart = all(sets) and sum(map(len, sets)) == len(set().union(*sets))
-    return Together(tuple(views), apart)
+    core = core_by_cpu(record)
+    apart = _are_apart([set(party.cpus) for party in parties])
+    cores_apart = _are_apart([{core.get(cpu, -1 - cpu) for cpu in party.cpus} for party in parties])
+    return Together(tuple(views), apart, common_cores=apart and not cores_apart)
+
+
+def _are_apart(sets: Sequence[Set[int]]) -> bool:
+    return all(sets) and sum(map(len, sets)) == len(frozenset().union(*sets))
 
 
 def rounds_that_count(sessions: Sequence[Timed]) -> tuple[list[list[Timed]], bool]:

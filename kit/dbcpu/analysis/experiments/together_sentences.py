@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.experiments.together import MIN_ROUNDS_APART
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.experiments import Conclusion, PartyView, Together
+from dbcpu.analysis.results.experiments import MIN_ROUNDS_APART, Conclusion, PartyView, Together
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import listed, percent, plain, plural, ranges, times
 from dbcpu.record.header import TOGETHER
+from dbcpu.record.run_findings import QUIETER
 
 
 def together_conclusion(both: Together) -> Conclusion:
@@ -78,8 +78,8 @@ def _as_counted(party: PartyView) -> str:
 
 def _to_decide(both: Together) -> str:
     few = too_few(both)
-    if not few:
-        return " More rounds may decide."
+    if not few:  # with more rounds those that overlap still do
+        return f" {QUIETER[0].upper()}{QUIETER[1:]}, may decide."
     return f" {plural(few, 'round')} {'is' if few == 1 else 'are'} too few: {MIN_ROUNDS_APART} at least are needed."
 
 
@@ -111,7 +111,7 @@ def _place(both: Together) -> str:
     """Where the targets were: who was not held on CPUs could share those of all."""
     held = [f"{plain(each.name)} on {_cpus(each)}" for each in both.parties if each.cpus]
     if both.apart:
-        return "each on its own CPUs"
+        return f"each on its own CPUs{', which are threads of the same cores' if both.common_cores else ''}"
     if not held:
         return "free to share CPUs"
     if len({each.cpus for each in both.parties}) == 1:

@@ -26,7 +26,7 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
-from dbcpu.analysis.levels.lasting_throughput import even_beside_waits
+from dbcpu.analysis.levels.lasting_throughput import with_throughput_that_lasts
 from dbcpu.analysis.levels.level_details import level_details
 from dbcpu.analysis.levels.level_losses import efficiency, in_order, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import (
@@ -39,14 +39,18 @@ from dbcpu.analysis.levels.main_cause import (
     main_cause,
 )
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable, with_rates_of_whole
-from dbcpu.analysis.levels.round_figures import RoundFigures, middle_counts, rate_without_early_ends, round_figures
+from dbcpu.analysis.levels.round_figures import (
+    RoundFigures,
+    middle_counts,
+    round_figures,
+)
 from dbcpu.analysis.levels.rounds_apart import apart_as_counted, rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.held_cpus import held_on
 from dbcpu.analysis.placement.left_node import are_much_away
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
-from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s, felt_quota
+from dbcpu.analysis.placement.usable_cpus import felt_quota
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -154,7 +158,7 @@ def _level(
     paced = pace_seen(level, context)
     answered = answers(_seen(seen, slower, counted, context, scatter), reference, paced) if whole else Answers()
     found = _times_and_rates(variant, rounds, seen, context)
-    found = _with_throughput_that_lasts(found, seen, context, answered.even)
+    found = with_throughput_that_lasts(found, used, context, answered.even)
     found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
@@ -201,18 +205,6 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
         left_node=are_much_away([one.session for members in seen.used for one in members], context.node),
         details=level_details(seen.used, [context.works[members[0].round.order] for members in seen.used]),
     )
-
-
-def _with_throughput_that_lasts(found: LevelView, seen: _Rounds, context: RunContext, even: Answer) -> LevelView:
-    """See ``lasting_throughput``: it counts the one level alone."""
-    cpu_s, lasting = cpu_time_per_s(context.record), found.throughput
-    cpu_s = cpu_s if cpu_s is None or found.held_on is None else min(cpu_s, float(found.held_on))
-    busy = context.reference.busy if context.reference else 1.0
-    if cpu_s is not None and found.level > cpu_s and not even_beside_waits(even, busy):
-        lasting = median_of_known(
-            rate_without_early_ends(members, context.rows, cpu_s, context.works) for members in seen.used
-        )
-    return replace(found, lasting_throughput=lasting)
 
 
 def _with_answers(

@@ -3,12 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+from msgspec import Struct
+
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu, vcpu_count
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
 MOST_SETS = 10
 """Of different sets of CPUs: of more not every union is looked at, and the answer may be too large."""
+
+
+class HeldGroup(Struct, frozen=True):
+    """Sessions that have no CPU in common with others of their rounds, and how many CPUs they can keep busy at once."""
+
+    ordinals: frozenset[int]
+    cpus: int
 
 
 def held_on(record: RunRecord, variant: str) -> int | None:
@@ -25,8 +34,31 @@ def held_on(record: RunRecord, variant: str) -> int | None:
         count = len(every & set(own[0].cpus))
         return count if 0 < count < most else None
     # More sessions would not keep more of them busy.
-    count = min(_busy_at_most(own, every), most)
+    count = min(sum(each.cpus for each in held_groups(record)), most)
     return count if count < min(most, sum(each.sessions for each in own)) else None
+
+
+def held_groups(record: RunRecord) -> tuple[HeldGroup, ...]:
+    """Of the rounds of all targets together; one of all sessions where no target was held."""
+    every, first = frozenset(core_by_cpu(record)), 0
+    groups: list[tuple[list[Party], frozenset[int], frozenset[int]]] = []
+    for party in record.header.plan.parties:
+        cpus, ordinals = _cpus_of(party, every), frozenset(range(first, first + party.sessions))
+        first += party.sessions
+        near = [group for group in groups if group[2] & cpus]
+        groups = [group for group in groups if group not in near]
+        groups.append(
+            (
+                [*(each for parties, _, _ in near for each in parties), party],
+                ordinals.union(*(own for _, own, _ in near)),
+                cpus.union(*(own for _, _, own in near)),
+            )
+        )
+    return tuple(HeldGroup(ordinals, _busy_at_most(parties, every)) for parties, ordinals, _ in groups)
+
+
+def _cpus_of(party: Party, every: frozenset[int]) -> frozenset[int]:
+    return every & set(party.cpus) or every
 
 
 def _busy_at_most(parties: Sequence[Party], every: frozenset[int]) -> int:
@@ -36,7 +68,7 @@ def _busy_at_most(parties: Sequence[Party], every: frozenset[int]) -> int:
     """
     sessions: dict[frozenset[int], int] = {}
     for each in parties:
-        cpus = every & set(each.cpus) or every
+        cpus = _cpus_of(each, every)
         sessions[cpus] = sessions.get(cpus, 0) + each.sessions
     return min(
         len(frozenset().union(*some)) + sum(count for cpus, count in sessions.items() if cpus not in some)

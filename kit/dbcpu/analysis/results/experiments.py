@@ -8,6 +8,8 @@ from dbcpu.analysis.statistics.interval import Interval
 
 DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
 """By finding: what else takes CPU, in words."""
+MIN_ROUNDS_APART = 3
+"""Of several targets, alone and beside each other: of fewer rounds nothing is shown."""
 
 
 class Conclusion(Struct, frozen=True):
@@ -225,7 +227,8 @@ class PartyView(Struct, frozen=True):
 
 
 class Together(Struct, frozen=True):
-    """Several targets at once; ``apart``: no two of them could use the same CPU."""
+    """Several targets; ``apart``: no two of them could use the same CPU, ``common_cores``: but the same core."""
 
     parties: tuple[PartyView, ...]
     apart: bool
+    common_cores: bool = False

@@ -435,6 +435,53 @@ def test_nothing_that_compares_sessions_is_found_in_the_rounds_of_two_kinds() ->
     assert [each.code for each in beside if each.concerns is Concerns.COMPARISON] == []
 
 
+def of_kinds(run: RunRecord) -> RunRecord:
+    """The same with a version of its own for each database."""
+    parties = tuple(
+        replace(each, database=replace(each.database, version=f"{at}.0"))
+        for at, each in enumerate(run.header.plan.parties)
+    )
+    return replace(run, header=replace(run.header, plan=replace(run.header.plan, parties=parties)))
+
+
+@pytest.mark.parametrize(
+    ("host", "cpus", "helps"),
+    [
+        (SimulatedHost("h", cores=4, threads=1), (), "run no more than 4 busy sessions"),
+        (SimulatedHost("h", cores=8, threads=1, quota_cpus=4.0), (), "raise `cpu.max`"),
+        (SimulatedHost("h", cores=4, threads=2), (), "run "),
+        (SimulatedHost("h", sockets=2, cores=4, threads=1), ((0, 1, 2, 3),) * 2, "give each target as many CPUs"),
+    ],
+)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_what_helps_is_said_of_targets_of_different_kinds_too(
+    host: SimulatedHost, cpus: tuple[tuple[int, ...], ...], helps: str, rounds: int
+) -> None:
+    """Nothing was said, for the row of all together has no answer of its own."""
+    record = simulate_together(host, (4, 4), cpus, RunOptions(size="short", repeats=rounds, seed=1))
+    for some in (record, of_kinds(record)):
+        remedy = headline(explain(some)).remedy
+        if rounds == 1 and host.threads == 2:  # what two threads of a core take from each other the kernel counts not
+            assert remedy == "more rounds (`--repeats 6`)"
+        else:
+            assert remedy.startswith(helps)
+            assert remedy.endswith("To decide: more rounds (`--repeats 6`)") == (rounds == 1)
+
+
+def test_targets_on_threads_of_the_same_cores_are_no_strangers_to_each_other() -> None:
+    """ "No placement avoids SMT sharing" and "a pool of 4" stood there, with 4 sessions and two cores left idle."""
+    host = SimulatedHost("h", cores=4, threads=2)
+    run = simulate_together(host, (2, 2), [(0, 1), (4, 5)], RunOptions(size="short", repeats=3, seed=1))
+    for some in (run, of_kinds(run)):
+        analysis = explain(some)
+        assert analysis.verdict.startswith("Together, each on its own CPUs, which are threads of the same cores, ")
+        assert headline(analysis).remedy.startswith("give each target a core for each of its sessions (`--cpus`")
+    shared = next(each for each in explain(run).findings if each.code == "shared-cores")
+    assert "while no core that `--cpus` gave them was idle" in shared.seen
+    full = simulate_together(host, (4, 4), [(0, 1, 2, 3), (4, 5, 6, 7)], RunOptions(size="short", repeats=3, seed=1))
+    assert headline(explain(full)).remedy.startswith("run one session per core")
+
+
 def half_failed(run: RunRecord, rounds: int) -> RunRecord:
     """So many of the rounds of all in which every session of b failed: those of a had all CPUs, and are as fast as
     separately."""

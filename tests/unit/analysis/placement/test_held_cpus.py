@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.placement.held_cpus import held_on
+from dbcpu.analysis.placement.held_cpus import held_groups, held_on
 from dbcpu.record.header import TOGETHER
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.answer_terms import answer_terms
@@ -61,3 +61,18 @@ def test_more_than_the_cpus_of_a_target_sustain_is_said_so() -> None:
     assert "baseline-too-slow" not in {each.code for each in analysis.findings}
     together = next(each for each in analysis.levels if each.variant == TOGETHER)
     assert together.ideal_throughput == pytest.approx(6 * analysis.reference.mrows_per_s)
+
+
+def test_who_ends_early_leaves_cpus_to_those_on_the_same_cpus_alone() -> None:
+    """8 and 4 sessions on 4 CPUs each keep all 8 busy: the sum of rates is what the host sustains."""
+    analysis = explain(beside((8, 4), (FIRST, LAST)))
+    assert "can sustain" not in answer_terms(analysis)
+    together = next(each for each in analysis.levels if each.variant == TOGETHER)
+    assert together.lasting_throughput == pytest.approx(together.throughput, rel=0.01)
+
+
+def test_sessions_in_groups_have_no_cpu_in_common_with_others() -> None:
+    groups = held_groups(beside((3, 3, 2), ((0, 1), (1, 2), (4, 5, 6))))
+    assert [(sorted(each.ordinals), each.cpus) for each in groups] == [([0, 1, 2, 3, 4, 5], 3), ([6, 7], 2)]
+    (one,) = held_groups(beside((3, 3)))
+    assert (len(one.ordinals), one.cpus) == (6, 6)
