@@ -99,7 +99,8 @@ def slow_together(given: FindingInput) -> Finding | None:
     if not cause.is_known or cause is Cause.SLOWER_CPU:
         reasons = list(possible_reasons(given, worst, two_kinds=two_kinds))
         return replace(found, meaning=f"possible reason{'s' if len(reasons) > 1 else ''}: {', '.join(reasons)}")
-    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
+    own = cause is Cause.SHARED_CORE and _are_held_on_few_cores(given, worst)
+    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=OWN_CORES if own else cause.remedy)
 
 
 def _held(given: FindingInput, level: LevelView) -> str:

@@ -125,15 +125,16 @@ def what_helps_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> tu
 
 
 def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
-    """Of several targets: against what is shown, or was counted; where nothing is shown, what would decide, too."""
+    """Of several targets: against what is shown, was counted, or was seen and has a cause; then what would decide."""
     parties = both.parties
     told = any(each.told for each in parties)
     decides = () if told or all(each.slower is Answer.NO for each in parties) else _more_rounds_beside(parties)
-    if not told and not any(each.counted_cause.is_known for each in parties):
+    beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
+    seen = any(lost_to(each).is_known for each in beside) and any((each.loss or 0.0) > each.gate for each in parties)
+    if not (told or seen or any(each.counted_cause.is_known for each in parties)):
         return decides
     if any(each.remedy == AS_MANY_CPUS for each in analysis.findings) or _are_held_on_few(parties):
         return _then_to_decide((Advice(AS_MANY_CPUS),), decides)
-    beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
     has_cores = sum(each.sessions for each in parties) <= (analysis.cores or 0)
     if both.common_cores and has_cores and any(lost_to(each) is Cause.SHARED_CORE for each in beside):
         return _then_to_decide((Advice(OWN_CORES),), decides)
