@@ -21,8 +21,8 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.sessions.valid_sessions import timed
-from dbcpu.record.findings import RESULT
 from dbcpu.record.rounds import RunRecord
+from dbcpu.record.run_findings import RESULT
 from dbcpu.simulator import SimulatedHost, simulate
 
 MIN_CV, MAX_CV = 0.01, 0.08

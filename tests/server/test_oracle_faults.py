@@ -18,7 +18,8 @@ from dbcpu.errors import ConnectError, GateError, ServerError, UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure import workloads
 from dbcpu.measure.gate import SessionGate
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.targets.base import SessionOutcome, Work, load_target
 from dbcpu.targets.oracle import privileges
 from dbcpu.targets.oracle.address import Address

@@ -11,7 +11,7 @@ def page() -> str:
         "with `--fail-on LEVEL` the exit code is 1 if there is one at or above that level. A *problem* invalidates "
         "the verdict, a *warning* limits it or is a result in itself, an *info* needs no action. Words in braces are "
         "replaced by values of the run. [glossary.md](glossary.md) explains the terms. Made from "
-        "`kit/dbcpu/record/findings.py`.",
+        "`kit/dbcpu/record/run_findings.py` and `findings.py`.",
     ]
     for topic in TOPICS:
         parts.append(f"## {topic.title}")

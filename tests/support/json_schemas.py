@@ -10,7 +10,7 @@ import msgspec
 
 from dbcpu.analysis.history.against_earlier_runs import BETTER, NOT_SHOWN, WORSE, AgainstHistory
 from dbcpu.analysis.results.run import Analysis, Words
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 from dbcpu.record.header import SCHEMA, Header
 from dbcpu.record.rounds import Round
 from dbcpu.reports.formats import json as json_format

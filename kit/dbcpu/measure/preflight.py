@@ -11,7 +11,8 @@ from dbcpu.hosts.quiesce import Quiet
 from dbcpu.hosts.topology import HIDDEN_PROCESSES, allowed_cores, usable_vcpus
 from dbcpu.measure.host_counters import reading
 from dbcpu.measure.samplers.base import best_sampler, equal_preferences, reasons_against
-from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import AUTONOMOUS, RDS, HostInfo
 from dbcpu.record.reported_steal import why_unseen
 from dbcpu.record.service_remedies import without_host

@@ -18,7 +18,7 @@ from dbcpu.config.written_files import open_to_append
 from dbcpu.errors import BusyHost, UsageError
 from dbcpu.formatting import duration, joined, plain, plural, seconds, short_ranges, times
 from dbcpu.measure.preview import Preview
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 from dbcpu.record.header import BASELINE
 from dbcpu.record.plan import RoundSpec
 from dbcpu.record.rounds import Round

@@ -10,13 +10,16 @@ import click
 import pytest
 
 from dbcpu import registry
-from dbcpu.record.findings import ENTRIES, TOPICS, Level, noted
+from dbcpu.analysis.conclusions.several_variants import BY_ALL_ROUNDS
+from dbcpu.record.finding_entry import Concerns, Level, RunEntry
+from dbcpu.record.findings import ENTRIES, TOPICS, noted
+from dbcpu.record.run_findings import RUN_ENTRIES
 from support.findings_page import page
 from support.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "findings.md"
-CATALOGUE = ROOT / "kit/dbcpu/record/findings.py"
-MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each != CATALOGUE]
+CATALOGUE = {ROOT / f"kit/dbcpu/record/{name}.py" for name in ("findings", "run_findings")}
+MODULES = [each for each in (ROOT / "kit/dbcpu").rglob("*.py") if each not in CATALOGUE]
 
 
 @cache
@@ -45,9 +48,29 @@ def test_the_page_is_made_from_the_catalogue(request: pytest.FixtureRequest) -> 
 def test_code_and_catalogue_have_the_same_findings() -> None:
     found = {code_of(call) for call in every_call()["noted"]}
     assert set(ENTRIES) - found == set(), "nothing finds these: noted(code, seen) in a check, or no entry"
-    assert found - set(ENTRIES) == set(), "kit/dbcpu/record/findings.py has no entry of these codes"
+    assert found - set(ENTRIES) == set(), "the catalogue of kit/dbcpu/record has no entry of these codes"
     assert "Finding" not in every_call(), "use findings.noted, so that the finding is documented"
     assert len(ENTRIES) == sum(len(topic.entries) for topic in TOPICS), "a code stands under two topics"
+
+
+@pytest.mark.slow
+def test_what_is_found_of_a_run_says_what_it_is_of() -> None:
+    """An entry of a run cannot be made without; one of a check before a run says nothing, and is of its target."""
+    analysis = ROOT / "kit/dbcpu/analysis"
+    calls = [node for file in analysis.rglob("*.py") for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    noted_there = {
+        code_of(each) for each in calls
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "noted"
+    }  # fmt: skip
+    assert noted_there - set(RUN_ENTRIES) == {"statistics-basic"}, "these belong into run_findings.py"
+    with pytest.raises(TypeError):
+        RunEntry(Level.INFO, "seen", "meaning")  # type: ignore[call-arg,arg-type]
+    assert noted("sampled", "seen").concerns is Concerns.TARGET
+    assert noted("steal", "seen").concerns is Concerns.HOST
+
+
+def test_what_is_said_of_all_variants_at_once_is_of_the_host() -> None:
+    assert {RUN_ENTRIES[code].concerns for code in (*BY_ALL_ROUNDS, "foreign-load")} == {Concerns.HOST}
 
 
 @pytest.mark.parametrize("code", ENTRIES)

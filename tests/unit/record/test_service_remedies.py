@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record.findings import ENTRIES, Finding, Level, noted
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import ENTRIES, Finding, noted
 from dbcpu.record.header import AUTONOMOUS, RDS, UNSET, Database
 from dbcpu.record.service_remedies import NOT_REQUESTED, where, without_host
 from support.builders.record import record, solos

@@ -32,9 +32,9 @@ from dbcpu.analysis.results.run import LevelView, Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, database_cpu_s
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import count, number, percent, plain, plural, seconds, times
-from dbcpu.record.findings import FOREIGN_SHARE
 from dbcpu.record.reported_steal import may_hide_steal
 from dbcpu.record.rounds import Session
+from dbcpu.record.run_findings import FOREIGN_SHARE
 
 PAIRED = (1.15, 2.2)
 """As ``two_groups.SIBLING_SLOWDOWN``, from a yield of 0.74 to worse than none: how many are slow has to fit, too."""

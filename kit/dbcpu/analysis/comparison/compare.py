@@ -37,7 +37,8 @@ from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.formatting import listed, plural
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.record.header import work_words
 from dbcpu.record.rounds import RunRecord
 

@@ -8,7 +8,8 @@ from dbcpu.analysis.comparison.published import Measurement, Published
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.errors import UsageError
 from dbcpu.formatting import listed
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 
 MEASURED = "measured"
 """The label of all runs: the first of them is the baseline of the others, as the first row of a published label is."""

@@ -18,8 +18,9 @@ from dbcpu.analysis.levels.rounds_apart import (
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, why_no_more
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.formatting import joined, plural, ranges, times
-from dbcpu.record.findings import ALL_LEVELS, LONGER, MORE_ROUNDS, QUIETER, Finding, noted
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import ANONYMOUS, SWEEP
+from dbcpu.record.run_findings import ALL_LEVELS, LONGER, MORE_ROUNDS, QUIETER
 
 HOW_OFTEN = "which show how often sessions are slow, or a quieter host"
 """What more rounds are for where rounds differ."""

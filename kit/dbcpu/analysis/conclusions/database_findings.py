@@ -1,6 +1,6 @@
 """Did the database's own counters stay those of a pure CPU test? Each function makes one finding or none."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from dbcpu.analysis.sessions.plausible_work import party_of
 from dbcpu.analysis.sessions.valid_sessions import Timed
 from dbcpu.formatting import plain, plural, ranges, seconds
 from dbcpu.record.findings import Finding, noted
-from dbcpu.record.header import UNSET
+from dbcpu.record.header import UNSET, are_of_one_kind
 from dbcpu.record.service_remedies import IN_THE_ROOT, NO_PLAN_SET, UNKNOWN_VALUE, instance_name, plan_to_restore
 
 FEW_READS = 20
@@ -29,13 +29,26 @@ WORTH_WAITING = 0.01
 
 
 def differing_plans(given: FindingInput) -> Finding | None:
-    counted = given.counted
-    hashes = {each.session.db["plan_hash_value"] for each in counted if "plan_hash_value" in each.session.db}
-    several = any(each.session.db.get("plans", 1) > 1 for each in counted)
-    if len(hashes) <= 1 and not several:
+    """Of targets of different kinds each by itself: two databases may well have a plan each."""
+    plan = given.record.header.plan
+    apart = not are_of_one_kind(plan.parties)
+    hashes, several = dict[str, set[float]](), set[str]()
+    for each in given.counted:
+        target = party_of(plan, each.round, each.session).target if apart else ""
+        if (value := each.session.db.get("plan_hash_value")) is not None:
+            hashes.setdefault(target, set()).add(value)
+        if each.session.db.get("plans", 1) > 1:
+            several.add(target)
+    several |= {target for target, values in hashes.items() if len(values) > 1}
+    if not several:
         return None
-    seen = f": plan hash values {', '.join(f'{value:.0f}' for value in sorted(hashes))}" if len(hashes) > 1 else ""
-    return noted("plans-differ", f"the statement was executed with more than one plan{seen}")
+    said = [_plans(target, hashes.get(target, ())) for target in sorted(several)]
+    return noted("plans-differ", f"the statement was executed with more than one plan{'; '.join(said)}")
+
+
+def _plans(target: str, hashes: Collection[float]) -> str:
+    values = f": plan hash values {', '.join(f'{value:.0f}' for value in sorted(hashes))}" if len(hashes) > 1 else ""
+    return f"{target and f' by {plain(target)}'}{values}"
 
 
 def physical_io(given: FindingInput) -> Finding | None:

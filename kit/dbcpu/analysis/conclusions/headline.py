@@ -29,7 +29,7 @@ from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 
 MORE_SESSIONS = Advice("measure several sessions beside each other: `dbcpu run --sessions auto`")
 QUIETER_HOST = Advice("measure again on a quieter host, with longer executions: `--size long`")

@@ -22,9 +22,10 @@ from dbcpu.analysis.placement.joined_rounds import irq_s
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import joined, percent, plain, plural, seconds, times
-from dbcpu.record.findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE, Finding, noted
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.reported_steal import steal_unseen
 from dbcpu.record.rounds import UNLISTED, Round
+from dbcpu.record.run_findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""

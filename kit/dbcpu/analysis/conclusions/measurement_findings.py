@@ -21,7 +21,8 @@ from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
-from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import BASELINE, IMPORTED, SOAK, Header
 from dbcpu.record.plan import NORMAL
 from dbcpu.record.rounds import Round, RunRecord

@@ -12,8 +12,8 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent
-from dbcpu.record.findings import FOREIGN_SHARE
 from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.run_findings import FOREIGN_SHARE
 
 
 def with_others(

@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from dbcpu.errors import without_password
 from dbcpu.formatting import short_ranges
-from dbcpu.record.findings import (
+from dbcpu.record.header import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
+from dbcpu.record.plan import NORMAL, QUICK
+from dbcpu.record.run_findings import (
     ENOUGH_REPEATS,
     LONGER_EXECUTIONS,
     LONGER_ROUNDS,
@@ -21,8 +23,6 @@ from dbcpu.record.findings import (
     SHORTER_ROUNDS,
     WITH_A_SINGLE_SESSION,
 )
-from dbcpu.record.header import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
-from dbcpu.record.plan import NORMAL, QUICK
 
 _NAME = re.compile(r"[\w:,.-]+")
 """Of a variant, as it can stand in a shell."""

@@ -25,14 +25,17 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
-from dbcpu.record.findings import INFO, ONE_PER_CORE, SMT_OFF, Finding, noted
+from dbcpu.record.finding_entry import INFO
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import POOL, TOGETHER, Party
+from dbcpu.record.run_findings import ONE_PER_CORE, SMT_OFF
 
 TAIL_S = 0.1
 BALANCING_KERNEL = (6, 6)
 """The first kernel whose scheduler balances over SMT."""
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
+OWN_CORES = "give each target a core for each of its sessions (`--cpus`; `dbcpu topology` shows the threads of a core)"
 TWO_KINDS = "the host has cores of two kinds"
 FULL_SPEED_CORES = (
     "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
@@ -96,7 +99,8 @@ def slow_together(given: FindingInput) -> Finding | None:
     if not cause.is_known or cause is Cause.SLOWER_CPU:
         reasons = list(possible_reasons(given, worst, two_kinds=two_kinds))
         return replace(found, meaning=f"possible reason{'s' if len(reasons) > 1 else ''}: {', '.join(reasons)}")
-    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=cause.remedy)
+    own = cause is Cause.SHARED_CORE and _are_held_on_few_cores(given, worst)
+    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=OWN_CORES if own else cause.remedy)
 
 
 def _held(given: FindingInput, level: LevelView) -> str:
@@ -166,14 +170,29 @@ def shared_cores(given: FindingInput) -> Finding | None:
     worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
     tail = f", and {seconds(tail_s)} more after other sessions had ended and left cores idle" if tail_s > TAIL_S else ""
-    named = [each.level for each in seen]
+    named, held = [each.level for each in seen], _are_held_on_few_cores(given, worst)
+    idle = "no core that `--cpus` gave them was idle" if held else "no core was idle"
     found = noted(
         "shared-cores",
-        f"at N={ranges(named)} sessions shared a core while no core was idle, for up to "
+        f"at N={ranges(named)} sessions shared a core while {idle}, for up to "
         f"{percent(worst.share(worst.sharing_s))} of their time{worst_words(worst.level, named)}{tail}",
         cores=cores or "as many as cores",
     )
+    if held:
+        return replace(
+            found, meaning="these sessions had to share cores: other cores were not theirs", remedy=OWN_CORES
+        )
     return replace(found, remedy=f"{_fewer(given, cores)}{SMT_OFF}{_price_of_smt_off(given)}") if cores else found
+
+
+def _are_held_on_few_cores(given: FindingInput, level: LevelView) -> bool:
+    """Whether dbcpu itself held the targets of a level on threads of fewer cores than they could have had."""
+    core, parties = core_by_cpu(given.record), given.record.header.plan.parties
+    own = [each for each in parties if level.variant in (each.target, TOGETHER)]
+    if not own or not all(each.cpus for each in own):
+        return False
+    theirs = {core.get(cpu) for each in own for cpu in each.cpus}
+    return len(theirs) < min(level.level, given.cores or 0)
 
 
 def _fewer(given: FindingInput, cores: int) -> str:

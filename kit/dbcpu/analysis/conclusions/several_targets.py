@@ -20,20 +20,11 @@ from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.config.rules import Licence
+from dbcpu.record.finding_entry import Concerns
 from dbcpu.record.findings import Finding
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
-OF_THE_HOST = frozenset(
-    ("steal", "interrupts", "not-settled", "not-sampled", "foreign-load", "throttled", "moves-unseen", "few-polls")
-)
-"""Findings that are of no target."""
-COMPARING = frozenset((
-    "no-solo-round", "noisy-reference", "unsteady-cpu", "solo-drift", "noise-floor", "inconclusive", "quick-run",
-    "baseline-too-slow", "uneven-sessions", "slow-together", "memory-remote", "misplaced", "shared-cores",
-    "shared-core-cost", "oversubscribed", "sticky-placement", "cores-fewer-than-shown", "smt-like-cores", "gate-skew",
-))  # fmt: skip
-"""Findings that compare sessions with a baseline or with each other: of two databases at once that says nothing."""
 _PLACED_S = ("alone_s", "misplaced_s", "sharing_s", "oversubscribed_s", "tail_misplaced_s")
 """For how long sessions were where, whatever they are of."""
 
@@ -87,8 +78,8 @@ def _together(
         said, _ = explained(_of_party(record, party, TOGETHER), licence_rules, alone)
         views += [replace(each, group="") for each in said.sessions if each.ordinal in ordinals]
         whole.append(said)
-        # Each has all sessions, and what is found by the work and the database of its own target.
-        found = [each for each in said.findings if each.code not in COMPARING]
+        # Each has all sessions. Two databases at once are no measure for each other.
+        found = [each for each in said.findings if each.concerns is not Concerns.COMPARISON]
         findings = {(each.code, each.seen): each for each in found} | findings
     levels = tuple(_own_baselines(each, views) for each in whole[0].levels)
     kept = tuple(sorted(findings.values(), key=lambda each: -each.level))
@@ -101,7 +92,7 @@ def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:
     Without slowdowns and causes, too, where a session has no baseline: they would be those of the other targets.
     """
     rounds: dict[int, list[SessionView]] = {}
-    valid = [each for each in views if each.valid and each.level == level.level]
+    valid = _that_count([each for each in views if each.level == level.level])
     for each in valid if all(each.slowdown is not None for each in valid) else ():
         rounds.setdefault(each.order, []).append(each)
     slowdowns = [[each.slowdown or 1.0 for each in members] for members in rounds.values()]
@@ -142,6 +133,13 @@ def _own_baselines(level: LevelView, views: Sequence[SessionView]) -> LevelView:
     return replace(kept, details=level.details and replace(level.details, p50_s=None, p95_s=None, p99_s=None))
 
 
+def _that_count(views: Sequence[SessionView]) -> list[SessionView]:
+    """The valid ones of rounds in which no session failed; where there is no such round, of all."""
+    failed = {each.order for each in views if not each.valid}
+    valid = [each for each in views if each.valid]
+    return [each for each in valid if each.order not in failed] or valid
+
+
 def _named(findings: Sequence[Finding], found: Mapping[str, Analysis], first: str) -> tuple[Finding, ...]:
     """Those of the first target with its name, where another does not have the same."""
 
@@ -152,7 +150,7 @@ def _named(findings: Sequence[Finding], found: Mapping[str, Analysis], first: st
     own = {(each.code, each.seen) for each in found[first].findings}
     return tuple(
         replace(each, seen=f"under {first}: {each.seen}")
-        if (each.code, each.seen) in own and each.code not in OF_THE_HOST and not is_of_all(each)
+        if (each.code, each.seen) in own and each.concerns is not Concerns.HOST and not is_of_all(each)
         else each
         for each in findings
     )

@@ -11,13 +11,13 @@ from dbcpu.analysis.results.run import Analysis
 from dbcpu.record.findings import Finding
 from dbcpu.record.rounds import Round
 
-_OF_THE_HOST: Mapping[str, Callable[[Sequence[Round]], Finding | None]] = {
+BY_ALL_ROUNDS: Mapping[str, Callable[[Sequence[Round]], Finding | None]] = {
     "steal": steal_of,
     "interrupts": interrupts_of,
     "not-settled": not_settled_of,
     "not-sampled": not_sampled_of,
 }
-"""By code."""
+"""By code: of the host, and made again of the rounds of all variants."""
 
 
 def of_all_variants(found: Mapping[str, Analysis], rounds: Sequence[Round]) -> tuple[Finding, ...]:
@@ -48,5 +48,5 @@ def _of_all(one: Finding, name: str, found: Mapping[str, Analysis], rounds: Sequ
             return None
         moved = one.seen.removeprefix(own.seen) if one.seen.startswith(own.seen) else ""
         return replace(one, seen=whole.seen + moved, meaning=whole.meaning)
-    whole = _OF_THE_HOST[one.code](rounds) if one.code in _OF_THE_HOST else None
+    whole = BY_ALL_ROUNDS[one.code](rounds) if one.code in BY_ALL_ROUNDS else None
     return whole and replace(one, seen=whole.seen)

@@ -6,7 +6,12 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.advice import Advice, is_said
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_by_turns_alone, named_causes, named_losses
-from dbcpu.analysis.conclusions.session_findings import AS_MANY_CPUS, FULL_SPEED_CORES, sessions_that_fit
+from dbcpu.analysis.conclusions.session_findings import (
+    AS_MANY_CPUS,
+    FULL_SPEED_CORES,
+    OWN_CORES,
+    sessions_that_fit,
+)
 from dbcpu.analysis.conclusions.throughput_words import fewer_words
 from dbcpu.analysis.conclusions.turbo_advice import (
     PLAN_WITH_FALL,
@@ -22,12 +27,15 @@ from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
+from dbcpu.analysis.results.experiments import MIN_ROUNDS_APART, PartyView, Together
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.analysis.scaling.turbo import is_turbo
 from dbcpu.formatting import plural
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import TOGETHER
+from dbcpu.record.plan import NORMAL
+from dbcpu.record.run_findings import QUIETER
 
 VCPUS_AS_THREADS = (
     ". It is also normal that vCPUs are threads of one core (EC2, RDS: whole cores by `ThreadsPerCore=1`)"
@@ -107,18 +115,47 @@ def what_helps_experiment(analysis: Analysis, levels: Sequence[LevelView]) -> tu
     if analysis.pool is not None:
         return ()
     if analysis.together is not None:
-        if not any(each.told for each in analysis.together.parties):
-            return ()
-        if any(each.remedy == AS_MANY_CPUS for each in analysis.findings):
-            return (Advice(AS_MANY_CPUS),)
-        beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
-        return _of_levels(analysis, level_losses(beside, analysis.vcpus))
+        return _beside_others(analysis, analysis.together)
     soak = analysis.soak
     own = [each for each in levels if soak is not None and each.level == soak.sessions]
     bimodal = soak is not None and soak.second is not None
     # What one alone loses its sessions lose as well.
     named = [each for each in own if is_loss(each) or (bimodal and lost_to(each).is_known)]
     return _against(analysis, [*named, *(each for each in levels if each.level == 1 and is_loss(each))])
+
+
+def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
+    """Of several targets: against what is shown, was counted, or was seen and has a cause; then what would decide."""
+    parties = both.parties
+    told = any(each.told for each in parties)
+    decides = () if told or all(each.slower is Answer.NO for each in parties) else _more_rounds_beside(parties)
+    beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
+    seen = any(lost_to(each).is_known for each in beside) and any((each.loss or 0.0) > each.gate for each in parties)
+    if not (told or seen or any(each.counted_cause.is_known for each in parties)):
+        return decides
+    if any(each.remedy == AS_MANY_CPUS for each in analysis.findings) or _are_held_on_few(parties):
+        return _then_to_decide((Advice(AS_MANY_CPUS),), decides)
+    has_cores = sum(each.sessions for each in parties) <= (analysis.cores or 0)
+    if both.common_cores and has_cores and any(lost_to(each) is Cause.SHARED_CORE for each in beside):
+        return _then_to_decide((Advice(OWN_CORES),), decides)
+    # Levels of targets of different kinds have no answer of their own: what their sessions lost to is known.
+    helps = _of_levels(analysis, level_losses(beside, analysis.vcpus))
+    lost = [each for each in beside if lost_to(each).is_known] if analysis.own_baselines else []
+    return _then_to_decide(helps or _against(analysis, lost), decides)
+
+
+def _are_held_on_few(parties: Sequence[PartyView]) -> bool:
+    """Whether some have more sessions than CPUs that they were held on, alone or with those that share these."""
+    for each in parties:
+        near = [other for other in parties if set(each.cpus) & set(other.cpus)]
+        if near and len({cpu for other in near for cpu in other.cpus}) < sum(other.sessions for other in near):
+            return True
+    return False
+
+
+def _more_rounds_beside(parties: Sequence[PartyView]) -> tuple[Advice, ...]:
+    few = any(each.rounds < MIN_ROUNDS_APART for each in parties if each.loss is not None)
+    return (Advice(f"more rounds (`--repeats {NORMAL}`)" if few else QUIETER),)
 
 
 def headline_level(found: LevelLosses) -> LevelView | None:

@@ -77,7 +77,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
             levels_lost=found.lost if found else (),
         )
     if kind == TOGETHER:
-        both = together(record, timed(record))
+        both = together(record, timed(record), analysis.sessions)
         said, conclusion = together_sentence(both, analysis), together_conclusion(both)
         verdict = f"{said} {disturbance_caveat(analysis)}".rstrip()
         order = _order_together(analysis)

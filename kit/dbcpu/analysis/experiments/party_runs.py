@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.experiments.together import rounds_that_count
 from dbcpu.analysis.levels.variant_rounds import host_of_variant
+from dbcpu.analysis.sessions.valid_sessions import timed
 from dbcpu.record.header import SWEEP, TOGETHER, Party
 from dbcpu.record.rounds import Round, RunRecord
 
@@ -18,16 +20,21 @@ def party_runs(record: RunRecord) -> tuple[RunRecord, ...]:
     Its single-session rounds belong to both, unless one session is all that it has. The CPUs that it was held on are
     all that the host has for it.
     """
+    parties = record.header.plan.parties
+    beside = [each for each in timed(record) if each.round.variant == TOGETHER] if parties else []
+    counts = {members[0].round.order for members in rounds_that_count(beside)[0]}
     found, first = [], 0
-    for party in record.header.plan.parties:
+    for party in parties:
         ordinals = range(first, first + party.sessions)
         first += party.sessions
         own = [each for each in record.rounds if each.variant == party.target]
         alone = [each for each in own if each.anchor and party.sessions > 1]
-        beside = [_part(each, ordinals) for each in record.rounds if each.variant == TOGETHER]
+        # Its own failed sessions are part of its run; beside failed ones of others it had more CPU.
+        failed = {each.round.order for each in beside if each.why and each.session.ordinal in ordinals}
+        every = [each for each in record.rounds if each.variant == TOGETHER and each.order in counts | failed]
         found += [
             _run(record, party, party.target, own),
-            _run(record, party, f"{party.target}{BESIDE}", alone + beside),
+            _run(record, party, f"{party.target}{BESIDE}", alone + [_part(each, ordinals) for each in every]),
         ]
     return tuple(found)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dbcpu.analysis.history.limits import Violation
 from dbcpu.formatting import percent
 from dbcpu.record.figures import RunFigures
-from dbcpu.record.findings import FOREIGN_SHARE
+from dbcpu.record.run_findings import FOREIGN_SHARE
 
 STOLEN_SHARE = 0.05
 """Of the CPU time, or the limit of ``dbcpu check`` where that is lower."""

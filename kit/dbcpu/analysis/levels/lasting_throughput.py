@@ -8,14 +8,40 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from dbcpu.analysis.levels.round_figures import RoundFigures
+from dbcpu.analysis.levels.round_figures import RoundFigures, rate_by_groups, rate_without_early_ends
+from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.placement.held_cpus import held_groups
+from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.sessions.valid_sessions import Timed
+from dbcpu.analysis.statistics.robust import median_of_known
+from dbcpu.record.header import TOGETHER
 
 
 def even_beside_waits(even: Answer, busy: float) -> bool:
     """Whether nobody's end leaves much to others: of work that waits most of the CPU time was not waited for."""
     return even is Answer.YES and busy < 1
+
+
+def with_throughput_that_lasts(
+    found: LevelView, rounds: Sequence[Sequence[Timed]], context: RunContext, even: Answer
+) -> LevelView:
+    """Of the usable ``rounds`` of a level; see ``lasting_throughput``: it counts the one level alone."""
+    cpu_s, lasting = cpu_time_per_s(context.record), found.throughput
+    cpu_s = cpu_s if cpu_s is None or found.held_on is None else min(cpu_s, float(found.held_on))
+    busy = context.reference.busy if context.reference else 1.0
+    if even_beside_waits(even, busy):
+        return replace(found, lasting_throughput=lasting)
+    groups = held_groups(context.record) if found.variant == TOGETHER else ()
+    if len(groups) > 1 and (cpu_s is None or cpu_s >= sum(each.cpus for each in groups)):
+        # Who ends early leaves CPU time to those on the same CPUs alone.
+        lasting = median_of_known(rate_by_groups(members, context.rows, groups) for members in rounds)
+    elif cpu_s is not None and found.level > cpu_s:
+        lasting = median_of_known(
+            rate_without_early_ends(members, context.rows, cpu_s, context.works) for members in rounds
+        )
+    return replace(found, lasting_throughput=lasting)
 
 
 def rate_sum_lasts(level: LevelView, vcpus: int | None) -> bool:

@@ -75,12 +75,23 @@ def loss_ratio(level: LevelView) -> float:
     return max(level.slowdown_median or 1.0, level.max_over_min or 1.0, level.counted_slowdown or 1.0)
 
 
+def efficiency(throughput: float | None, ended: float | None, ideal: float | None) -> float | None:
+    """At most 1; None where more was done than is possible: the baseline must be wrong (finding baseline-too-slow).
+
+    ``ended``: the throughput by which that is known, as in ``over_ideal``.
+    """
+    if not throughput or not ideal or (ended is not None and ended > EQUAL * ideal):
+        return None
+    return min(1.0, throughput / ideal)
+
+
 def over_ideal(level: LevelView, vcpus: int | None) -> float:
     """Throughput over what so many single sessions would reach; above 1 it is impossible, but for noise.
 
     Above the vCPUs by the makespan: those who end while others still wait their turn make the sum of rates too high.
     """
-    beyond = vcpus is not None and level.level > vcpus
+    most = vcpus if level.held_on is None else level.held_on
+    beyond = most is not None and level.level > most
     found = level.makespan_throughput if beyond else level.throughput
     return found / level.ideal_throughput if found and level.ideal_throughput else 1.0
 

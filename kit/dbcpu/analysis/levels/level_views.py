@@ -26,9 +26,9 @@ from dbcpu.analysis.levels.answers import (
 )
 from dbcpu.analysis.levels.calm_rounds import undecided_by_few_rounds
 from dbcpu.analysis.levels.fair_turns import ratio_of_fair_turns
-from dbcpu.analysis.levels.lasting_throughput import even_beside_waits
+from dbcpu.analysis.levels.lasting_throughput import with_throughput_that_lasts
 from dbcpu.analysis.levels.level_details import level_details
-from dbcpu.analysis.levels.level_losses import in_order, over_ideal, second_cause
+from dbcpu.analysis.levels.level_losses import efficiency, in_order, over_ideal, second_cause
 from dbcpu.analysis.levels.main_cause import (
     also_by_sessions,
     by_sessions,
@@ -39,13 +39,18 @@ from dbcpu.analysis.levels.main_cause import (
     main_cause,
 )
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds, usable, with_rates_of_whole
-from dbcpu.analysis.levels.round_figures import RoundFigures, middle_counts, rate_without_early_ends, round_figures
+from dbcpu.analysis.levels.round_figures import (
+    RoundFigures,
+    middle_counts,
+    round_figures,
+)
 from dbcpu.analysis.levels.rounds_apart import apart_as_counted, rounds_apart
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import noise_limit
+from dbcpu.analysis.placement.held_cpus import held_on
 from dbcpu.analysis.placement.left_node import are_much_away
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
-from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s, felt_quota
+from dbcpu.analysis.placement.usable_cpus import felt_quota
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
@@ -153,7 +158,7 @@ def _level(
     paced = pace_seen(level, context)
     answered = answers(_seen(seen, slower, counted, context, scatter), reference, paced) if whole else Answers()
     found = _times_and_rates(variant, rounds, seen, context)
-    found = _with_throughput_that_lasts(found, seen, context, answered.even)
+    found = with_throughput_that_lasts(found, used, context, answered.even)
     found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes, context.vcpus)
     found = _with_counted(found, seen, counted)
@@ -163,10 +168,11 @@ def _level(
 
 def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, context: RunContext) -> LevelView:
     """What was measured at a level, and what it is beside one session alone; without answers and causes."""
-    level, reference, vcpus = seen.level, seen.reference, context.vcpus
+    level, reference, held = seen.level, seen.reference, held_on(context.record, variant)
+    vcpus = context.vcpus if held is None else held
     connects = [[s for s in map(attrgetter("session.connect_s"), members) if s is not None] for members in rounds]
     busy = reference.busy if reference else 1.0  # who waits leaves the CPU to others; a quota may stop even one
-    room = max(busy, felt_quota(context.record) or vcpus) / busy if vcpus else None
+    room = max(busy, min(felt_quota(context.record) or vcpus, vcpus)) / busy if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     throughput, makespan = seen.median("throughput"), seen.median("makespan")
     return LevelView(
@@ -191,24 +197,14 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
         connect_max_s=max(chain.from_iterable(connects), default=None),
         skew_s=max((members[0].round.gate.skew_s for members in rounds), default=None),
         server_start_spread_s=median_of_known(_start_spread_s(members) for members in seen.used),
-        regime=regime(level, context.cores, vcpus),
-        efficiency=_efficiency(throughput, makespan if vcpus is not None and level > vcpus else throughput, ideal),
+        regime=regime(level, context.cores, context.vcpus),
+        efficiency=efficiency(throughput, makespan if vcpus is not None and level > vcpus else throughput, ideal),
         ideal_slowdown=max(1.0, level / room) if room else None,
         shares_known=seen.all_shares,
+        held_on=held,
         left_node=are_much_away([one.session for members in seen.used for one in members], context.node),
         details=level_details(seen.used, [context.works[members[0].round.order] for members in seen.used]),
     )
-
-
-def _with_throughput_that_lasts(found: LevelView, seen: _Rounds, context: RunContext, even: Answer) -> LevelView:
-    """See ``lasting_throughput``: it counts the one level alone."""
-    cpu_s, lasting = cpu_time_per_s(context.record), found.throughput
-    busy = context.reference.busy if context.reference else 1.0
-    if cpu_s is not None and found.level > cpu_s and not even_beside_waits(even, busy):
-        lasting = median_of_known(
-            rate_without_early_ends(members, context.rows, cpu_s, context.works) for members in seen.used
-        )
-    return replace(found, lasting_throughput=lasting)
 
 
 def _with_answers(
@@ -373,16 +369,6 @@ def _upper(slowdowns: Sequence[float]) -> float | None:
         return float(np.exp(logs[-1 - apart]))
     error = Chance(few_values.deviation(logs), len(logs) - 1).times(len(logs) ** -0.5)
     return float(np.exp(few_values.mean(logs) + error.passed_by(1 - CONFIDENCE)))
-
-
-def _efficiency(throughput: float | None, ended: float | None, ideal: float | None) -> float | None:
-    """At most 1; None where more was done than is possible: the baseline must be wrong (finding baseline-too-slow).
-
-    ``ended``: the throughput by which that is known, as in ``over_ideal``.
-    """
-    if not throughput or not ideal or (ended is not None and ended > EQUAL * ideal):
-        return None
-    return min(1.0, throughput / ideal)
 
 
 def _slower(views: Sequence[SessionView], causes: Sequence[Cause], same: bool) -> list[float]:

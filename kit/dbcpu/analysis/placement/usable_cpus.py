@@ -1,8 +1,8 @@
 """vCPUs and cores that the sessions may use: by the plan, the topology, and the CPU quota."""
 
 from dbcpu.formatting import plural
-from dbcpu.record.findings import THROTTLED_SHARE
 from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.run_findings import THROTTLED_SHARE
 
 
 def vcpu_count(record: RunRecord) -> int | None:

@@ -5,7 +5,7 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 
 from enum import StrEnum
 
-from dbcpu.record.findings import ALL_LEVELS
+from dbcpu.record.run_findings import ALL_LEVELS
 
 PLAN_WITH_TURBO = (
     "plan with the times measured with as many sessions as you run: a turbo frequency that falls with the number of "

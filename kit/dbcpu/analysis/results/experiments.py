@@ -3,10 +3,13 @@
 from msgspec import Struct
 
 from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.statistics.interval import Interval
 
 DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
 """By finding: what else takes CPU, in words."""
+MIN_ROUNDS_APART = 3
+"""Of several targets, alone and beside each other: of fewer rounds nothing is shown."""
 
 
 class Conclusion(Struct, frozen=True):
@@ -198,6 +201,10 @@ class PartyView(Struct, frozen=True):
     """One of several targets: seconds per execution and Mrows/s alone and beside the others, medians over rounds.
 
     ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: significant (``gate``).
+    ``slower``: yes where it is told, no where none of three rounds or more was slower by a tenth. ``rounds``: so
+    many alone and beside, at least; ``whole``: beside, no session of any target failed, else the others had more CPU.
+    ``counted``: how many times slower it was beside than alone by what the kernel counted, None where it did not; if by
+    a tenth or more, most of it by ``counted_cause``.
     """
 
     name: str
@@ -213,10 +220,16 @@ class PartyView(Struct, frozen=True):
     gate: float
     told: bool
     cpus_seen: tuple[int, ...] = ()
+    slower: Answer = Answer.UNDECIDED
+    rounds: int = 0
+    whole: bool = True
+    counted: float | None = None
+    counted_cause: Cause = Cause.NONE
 
 
 class Together(Struct, frozen=True):
-    """Several targets at once; ``apart``: no two of them could use the same CPU."""
+    """Several targets; ``apart``: no two of them could use the same CPU, ``common_cores``: but the same core."""
 
     parties: tuple[PartyView, ...]
     apart: bool
+    common_cores: bool = False

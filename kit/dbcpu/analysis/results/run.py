@@ -236,7 +236,9 @@ class LevelView(Struct, frozen=True):
     even sessions that wait. ``calm_rounds``: so many rounds, of this and larger levels, have no slow session, which are
     too few for a yes; else None. ``left_node``: sessions ran much on another memory node than where they began.
     ``slow_middle`` and ``slower_middle``: the two middle ones of these counts, of which they are the mean.
-    ``others_share``: what other processes used of the vCPUs, where sessions lacked it; else None.
+    ``others_share``: what other processes used of the vCPUs, where sessions lacked it; else None. ``held_on``: so many
+    CPUs its sessions can keep busy at once, where targets were held on fewer than the vCPUs; these count in their place
+    for ideal, efficiency and throughput that lasts.
     """
 
     level: int
@@ -301,6 +303,7 @@ class LevelView(Struct, frozen=True):
     slow_middle: tuple[int, int] | None = None
     slower_middle: tuple[int, int] | None = None
     others_share: float | None = None
+    held_on: int | None = None
 
     def share(self, part_s: float | None) -> float:
         """What a regime's seconds are of all runnable session-seconds of the level; 0 where nothing was seen."""

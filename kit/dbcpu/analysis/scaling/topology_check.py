@@ -24,8 +24,8 @@ from dbcpu.analysis.scaling.curve import NEAR, measured_once
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import as_cpu_list, listed, number, percent, plural, times
-from dbcpu.record.findings import FOREIGN_SHARE, THROTTLED_SHARE
 from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.run_findings import FOREIGN_SHARE, THROTTLED_SHARE
 
 FULL_CORE = 0.8
 """A further thread that adds this much of a core is as good as one (4 % of cloud types that report SMT do)."""

@@ -6,6 +6,7 @@ from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import listed, short_ranges, times
+from dbcpu.record.header import TOGETHER
 
 LASTS = 1.01
 """A level whose rates are so many times the peak throughput does more than lasts."""
@@ -23,11 +24,16 @@ def answer_terms(analysis: Analysis) -> str:
     more = _more_than_lasts(analysis)
     if more:
         several = len({each.variant for each in analysis.levels}) > 1
+        # Sessions that were held share their own CPUs, whatever the host has.
+        held = {each.name for each in analysis.together.parties if each.cpus} if analysis.together else set()
+        what = (
+            "the CPUs that sessions were held on" if held & more.keys() or (held and TOGETHER in more) else "the host"
+        )
         where = [_where(some) + (f" of {name}" if several else "") for name, some in more.items()]
         # Sessions that end together leave no CPU to others: then the reason is another, such as a quota's burst.
         uneven = any(each.even is not Answer.YES for some in more.values() for each in some)
         why = f"{' there' if several else ''}{': some sessions end before others' if uneven else ''}"
-        terms += f". {analysis.unit} at {listed(where)} is more than the host can sustain{why}"
+        terms += f". {analysis.unit} at {listed(where)} is more than {what} can sustain{why}"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
         terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.published import DOUBT, Measurement
 from dbcpu.formatting import bare, number
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.reports.document import Chart, Column, Curves, Document, Front, Section, Table
 from dbcpu.reports.plain_data import plain_data
 

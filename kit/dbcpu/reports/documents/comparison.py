@@ -28,7 +28,8 @@ from dbcpu.analysis.results.comparison import (
 )
 from dbcpu.analysis.results.experiments import Pool, PoolSize
 from dbcpu.formatting import decimal_s, listed, number, percent, plural, rate, times
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.record.header import UNNAMED_WORK
 from dbcpu.reports.document import Column, Document, Gauge, Section
 from dbcpu.reports.documents import sizing as of_sizing

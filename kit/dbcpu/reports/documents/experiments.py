@@ -1,6 +1,6 @@
 """A soak, a pool and several targets as tables and lines."""
 
-from dbcpu.analysis.results.answer import Fact
+from dbcpu.analysis.results.answer import Answer, Fact
 from dbcpu.analysis.results.experiments import PartyView, Pool, Soak
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import (
@@ -130,9 +130,9 @@ _PARTY = (
     Column("range", "range", _range, meaning="over the rounds", value=lambda party: (party.low, party.high)),
     Column("alone_rate", "Mrows/s separately", rate, unit="Mrows/s", meaning="throughput of all its sessions"),
     Column("beside_rate", "Mrows/s together", rate, unit="Mrows/s", meaning="the same while all targets run"),
-    Column("significant", "significant", lambda more: UNKNOWN if more is None else "yes" if more else "no", kind="text",
-           value=lambda party: party.told if party.loss is not None else None,
-           meaning="whether the slowdown is larger than noise"),
+    Column("significant", "significant", lambda answer: UNKNOWN if answer is None else answer.words, kind="text",
+           value=lambda party: party.slower if party.loss is not None else None,
+           meaning="whether the slowdown is larger than noise; no: in none of three rounds or more was it 1.10x"),
 )  # fmt: skip
 
 
@@ -153,10 +153,11 @@ def experiment_facts(analysis: Analysis) -> tuple[Fact, ...]:
         best, open_ = pool.size(pool.best), ", larger ones were not measured" if pool.larger else ""
         found.append(Fact("fastest pool", plural(best.active, "session"), f"of those measured{open_}"))
         found.append(Fact("time for all jobs", seconds(best.total_s), f"{plural(pool.pieces, 'job')}, in that pool"))
-    losses = [(each.loss, each.name) for each in together.parties if each.loss is not None] if together else []
-    if losses:
-        worst_loss, name = max(losses)
-        found.append(Fact("largest slowdown", times(worst_loss), f"{plain(name)}, beside the others"))
+    known = [each for each in together.parties if each.loss is not None] if together else []
+    if known:
+        party = max(known, key=lambda each: each.loss or 0.0)
+        unsure = ": inconclusive" if party.slower is Answer.UNDECIDED else ""
+        found.append(Fact("largest slowdown", times(party.loss), f"{plain(party.name)}, beside the others{unsure}"))
     return tuple(found)
 
 

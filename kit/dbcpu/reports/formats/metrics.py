@@ -20,7 +20,7 @@ from dbcpu.analysis.results.quote import Quote, quote
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, Gauge
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures

@@ -12,7 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from dbcpu.formatting import joined, plain
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.reports.document import Column, Document, Pair, Section, Table
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec.structs import replace
 
 from dbcpu.formatting import plural
-from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import AUTONOMOUS, RDS
 from dbcpu.record.service_remedies import IN_THE_ROOT, instance_name, plan_to_restore, value_to_restore, where
 from dbcpu.targets.oracle import privileges, standby

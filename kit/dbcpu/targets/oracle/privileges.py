@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from dbcpu.formatting import version_numbers
-from dbcpu.record.findings import Finding, Level, noted
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding, noted
 from dbcpu.targets.oracle import statements
 
 _OBJECT = re.compile(r"SYS\.(G?V_\$\w+)")

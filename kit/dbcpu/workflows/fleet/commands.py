@@ -14,7 +14,8 @@ import click
 
 from dbcpu.config.inventory import read_inventory, refuse_production, selected
 from dbcpu.formatting import plain, plural
-from dbcpu.record.findings import Level, fails
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import fails
 from dbcpu.store.campaigns import AGAIN, PLANNED, RUNNING, STATES, STOP, STOP_NOW, Item
 from dbcpu.store.database import Store, open_store
 from dbcpu.workflows.fleet.campaign import described, placed, plan_campaign

@@ -23,7 +23,7 @@ from dbcpu.analysis.results.comparison import (
     Decision,
 )
 from dbcpu.errors import UsageError
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.comparison import compare, noisy_run, with_variants

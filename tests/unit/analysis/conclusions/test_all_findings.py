@@ -24,7 +24,8 @@ from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.config.origins import NOTES, THERE
-from dbcpu.record.findings import ENTRIES, Finding, Level, noted
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import ENTRIES, Finding, noted
 from dbcpu.record.rounds import CgroupUse, CpuPressure, Execution, Foreign, KitCost, Round, RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos, unsampled, workload

@@ -9,7 +9,8 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import SessionView
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.record.header import RDS, UNSET
 from dbcpu.record.rounds import Round, Session, Wait
 from support.builders import experiments as build

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.answer_findings import LEVELS_SHOW
 from dbcpu.analysis.conclusions.remedy_commands import _SCRIPTS, _TIMES, measuring_command, with_own_options
 from dbcpu.analysis.explain import explain
-from dbcpu.record.findings import ENTRIES, QUIETER
+from dbcpu.record.findings import ENTRIES
 from dbcpu.record.header import ANONYMOUS, Driver, Header, Party
 from dbcpu.record.rounds import RunRecord
+from dbcpu.record.run_findings import QUIETER
 from support.builders.record import record, solos
 
 DBCPU_ALONE = {

@@ -13,17 +13,18 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.experiments.party_runs import party_runs
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.levels.representative_round import representative_rounds
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
 from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.measure.experiments.base import GroupMember
 from dbcpu.measure.experiments.together import TargetGroup, TogetherShape
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Concerns, Level
 from dbcpu.record.header import TOGETHER
-from dbcpu.record.rounds import HostCounters, RunRecord, Session
+from dbcpu.record.rounds import HostCounters, Round, RunRecord, Session
 from dbcpu.reports import charts
-from dbcpu.reports.documents.experiments import experiment_tables
+from dbcpu.reports.documents.experiments import experiment_facts, experiment_tables
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import sessions_of_round
 from dbcpu.reports.formats import html, table
@@ -391,3 +392,162 @@ def test_targets_of_different_kinds_have_a_baseline_each_and_no_figure_that_mixe
     assert "baseline-too-slow" not in {each.code for each in analysis.findings}
     assert analysis.together is not None
     assert [each.loss for each in analysis.together.parties] == pytest.approx([2.0, 2.0], rel=0.02)
+
+
+def with_plans(run: RunRecord, *hashes: float) -> RunRecord:
+    """The sessions of each target with a plan hash value of their own; of three values the last is that of ordinal 3 in
+    the rounds of all."""
+    first = run.header.plan.parties[0]
+
+    def of_round(one: Round) -> Round:
+        def planned(each: Session) -> Session:
+            beside = one.variant == TOGETHER
+            at = int(each.ordinal >= first.sessions) if beside else int(one.variant != first.target)
+            at = 2 if beside and each.ordinal == 3 and len(hashes) > 2 else at
+            return replace(each, db={**each.db, "plan_hash_value": hashes[at]})
+
+        return replace(one, sessions=tuple(map(planned, one.sessions)))
+
+    return replace(run, rounds=tuple(map(of_round, run.rounds)))
+
+
+@pytest.mark.parametrize(
+    ("same", "hashes", "seen"),
+    [
+        (False, (1.0, 2.0), None),
+        (False, (1.0, 2.0, 3.0), "more than one plan by b: plan hash values 2, 3"),
+        (True, (1.0, 2.0), "more than one plan: plan hash values 1, 2"),
+        (True, (1.0, 1.0), None),
+    ],
+)
+def test_databases_of_different_kinds_have_a_plan_each(same: bool, hashes: tuple[float, ...], seen: str | None) -> None:
+    """A plan of its own for each was a problem, and `--fail-on problem` failed."""
+    found = {each.code: each.seen for each in explain(with_plans(of_two_kinds(same), *hashes)).findings}
+    if seen is None:
+        assert "plans-differ" not in found
+    else:
+        assert found["plans-differ"].endswith(seen)
+
+
+def test_nothing_that_compares_sessions_is_found_in_the_rounds_of_two_kinds() -> None:
+    """Sessions of b take a fifth of those of a, which is no inequality."""
+    beside = [each for each in explain(of_two_kinds()).findings if f"under {TOGETHER}: " in each.seen]
+    assert [each.code for each in beside if each.concerns is Concerns.COMPARISON] == []
+
+
+def of_kinds(run: RunRecord) -> RunRecord:
+    """The same with a version of its own for each database."""
+    parties = tuple(
+        replace(each, database=replace(each.database, version=f"{at}.0"))
+        for at, each in enumerate(run.header.plan.parties)
+    )
+    return replace(run, header=replace(run.header, plan=replace(run.header.plan, parties=parties)))
+
+
+@pytest.mark.parametrize(
+    ("host", "cpus", "helps"),
+    [
+        (SimulatedHost("h", cores=4, threads=1), (), "run no more than 4 busy sessions"),
+        (SimulatedHost("h", cores=8, threads=1, quota_cpus=4.0), (), "raise `cpu.max`"),
+        (SimulatedHost("h", cores=4, threads=2), (), "run "),
+        (SimulatedHost("h", sockets=2, cores=4, threads=1), ((0, 1, 2, 3),) * 2, "give each target as many CPUs"),
+    ],
+)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_what_helps_is_said_of_targets_of_different_kinds_too(
+    host: SimulatedHost, cpus: tuple[tuple[int, ...], ...], helps: str, rounds: int
+) -> None:
+    """Nothing was said, for the row of all together has no answer of its own."""
+    record = simulate_together(host, (4, 4), cpus, RunOptions(size="short", repeats=rounds, seed=1))
+    for some in (record, of_kinds(record)):
+        remedy = headline(explain(some)).remedy
+        assert remedy.startswith(helps)
+        assert remedy.endswith("To decide: more rounds (`--repeats 6`)") == (rounds == 1)
+
+
+def test_targets_on_threads_of_the_same_cores_are_no_strangers_to_each_other() -> None:
+    """ "No placement avoids SMT sharing" and "a pool of 4" stood there, with 4 sessions and two cores left idle."""
+    host = SimulatedHost("h", cores=4, threads=2)
+    run = simulate_together(host, (2, 2), [(0, 1), (4, 5)], RunOptions(size="short", repeats=3, seed=1))
+    for some in (run, of_kinds(run)):
+        analysis = explain(some)
+        assert analysis.verdict.startswith("Together, each on its own CPUs, which are threads of the same cores, ")
+        assert headline(analysis).remedy.startswith("give each target a core for each of its sessions (`--cpus`")
+    found = {each.code: each for each in explain(run).findings}
+    assert "while no core that `--cpus` gave them was idle" in found["shared-cores"].seen
+    assert found["slow-together"].remedy == found["shared-cores"].remedy
+    full = simulate_together(host, (4, 4), [(0, 1, 2, 3), (4, 5, 6, 7)], RunOptions(size="short", repeats=3, seed=1))
+    assert headline(explain(full)).remedy.startswith("run one session per core")
+
+
+def half_failed(run: RunRecord, rounds: int) -> RunRecord:
+    """So many of the rounds of all in which every session of b failed: those of a had all CPUs, and are as fast as
+    separately."""
+    beside = [each.order for each in run.rounds if each.variant == TOGETHER][:rounds]
+    alone = next(each for each in run.rounds if each.variant == "a" and each.level == 2)
+
+    def of(each: Round) -> Round:
+        of_b = [failed(one) for one in each.sessions if one.ordinal > 1]
+        return replace(each, sessions=(*alone.sessions, *of_b)) if each.order in beside else each
+
+    return replace(run, rounds=tuple(map(of, run.rounds)))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_rounds_in_which_sessions_of_another_target_failed_do_not_count(same: bool) -> None:
+    """Half of them gave 1.50x and "inconclusive", where the row of all together said 2.00x."""
+    kinds = of_two_kinds(same)
+    again = [replace(each, order=each.order + 1000, repeat=each.repeat + 3) for each in kinds.rounds]
+    analysis = explain(half_failed(replace(kinds, rounds=(*kinds.rounds, *again)), 3))
+    assert analysis.together is not None
+    assert [(each.name, each.rounds, each.slower) for each in analysis.together.parties] == [
+        ("a", 3, Answer.YES), ("b", 3, Answer.YES),
+    ]  # fmt: skip
+    assert [each.loss for each in analysis.together.parties] == pytest.approx([2.0, 2.0], rel=0.03)
+    beside = next(each for each in analysis.levels if each.variant == TOGETHER)
+    assert same or beside.slowdown_median == pytest.approx(2.0, rel=0.03)
+
+
+def test_where_sessions_failed_in_every_round_nothing_is_shown_of_the_others() -> None:
+    analysis = explain(half_failed(of_two_kinds(), 3))
+    assert analysis.together is not None
+    a, b = analysis.together.parties
+    assert (a.whole, a.slower, b.loss) == (False, Answer.UNDECIDED, None)
+    assert analysis.verdict.startswith("Together, free to share CPUs, it is inconclusive whether")
+    assert "In every round of all targets a session failed: the others had more CPU" in analysis.verdict
+    assert headline(analysis).headline.startswith("Inconclusive: a ")
+
+
+def test_a_target_as_a_run_beside_the_others_has_no_round_in_which_these_failed() -> None:
+    run = half_failed(of_two_kinds(), 2)
+    for at, kept in ((1, 1), (3, 3)):  # its own failed sessions are said of b
+        beside = [each for each in party_runs(run)[at].rounds if not each.anchor]
+        assert len(beside) == kept
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_loss_that_was_counted_is_said_where_rounds_are_too_few(rounds: int) -> None:
+    """The headline was that none is shown to be slower, without what helps, beside a row with 2.00x."""
+    host = SimulatedHost("h", cores=4, threads=1)
+    record = simulate_together(host, (4, 4), (), RunOptions(size="short", repeats=rounds, seed=1))
+    analysis, many = explain(record), "1 round is" if rounds == 1 else "2 rounds are"
+    short = headline(analysis)
+    assert short.headline.startswith(f"Inconclusive, {many} too few: database-1 ")
+    assert re.search(r"beside the others, \d\.\d\dx as the kernel counted \(run-queue wait\)$", short.headline)
+    assert short.remedy.startswith("run no more than 4 busy sessions")
+    assert short.remedy.endswith("To decide: more rounds (`--repeats 6`)")
+    assert f"{many} too few: 3 at least are needed. The kernel counted database-1 " in analysis.verdict
+    assert analysis.together is not None
+    assert [each.counted for each in analysis.together.parties] == pytest.approx([2.0, 2.0], rel=0.03)
+    (told,) = experiment_tables(analysis)
+    assert {row[-1] for row in told.texts()} == {"inconclusive"}
+    assert experiment_facts(analysis)[0].beside.endswith(", beside the others: inconclusive")
+
+
+def test_a_wait_that_a_target_has_alone_as_well_is_no_loss_beside_the_others() -> None:
+    """8 sessions on 4 CPUs of their own take turns, with others or without."""
+    host = SimulatedHost("h", sockets=2, cores=4, threads=1)
+    options = RunOptions(size="short", repeats=2, seed=1)
+    analysis = explain(simulate_together(host, (8, 4), [(0, 1, 2, 3), (4, 5, 6, 7)], options))
+    assert "as the kernel counted" not in headline(analysis).headline
+    assert headline(analysis).headline.startswith("Inconclusive, 2 rounds are too few: database-1 1.0")

@@ -17,7 +17,7 @@ from dbcpu.analysis.scaling.curve import scaling
 from dbcpu.analysis.scaling.topology_check import topology_check, widened
 from dbcpu.analysis.sessions.valid_sessions import Span
 from dbcpu.analysis.statistics.interval import Interval
-from dbcpu.record.findings import INFO, WARNING
+from dbcpu.record.finding_entry import INFO, WARNING
 from dbcpu.record.header import HostInfo
 from dbcpu.record.plan import auto_levels
 from dbcpu.record.rounds import RunRecord

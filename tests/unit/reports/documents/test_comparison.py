@@ -20,7 +20,8 @@ from dbcpu.analysis.results.comparison import Floor
 from dbcpu.cli import main
 from dbcpu.config.settings import settings
 from dbcpu.errors import StoreError, UnknownName, UsageError
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.document import Document

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.formatting import number
-from dbcpu.record.findings import Level
+from dbcpu.record.finding_entry import Level
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE
 from dbcpu.reports.documents.run_summary import summary

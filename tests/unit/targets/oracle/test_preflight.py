@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dbcpu.record.findings import Finding, Level
+from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import Finding
 from dbcpu.record.header import Driver
 from dbcpu.targets.oracle import leftovers, privileges, statements
 from dbcpu.targets.oracle.facts import Facts

@@ -1,0 +1,82 @@
+"""On how many CPUs can the sessions of a target be at once, where `--cpus` held the targets of a run?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from msgspec import Struct
+
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu, vcpu_count
+from dbcpu.record.header import TOGETHER, Party
+from dbcpu.record.rounds import RunRecord
+
+MOST_SETS = 10
+"""Of different sets of CPUs: of more not every union is looked at, and the answer may be too large."""
+
+
+class HeldGroup(Struct, frozen=True):
+    """Sessions that have no CPU in common with others of their rounds, and how many CPUs they can keep busy at once."""
+
+    ordinals: frozenset[int]
+    cpus: int
+
+
+def held_on(record: RunRecord, variant: str) -> int | None:
+    """So many CPUs its sessions can keep busy at once, where that is fewer than they could without being held.
+
+    ``variant``: the name of a target, or all of them together. None also where no CPU of the host is known.
+    """
+    every, parties = frozenset(core_by_cpu(record)), record.header.plan.parties
+    own = [each for each in parties if variant in (each.target, TOGETHER)]
+    if not every or not any(each.cpus for each in own):
+        return None
+    most = min(vcpu_count(record) or len(every), len(every))
+    if variant != TOGETHER:
+        count = len(every & set(own[0].cpus))
+        return count if 0 < count < most else None
+    # More sessions would not keep more of them busy.
+    count = min(sum(each.cpus for each in held_groups(record)), most)
+    return count if count < min(most, sum(each.sessions for each in own)) else None
+
+
+def held_groups(record: RunRecord) -> tuple[HeldGroup, ...]:
+    """Of the rounds of all targets together; one of all sessions where no target was held."""
+    every, first = frozenset(core_by_cpu(record)), 0
+    groups: list[tuple[list[Party], frozenset[int], frozenset[int]]] = []
+    for party in record.header.plan.parties:
+        cpus, ordinals = _cpus_of(party, every), frozenset(range(first, first + party.sessions))
+        first += party.sessions
+        near = [group for group in groups if group[2] & cpus]
+        groups = [group for group in groups if group not in near]
+        groups.append(
+            (
+                [*(each for parties, _, _ in near for each in parties), party],
+                ordinals.union(*(own for _, own, _ in near)),
+                cpus.union(*(own for _, _, own in near)),
+            )
+        )
+    return tuple(HeldGroup(ordinals, _busy_at_most(parties, every)) for parties, ordinals, _ in groups)
+
+
+def _cpus_of(party: Party, every: frozenset[int]) -> frozenset[int]:
+    return every & set(party.cpus) or every
+
+
+def _busy_at_most(parties: Sequence[Party], every: frozenset[int]) -> int:
+    """As many CPUs as can have a session each: the largest matching of sessions and CPUs.
+
+    Source: Koenig and Hall, the least of all sets of sessions' CPUs and the sessions outside of the set.
+    """
+    sessions: dict[frozenset[int], int] = {}
+    for each in parties:
+        cpus = _cpus_of(each, every)
+        sessions[cpus] = sessions.get(cpus, 0) + each.sessions
+    return min(
+        len(frozenset().union(*some)) + sum(count for cpus, count in sessions.items() if cpus not in some)
+        for some in _some_of(sessions)
+    )
+
+
+def _some_of(sessions: Mapping[frozenset[int], int]) -> Iterator[tuple[frozenset[int], ...]]:
+    sizes = range(len(sessions) + 1) if len(sessions) <= MOST_SETS else (0, 1, len(sessions))
+    for size in sizes:
+        yield from combinations(sessions, size)
