@@ -11,7 +11,7 @@ from dbcpu.analysis.levels.measured_rounds import is_whole, usable
 from dbcpu.analysis.levels.solo_reference import reference
 from dbcpu.analysis.levels.throughput import RoundWork, rate_sum, speed_in_turns
 from dbcpu.analysis.levels.two_groups import noise_limit, widest_gap
-from dbcpu.analysis.placement.held_cpus import HeldGroup
+from dbcpu.analysis.placement.held_cpus import SessionsOnCpus
 from dbcpu.analysis.placement.usable_cpus import cpu_time_per_s
 from dbcpu.analysis.results.run import Reference
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, timed, times_of
@@ -97,7 +97,7 @@ def rate_without_early_ends(members: Sequence[Timed], rows: int, room: float, ke
     return rate_sum(_work_of(members, kept), rows, partial(speed_in_turns, room))
 
 
-def rate_by_groups(members: Sequence[Timed], rows: int, groups: Sequence[HeldGroup]) -> float:
+def rate_by_groups(members: Sequence[Timed], rows: int, groups: Sequence[SessionsOnCpus]) -> float:
     """The same of sessions in groups that share no CPU; a group without a session here adds nothing."""
     own = [([each for each in members if each.session.ordinal in group.ordinals], group.cpus) for group in groups]
     return sum(rate_without_early_ends(some, rows, float(cpus), {}) for some, cpus in own if some)

@@ -13,7 +13,7 @@ MOST_SETS = 10
 """Of different sets of CPUs: of more not every union is looked at, and the answer may be too large."""
 
 
-class HeldGroup(Struct, frozen=True):
+class SessionsOnCpus(Struct, frozen=True):
     """Sessions that have no CPU in common with others of their rounds, and how many CPUs they can keep busy at once."""
 
     ordinals: frozenset[int]
@@ -38,7 +38,7 @@ def held_on(record: RunRecord, variant: str) -> int | None:
     return count if count < min(most, sum(each.sessions for each in own)) else None
 
 
-def held_groups(record: RunRecord) -> tuple[HeldGroup, ...]:
+def held_groups(record: RunRecord) -> tuple[SessionsOnCpus, ...]:
     """Of the rounds of all targets together; one of all sessions where no target was held."""
     every, first = frozenset(core_by_cpu(record)), 0
     groups: list[tuple[list[Party], frozenset[int], frozenset[int]]] = []
@@ -54,7 +54,7 @@ def held_groups(record: RunRecord) -> tuple[HeldGroup, ...]:
                 cpus.union(*(own for _, _, own in near)),
             )
         )
-    return tuple(HeldGroup(ordinals, _busy_at_most(parties, every)) for parties, ordinals, _ in groups)
+    return tuple(SessionsOnCpus(ordinals, _busy_at_most(parties, every)) for parties, ordinals, _ in groups)
 
 
 def _cpus_of(party: Party, every: frozenset[int]) -> frozenset[int]:
