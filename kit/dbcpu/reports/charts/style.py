@@ -170,7 +170,7 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
 
 
 def quota_under(record: RunRecord, variant: str) -> float | None:
-    """The quota that keeps sessions waiting under a variant, in CPUs: one that leaves fewer CPUs than it is does not."""
+    """The quota that keeps sessions waiting under a variant, in CPUs; None where it leaves fewer CPUs than that."""
     return felt_quota(one_variant(record, variant) if variant in real_variants(record) else record)
 
 

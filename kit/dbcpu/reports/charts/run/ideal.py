@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from dbcpu.reports.charts.style import quota_under
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent
 from dbcpu.record.rounds import RunRecord
+from dbcpu.reports.charts.style import quota_under
 
 BUSY_BELOW = 0.995
 """A session alone that wants a CPU for less of its time waits in between."""
