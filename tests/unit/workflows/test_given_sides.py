@@ -10,6 +10,7 @@ from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.workflows import given_sides
 from dbcpu.workflows.compare import comparison_document
+from dbcpu.workflows.import_runs import read_run
 
 
 def test_variants_of_one_run_are_read_once_and_share_one_record(
@@ -26,7 +27,6 @@ def test_variants_of_one_run_are_read_once_and_share_one_record(
         read[name] += 1
         return read_run(name)
 
-    read_run = given_sides.read_run
     monkeypatch.setattr(given_sides, "read_run", counted)
     once = given_sides.RunsOnce(None)
     first, other = (next(given_sides.given_sides(f"{path}:{name}", once)).first for name in names)

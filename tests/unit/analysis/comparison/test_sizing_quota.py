@@ -18,7 +18,7 @@ NO_RULES = SizingRules((), ())
 
 
 def old_box(cores: int = 8) -> RunRecord:
-    return simulate(SimulatedHost(cores=cores, threads=1, mrows_per_s=40.0), range(1, 9), repeats=6, seed=1)
+    return simulate(SimulatedHost(cores=cores, threads=1, mrows_per_s=40.0), tuple(range(1, 9)), repeats=6, seed=1)
 
 
 def held(quota: float, levels: Sequence[int] = range(1, 9), cores: int = 4, threads: int = 2) -> RunRecord:

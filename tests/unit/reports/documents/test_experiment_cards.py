@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Fact
 from dbcpu.record.rounds import RunRecord
-from dbcpu.reports.document import Fact
 from dbcpu.reports.documents.run import document
 from support.builders.experiments import ALONE_S, pool, soak, together
 
