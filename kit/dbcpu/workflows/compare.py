@@ -37,7 +37,7 @@ from dbcpu.reports.documents.comparing_document import with_findings, with_first
 from dbcpu.store import imported_csv
 from dbcpu.store.database import load_run
 from dbcpu.workflows.given_shapes import with_shapes
-from dbcpu.workflows.given_sides import PUBLISHED_SUFFIX, by_name, given_sides, with_names
+from dbcpu.workflows.given_sides import PUBLISHED_SUFFIX, RunsOnce, by_name, given_sides, with_names
 from dbcpu.workflows.import_runs import holds_run
 from dbcpu.workflows.side_history import with_history
 
@@ -117,7 +117,8 @@ def comparison_document(
         UsageError: they cannot be compared, or there is nothing to size from.
         StoreError: a run cannot be read.
     """
-    found = [replace(each, written=name) for name in names for each in given_sides(name, store)]
+    runs_once = RunsOnce(store)
+    found = [replace(each, written=name) for name in names for each in given_sides(name, runs_once)]
     if len(names) == 1 and len(found) > 1 and not options.given and real_variants(found[0].first.record):
         record = found[0].first.record
         return variants_document(record, explain(record))
@@ -193,7 +194,8 @@ def published_document(names: Sequence[str], baseline: str | None = None, store:
     """
     tables = {name for name in names if _is_published(name)}
     files = [_published(Path(name)) for name in names if name in tables]
-    runs = [each for name in names if name not in tables for each in given_sides(name, store)]
+    runs_once = RunsOnce(store)
+    runs = [each for name in names if name not in tables for each in given_sides(name, runs_once)]
     if runs:
         files.append(published_runs(measured_sides((each.name, each.candidates) for each in with_names(runs))))
     if len(files) == 1:

@@ -42,7 +42,20 @@ class GivenSide(Struct, frozen=True):
         return self.candidates[0]
 
 
-def given_sides(text: str, store: str | None) -> Iterator[GivenSide]:
+class RunsOnce(Struct):
+    """Reads the runs of a comparison, each name once: variants of one run are then seen to be of one run at no cost."""
+
+    store: str | None
+    _read: dict[str, RunRecord] = {}
+
+    def read(self, run: str) -> RunRecord:
+        """A run of the store, or of a file that can be imported. Raises as ``load_run`` and ``read_run``."""
+        if run not in self._read:
+            self._read[run] = _record(run, self.store)
+        return self._read[run]
+
+
+def given_sides(text: str, runs_once: RunsOnce) -> Iterator[GivenSide]:
     """``[NAME=]SIDE``; the name is '' unless it was given. A single run of several variants makes several sides.
 
     Raises:
@@ -53,16 +66,16 @@ def given_sides(text: str, store: str | None) -> Iterator[GivenSide]:
     # The parameters of a URL, which a target of several may be, have an equals sign as well.
     if not equals or "://" in name or text.startswith(BY_LABEL) or is_there(text):
         name, side = "", text
-    runs = _runs(side, store)
+    runs = _runs(side, runs_once.store)
     if len(runs) == 1:
-        candidates = _candidates(runs[0], store)
+        candidates = _candidates(runs[0], runs_once)
         for each in candidates:
             yield GivenSide(f"{name} {each.variant}" if name and len(candidates) > 1 else name, (each,))
         return
     if side.startswith(BY_LABEL):
-        runs, found = _readable(runs, store)
+        runs, found = _readable(runs, runs_once)
     else:
-        found = [_candidates(run, store) for run in runs]
+        found = [_candidates(run, runs_once) for run in runs]
     several = next((run for run, candidates in zip(runs, found, strict=True) if len(candidates) > 1), None)
     if several is not None:
         raise UsageError(f"run {several} has several variants; name one of them among the runs of a side: RUN:VARIANT")
@@ -109,12 +122,12 @@ def _record(run: str, store: str | None) -> RunRecord:
     return record
 
 
-def _readable(runs: Sequence[str], store: str | None) -> tuple[list[str], list[list[Candidate]]]:
+def _readable(runs: Sequence[str], runs_once: RunsOnce) -> tuple[list[str], list[list[Candidate]]]:
     """Without those that cannot be read, which are named. Raises the error of the last where none can."""
     found: dict[str, list[Candidate]] = {}
     for run in runs:
         try:
-            found[run] = _candidates(run, store)
+            found[run] = _candidates(run, runs_once)
         except RecordFormatError as error:
             if run == runs[-1] and not found:
                 raise
@@ -149,11 +162,11 @@ def _labelled(label: str, store: str | None) -> list[str]:
     return found[::-1]
 
 
-def _candidates(text: str, store: str | None) -> list[Candidate]:
+def _candidates(text: str, runs_once: RunsOnce) -> list[Candidate]:
     """``RUN[:VARIANT]``, without a name; without a variant all of them."""
     refuse_url(text)
     run, variant = (text, "") if is_there(text) else _run_and_variant(text)
-    record = _record(run, store)
+    record = runs_once.read(run)
     if parties := party_runs(record):
         return _parties(record, parties, variant)
     if variant:

@@ -37,7 +37,8 @@ class Kind(Struct, frozen=True):
     to the vCPUs (``peak_level``), whatever the shares. ``like_cores``: where the host scales like fewer cores than it
     shows. ``may_share``: its CPUs may share cores unseen, two each, for all sessions are slow when every vCPU is busy,
     nothing explains it, and no level was measured that would show it. ``core_throughput``: of one session on each of
-    these cores, None for other hosts. ``quota``: in CPUs, where it bounds the vCPUs.
+    these cores, None for other hosts. ``quota``: in CPUs, where it bounds the vCPUs; ``quota_throughput``: that lasts,
+    of one CPU of it while all of it is used, None where no level uses all of it.
     ``cores``: as shown by the host, as given, or by the curve or the sessions; ``cores_from`` says which in words, ''
     where the host shows them. None where nothing gives them.
     """
@@ -63,12 +64,18 @@ class Kind(Struct, frozen=True):
     may_share: bool = False
     core_throughput: float | None = None
     quota: float | None = None
+    quota_throughput: float | None = None
     licence: Licence | None = None
     price: Price | None = None
 
     @property
     def loaded(self) -> bool:
-        """Whether the levels say what the host can do: they load all its cores, or end beyond the largest fair one."""
+        """Whether the levels say what the host can do: they load all its cores, or end beyond the largest fair one.
+
+        They have to use all of a quota: its cores may be fewer.
+        """
+        if self.quota is not None:
+            return self.fair < self.measured or self.quota_throughput is not None
         return self.fair < self.measured or self.measured >= (self.cores or self.vcpus)
 
     @property
@@ -95,12 +102,26 @@ class Kind(Struct, frozen=True):
     @property
     def at_equal_shares(self) -> bool:
         """Whether its size is that at which shares are equal, and neither by totals nor by cores that are not shown."""
-        return not self.few_are_fair and self.core_throughput is None
+        return not (self.few_are_fair or self.leaves_quota) and self.core_throughput is None
+
+    @property
+    def leaves_quota(self) -> bool:
+        """Whether shares are equal only while a whole CPU of the quota is left, as of one with fewer cores behind it.
+
+        More sessions of a larger quota then share these cores, unless as many more of them come with it.
+        """
+        return self.quota is not None and self.fair + 1 <= self.quota and not self.few_are_fair
 
     @property
     def leaves_cores_open(self) -> bool:
         """Whether nothing is known of the shares while more than half of the cores are busy."""
-        return 2 * self.fair <= self._cores and self.at_equal_shares and not self.only_totals
+        open_ = 2 * self.fair <= self._cores and not self.few_are_fair
+        return open_ and self.core_throughput is None and not self.only_totals
+
+    @property
+    def cpus_words(self) -> str:
+        """``8 vCPUs``, or ``quota of 6.2 CPUs``."""
+        return plural(self.vcpus, "vCPU") if self.quota is None else f"quota of {plural(self.quota, 'CPU')}"
 
     @property
     def _cores(self) -> float:
@@ -113,15 +134,22 @@ class Kind(Struct, frozen=True):
         """
         if self.core_throughput is not None:
             return self.core_throughput / self.vcpus
-        # Up to a quota each session has a whole CPU, and leaves the rest of the quota.
-        return self.total_cpu_throughput if self.few_are_fair else self.fair_throughput / self._counted(self.fair)
+        if self.few_are_fair:
+            return self.total_cpu_throughput
+        # What is left of a quota is no whole CPU of a session, or the sessions that would use it have no core.
+        at_shares = self.fair_throughput / (self.quota if self.leaves_quota and self.quota else self._used(self.fair))
+        return at_shares if self.quota is None else min(at_shares, self.total_cpu_throughput)
 
     @property
     def total_cpu_throughput(self) -> float:
         """The same by all sessions together, whatever the shares."""
-        return self.peak_throughput / self._counted(self.peak_level)
+        return self.quota_throughput or self.peak_throughput / self._used(self.peak_level)
 
-    def _counted(self, sessions: int) -> float:
+    def has_cores_for(self, demand: float) -> bool:
+        """Whether the sessions that leave a CPU of the quota do this work, at equal shares, with a CPU of it each."""
+        return self.leaves_quota and demand <= self.fair_throughput
+
+    def _used(self, sessions: int) -> float:
         return self.vcpus if self.quota is None else min(float(sessions), self.quota)
 
     @property
@@ -247,10 +275,21 @@ def kind_of(run: tuple[str, RunRecord, Analysis], facts: LicenceFacts, rules: Si
         may_share=may_share and alone is not None,
         core_throughput=min(alone * behind, peak.throughput or 0.0) if alone and behind else None,
         quota=bounding_quota(record),
+        quota_throughput=_quota_throughput(bounding_quota(record), analysis),
         only_totals=any(1 < each.level <= fair.level and not each.shares_known for each in within),
         licence=licence if isinstance(licence, Licence) else None,
         price=price if isinstance(price, Price) else None,
     )
+
+
+def _quota_throughput(quota: float | None, analysis: Analysis) -> float | None:
+    """The most that lasts of one CPU of a quota of which no whole CPU is left, in Mrows/s."""
+    if quota is None:
+        return None
+    most = (analysis.capacity.peak_throughput if analysis.capacity else None) or math.inf
+    lasting = ((each.level, each.lasting_throughput or each.throughput) for each in analysis.first_levels)
+    used = [min(rate, most) / min(float(level), quota) for level, rate in lasting if rate and level > quota - 1]
+    return max(used, default=None)
 
 
 def _may_share(analysis: Analysis, levels: Sequence[LevelView], cores: int | None) -> bool:

@@ -12,8 +12,8 @@ class Need(Struct, frozen=True):
     ``decision``: on the throughput of both hosts, where it shows no difference of which the number may be. ``least``
     and ``most``: vCPUs by its 95 % interval, None where that is not known. ``total_vcpus``: by the throughput of all
     sessions together, whatever the shares; where few are served fairly the rest is of that, too, with no ``most``, and
-    where vCPUs share cores unseen ``least`` begins with it. ``as_measured``: few are served fairly, and these do the
-    work: all vCPUs of the measured host.
+    where vCPUs share cores unseen, or a quota has fewer cores behind it, ``least`` begins with it. ``as_measured``: few
+    are served fairly, and these do the work: all vCPUs of the measured host.
     """
 
     kind: Kind

@@ -4,7 +4,8 @@ The work of ``busy`` cores of the old host is what ``busy`` sessions got done th
 measured: in proportion to its cores). On the new host only levels count at which nobody loses: the largest fair N
 (``fair_level``). Its throughput over the vCPUs of the host is what one vCPU of this kind is worth, and a larger host
 of the same kind is taken to be worth as much per vCPU. Where vCPUs share cores unseen, chance decides who shares one
-at any N: there one session on each of these cores counts, as if they were shown.
+at any N: there one session on each of these cores counts, as if they were shown. Where sessions with equal shares
+leave a CPU of a quota, the answer is a range: from what all of the quota does, whatever the shares, to what they do.
 """
 
 import math
@@ -121,8 +122,8 @@ def unmeasured_words(kinds: Sequence[Kind]) -> dict[str, str]:
 def _unmeasured(kind: Kind) -> str:
     if not kind.loaded:
         return (
-            f"{kind.name} has no level between N={kind.measured}, where all were equal, and its "
-            f"{plural(kind.vcpus, 'vCPU')}: what these can do is not known; measure it with --sessions auto"
+            f"{kind.name} has no level between N={kind.measured}, where all were equal, and its {kind.cpus_words}: "
+            "what these can do is not known; measure it with --sessions auto"
         )
     if kind.leaves_cores_open:
         return (
@@ -135,14 +136,14 @@ def _unmeasured(kind: Kind) -> str:
 def _unknown(kinds: Sequence[Kind], busy: int | None) -> tuple[str, ...]:
     found = [
         f"{each.name} has no level between N={each.measured}, where all were equal, and its "
-        f"{plural(each.vcpus, 'vCPU')}: more may be equal, and its place in the ranking is too low then."
+        f"{each.cpus_words}: more may be equal, and its place in the ranking is too low then."
         for each in kinds
         if not each.loaded
     ]
     found += [_undecided(each) for each in kinds if each.undecided]
     found += [
         f"{each.name} has a CPU quota, which is time on any of its host's CPUs: nothing is counted per core, and its "
-        "licences count the CPUs of that host."
+        "licences count the CPUs of that host. A larger quota is assumed to come with as many more cores."
         for each in kinds
         if each.quota is not None
     ]
@@ -169,23 +170,29 @@ def _undecided(kind: Kind) -> str:
 
 
 def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
-    """Mrows/s of ``busy`` sessions, one per core, or per CPU of its quota; between levels and beyond in proportion."""
-    if old.quota is not None:
-        return old.cpu_throughput * busy
-    levels = {each.level: each.throughput for each in analysis.levels if each.throughput}
-    most = old.cores or 1
+    """Mrows/s of ``busy`` sessions, one per core, or per CPU of its quota; between levels and beyond in proportion.
+
+    Of a quota never more than all of it does, or from its size on as much per CPU.
+    """
+    whole = old.quota_throughput
+    if old.quota is not None and whole and busy >= old.quota:
+        return whole * busy
+    levels = {each.level: each.throughput for each in analysis.first_levels if each.throughput}
+    most, noun = (old.cores or 1, "core") if old.quota is None else (old.quota, "CPU")
     known = [level for level in levels if level <= most]
     if not known:
-        raise UsageError(f"{old.name}: no level up to its {plural(most, 'core')} was measured; give --sessions auto")
+        raise UsageError(f"{old.name}: no level up to its {plural(most, noun)} was measured; give --sessions auto")
     nearest = busy if busy in known else max((n for n in known if n <= busy), default=min(known))
-    return (levels[nearest] or 0.0) * busy / nearest
+    found = (levels[nearest] or 0.0) * busy / nearest
+    return min(found, whole * old.quota) if whole and old.quota is not None else found
 
 
 def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     threads = kind.threads_behind
-    whole, in_total = (
-        _whole(demand / per_cpu / threads) for per_cpu in (kind.cpu_throughput, kind.total_cpu_throughput)
-    )
+    per_cpu, per_cpu_in_total = kind.cpu_throughput, kind.total_cpu_throughput
+    if kind.has_cores_for(demand / (1 + ROUNDED)):
+        per_cpu = per_cpu_in_total = kind.fair_throughput / kind.fair
+    whole, in_total = (_whole(demand / each / threads) for each in (per_cpu, per_cpu_in_total))
     vcpus = math.ceil(whole * threads)
     cores = math.ceil(vcpus / kind.threads) if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
@@ -201,7 +208,7 @@ def _whole(cores: float) -> int:
 
 def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
     """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured, few
-    sessions are served fairly, or vCPUs share cores unseen.
+    sessions are served fairly, vCPUs share cores unseen, or a quota has fewer cores behind it.
     """
     kind, ratios = need.kind, (1.0, 1.0)
     if kind.few_are_fair and _is_enough(kind, demand, decision):
@@ -214,7 +221,8 @@ def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Dec
     elif kind.at_equal_shares:
         return need
     best, worst = (_need(kind, facts, demand * ratio) for ratio in ratios)
-    least = best.vcpus if kind.core_throughput is None else min(best.total_vcpus, best.vcpus)
+    from_total = kind.core_throughput is not None or kind.leaves_quota
+    least = min(best.total_vcpus, best.vcpus) if from_total else best.vcpus
     return replace(need, least=least, most=None if kind.few_are_fair else worst.vcpus)
 
 

@@ -59,15 +59,17 @@ def _basis(need: Need) -> str:
     if need.as_measured:
         return (
             f"{kind.name} is enough as it was measured: {plural(kind.shown, 'session')} on its "
-            f"{plural(kind.vcpus, 'vCPU')} do this work at equal shares. With more sessions shares are not equal. A "
+            f"{kind.cpus_words} do this work at equal shares. With more sessions shares are not equal. A "
             f"smaller host of the kind was not measured; {IF_TOTAL}, {plural(need.total_vcpus, 'vCPU')} do it."
         )
     if kind.few_are_fair:
         why = "" if kind.disturbed_by is Cause.NONE else f" ({kind.disturbed_by.words})"
         return (
-            f"Shares of {kind.name} {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}{why}: the number is right "
-            f"{IF_TOTAL}. How many vCPUs do this work at equal shares is not known."
+            f"Shares of {kind.name} {kind.equal_words} on its {kind.cpus_words}{why}: the number is right {IF_TOTAL}. "
+            f"How many {'vCPUs' if kind.quota is None else 'CPUs'} do this work at equal shares is not known."
         )
+    if kind.leaves_quota:
+        return _of_larger_quota(need)
     if kind.like_cores:
         return (
             f"{kind.name} scales like {kind.like_cores} of the {plural(kind.cores or kind.vcpus, 'core')} that it "
@@ -90,6 +92,20 @@ def _basis(need: Need) -> str:
             f"{IF_TOTAL[0].upper()}{IF_TOTAL[1:]}, this work takes {plural(need.total_vcpus, 'vCPU')} of {kind.name}."
         )
     return ""
+
+
+def _of_larger_quota(need: Need) -> str:
+    """What a size rests on where a quota is not used up by sessions with equal shares."""
+    kind = need.kind
+    why = "" if kind.disturbed_by is Cause.NONE else f" ({kind.disturbed_by.words})"
+    shares = f"Shares of {kind.name} {kind.equal_words} on its {kind.cpus_words}{why}"
+    if need.most is not None and need.most <= kind.fair:
+        return f"{shares}: this holds on a host with a core for each of them."
+    return (
+        f"{shares}: {IF_TOTAL}, this work takes {plural(need.total_vcpus, 'CPU')}; at equal shares "
+        f"{plural(need.vcpus, 'CPU')}. Both assume that a larger quota comes with as many more cores: without "
+        "them it does less per CPU."
+    )
 
 
 def _with(need: Need) -> str:

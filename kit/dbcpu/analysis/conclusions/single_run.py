@@ -308,7 +308,7 @@ class VariantsBeside:
     """Explains single variants of runs as ``explain_variants`` does: the first one of each run once, whoever asks."""
 
     def __init__(self) -> None:
-        self._first: list[tuple[RunRecord, Analysis, SingleSessions | None]] = []
+        self._first: list[tuple[RunRecord, RunRecord, Analysis, SingleSessions | None]] = []
 
     def explain(self, part: RunRecord, whole: RunRecord) -> Analysis:
         """``part``: one variant of ``whole``, or some of its rounds."""
@@ -317,12 +317,13 @@ class VariantsBeside:
         first = _first_variant(whole)
         known = next((each for each in self._first if each[0] == whole), None)
         if known is None:
-            known = (whole, *explained(one_variant(whole, first), in_turns=True))
+            own = one_variant(whole, first)
+            known = (whole, own, *explained(own, in_turns=True))
             self._first.append(known)
-        _, analysis, alone = known
+        _, own, analysis, alone = known
         if part.header.plan.variants[0] != first:
             return explained(part, known=alone, in_turns=True)[0]
-        return analysis if part == one_variant(whole, first) else explained(part, in_turns=True)[0]
+        return analysis if part == own else explained(part, in_turns=True)[0]
 
 
 def _first_variant(record: RunRecord) -> str:

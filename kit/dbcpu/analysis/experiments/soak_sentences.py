@@ -17,8 +17,8 @@ def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
     if soak.median_s is None:
         return Conclusion("Nothing was measured", Outcome.UNKNOWN)
     if soak.second is not None:
-        slow = soak.second.share if soak.second.ratio > 1 else 1 - soak.second.share
-        return Conclusion(f"Two speeds: {percent(slow)} of the executions are slow", Outcome.BAD)
+        share, _ = soak.second.slow
+        return Conclusion(f"Two speeds: {percent(share)} of the executions are slow", Outcome.BAD)
     if soak.trend is not None:
         word, tone = ("slower", Outcome.BAD) if soak.trend.change > 0 else ("faster", Outcome.PARTLY)
         return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", tone)

@@ -6,6 +6,7 @@ The busy cores of a host are those of its tag ``busy``, else all of its cores: m
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.cost import cost
 from dbcpu.analysis.comparison.host_kind import FAIR, facts_of_run, kind_of
@@ -15,7 +16,7 @@ from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.analysis.fleet.hosts import BUSY, FleetMember, whole
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.host import Scaling, TopologyCheck
+from dbcpu.analysis.results.host import Capacity, Scaling, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.rules import SizingRules
 from dbcpu.errors import UsageError
@@ -105,8 +106,13 @@ def _basis(need: Need) -> str:
     kind = need.kind
     if need.by_totals:
         return (
-            f"{kind.name}: shares {kind.equal_words} on its {plural(kind.vcpus, 'vCPU')}; sizes are right "
+            f"{kind.name}: shares {kind.equal_words} on its {kind.cpus_words}; sizes are right "
             f"{IF_TOTAL}. Equal shares take more."
+        )
+    if kind.leaves_quota:
+        return (
+            f"{kind.name}: shares {kind.equal_words} on its {kind.cpus_words}: sizes are from what is enough "
+            f"{IF_TOTAL}, to equal shares, if a larger quota comes with as many more cores."
         )
     if kind.core_throughput is not None:
         cores = f"scales like {kind.like_cores} cores" if kind.like_cores else f"may have {kind.vcpus // 2} cores"
@@ -163,6 +169,9 @@ def _as_run(name: str, header: Header, figures: RunFigures) -> tuple[str, RunRec
     analysis = Analysis(
         header.run_id, "", None, levels, (), Scaling((), None, None), (), vcpus=vcpus, cores=cores, topology=check
     )
+    peak = figures.value("peak_mrows_per_s")
+    if peak:
+        analysis = replace(analysis, capacity=Capacity(None, False, None, None, None, peak, None, None, None))
     return name, RunRecord(header, ()), analysis
 
 

@@ -11,7 +11,7 @@ from dbcpu.analysis.levels.answers import EVEN_LIMIT, CountedSlowdown, calm_of_t
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, RoundsApart
 from dbcpu.analysis.statistics.robust import median
-from dbcpu.formatting import times
+from dbcpu.formatting import percent, times
 
 CALM_SHARE = 0.25
 """From this share of rounds without a slow session on the median over rounds is said to be of two kinds of rounds."""
@@ -42,7 +42,7 @@ def apart_as_counted(level: LevelView, counted: CountedSlowdown | None, cause: C
     if not calm_of_two_kinds(counted.rounds):
         return None
     slow = [each for each in counted.rounds if exceeds(each)]
-    return RoundsApart(len(slow), 1, median(slow), 1, cause)
+    return RoundsApart(len(slow), 1, median(slow), 1, cause, counted=True)
 
 
 def rounds_differ(level: LevelView) -> bool:
@@ -72,8 +72,23 @@ def apart_words(level: LevelView, *, with_cause: bool = False, why: str = "") ->
     who = every if fewest == level.level else f"{fewest} of {level.level}"
     if fewest < most:
         who = "one or both" if level.level == most == 2 else f"{fewest} to {most} of {level.level}"
-    has = "has" if most == 1 else "have"
-    slow = f"in {found.rounds} of {level.rounds} rounds {who} {has} a slowdown of {times(found.slowdown)}"
+    slow = f"in {found.rounds} of {level.rounds} rounds {who} {_how_slow(found)}"
     through = f" through {found.cause.words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
     others = "other" if level.rounds - found.rounds == 1 else "others"
+    if _is_usual(found):
+        return f"{slow} as in the {others}{through}{why}"
     return f"{slow}{through}{why}, in the {others} none"
+
+
+def _is_usual(found: RoundsApart) -> bool:
+    """Whether the slow rounds are those of the single-session time: then the others are faster than that."""
+    return not found.counted and not exceeds(found.slowdown)
+
+
+def _how_slow(found: RoundsApart) -> str:
+    one = found.max_sessions == 1
+    if found.counted:
+        return f"{'loses' if one else 'lose'} {percent(1 - 1 / found.slowdown)} of the time by the kernel's count"
+    if _is_usual(found):
+        return f"{'takes' if one else 'take'} at least {times(EVEN_LIMIT)} as long"
+    return f"{'has' if one else 'have'} a slowdown of {times(found.slowdown)}"

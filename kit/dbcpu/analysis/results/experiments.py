@@ -68,6 +68,11 @@ class SecondValue(Struct, frozen=True):
     def ratio(self) -> float:
         return self.second_s / self.first_s
 
+    @property
+    def slow(self) -> tuple[float, float]:
+        """The share of the executions that are slow, and how many times as long as the fast ones they take."""
+        return (self.share, self.ratio) if self.ratio > 1 else (1 - self.share, 1 / self.ratio)
+
 
 class SoakTrend(Struct, frozen=True):
     """``change`` of the segments' medians from the start to the end, as a share; ``p``: how likely by chance."""

@@ -188,7 +188,8 @@ class RoundsApart(Struct, frozen=True):
     """Rounds of one level that come in two kinds, as where sessions share a core in some rounds and in others do not.
 
     In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``max_sessions`` of them in each; none
-    had in the others. ``cause``: to what those lost most.
+    had in the others. ``cause``: to what those lost most. ``counted``: the slowdown is by what the kernel counted of
+    their time alone, not over the single-session time.
     """
 
     rounds: int
@@ -196,6 +197,7 @@ class RoundsApart(Struct, frozen=True):
     slowdown: float
     max_sessions: int
     cause: Cause = Cause.NONE
+    counted: bool = False
 
 
 class LevelView(Struct, frozen=True):

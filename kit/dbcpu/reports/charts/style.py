@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.usable_cpus import felt_quota
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
@@ -168,6 +169,11 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
     )
 
 
+def quota_under(record: RunRecord, variant: str) -> float | None:
+    """The quota that keeps sessions waiting under a variant, in CPUs; None where it leaves fewer CPUs than that."""
+    return felt_quota(one_variant(record, variant) if variant in real_variants(record) else record)
+
+
 def cpu_limits(record: RunRecord, analysis: Analysis, variant: str = "") -> list[tuple[float, str]]:
     """Where cores, and then vCPUs, run out (under a variant), in words; once only if there are as many of both.
 
@@ -176,8 +182,8 @@ def cpu_limits(record: RunRecord, analysis: Analysis, variant: str = "") -> list
     found = analysis.variants.variants if analysis.variants else ()
     left = next((each for each in found if each.name == variant), None)
     cores, vcpus = (left.cores, left.vcpus) if left else (analysis.cores, analysis.vcpus)
-    quota = felt_quota(record)
-    if quota is not None and not left:
+    quota = quota_under(record, variant)
+    if quota is not None:
         return [(quota, f"quota {quota:g}")]
     known = [(float(amount), plural(amount, noun)) for amount, noun in ((cores, "core"), (vcpus, "vCPU")) if amount]
     return known[1:] if len(known) == 2 and known[0][0] == known[1][0] else known

@@ -11,10 +11,11 @@ POINTS_PER_INCH = 72.0
 
 
 def inches_of(text: str, points: float, *, bold: bool = False) -> float:
-    """The width of one line of letters of ``points``, in the font of all pictures."""
+    """The width of the widest line of letters of ``points``, in the font of all pictures."""
     font = FontProperties(size=points, weight="bold" if bold else "normal")
-    width, *_ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return float(width) / POINTS_PER_INCH
+    lines = text.split("\n")
+    widths = [text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] for line in lines]
+    return float(max(widths)) / POINTS_PER_INCH
 
 
 def wrapped_to(inches: float, text: str, points: float, *, bold: bool = False) -> list[str]:

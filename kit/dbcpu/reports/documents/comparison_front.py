@@ -202,6 +202,8 @@ def _need_tile(need: Need) -> Fact:
 def _why_open(need: Need) -> str:
     if need.by_totals:
         return "if only the total counts: shares are unequal"
+    if need.kind.leaves_quota:
+        return "from the total alone to equal shares: these leave CPUs of the quota"
     if need.kind.core_throughput is not None:
         return "from the total alone to one session on each core that vCPUs share unseen"
     return "throughput is inconclusive"

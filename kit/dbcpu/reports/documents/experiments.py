@@ -142,8 +142,8 @@ def experiment_facts(analysis: Analysis) -> tuple[Fact, ...]:
     found = []
     if soak is not None and not soak.sizes:
         if soak.second is not None:
-            many = percent(soak.second.share)
-            found.append(Fact("second group", many, f"of the executions, {times(soak.second.ratio)} as long"))
+            share, ratio = soak.second.slow
+            found.append(Fact("slow group", percent(share), f"of the executions, {times(ratio)} as long as the fast"))
         trend = soak.trend
         found.append(Fact("drift", percent(trend.change) if trend else "not found", "from start to end"))
         if soak.worst is not None:

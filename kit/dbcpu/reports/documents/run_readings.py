@@ -6,6 +6,7 @@ from dbcpu.analysis.levels.representative_round import representative_rounds
 from dbcpu.analysis.placement.timeline import CROWDED, DOUBLED, QUEUED, SIBLING, TAKEN, UNSEEN, WASTED, Timeline
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import LASTING_THROUGHPUT
+from dbcpu.analysis.results.experiments import Pool
 from dbcpu.analysis.results.run import Analysis, SessionView
 from dbcpu.reports.documents.run_summary import order_words
 
@@ -29,10 +30,7 @@ READINGS = {
         "How much longer the slow executions of a size take than its fast ones. Many scheduling decisions average out "
         "over a long statement; a short one ends before they do."
     ),
-    "pool": (
-        "The dashed line is the best of the tested pool sizes: the smallest that is as fast as any. Larger pools were "
-        "not shown to be faster, and memory grows with each session."
-    ),
+    "pool": ("Total seconds are those until all jobs are done. Memory grows with each session."),
     "together": (
         "Bars of equal length: the targets do not slow each other. The number is the slowdown: together / separately."
     ),
@@ -75,6 +73,8 @@ def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
         return "A box with a dark edge is a core, which has one CPU."
     if name == "slowdown" and _in_fields(analysis):
         return f"{IN_FIELDS} The dashed line is a fair share of all vCPUs."
+    if name == "pool" and analysis.pool is not None:
+        more = _of_pool(analysis.pool)
     if name == "throughput" and _threads(analysis):
         more = ["A knee at the number of cores is where every core has a session and SMT begins."]
     if name == "sessions":
@@ -94,6 +94,14 @@ def reading(name: str, analysis: Analysis, lines: Sequence[Timeline]) -> str:
     if name == "lanes":
         return " ".join((f"A lane per session, {order_words(analysis)} on top.", *_of_lanes(lines)))
     return " ".join((READINGS[name], *more))
+
+
+def _of_pool(pool: Pool) -> list[str]:
+    if pool.enough is None:
+        return []
+    said = ["The dashed line is the smallest of the tested pool sizes that is as fast as any."]
+    beyond = any(each.active > pool.enough for each in pool.sizes)
+    return [*said, "Larger ones were not shown to be faster." if beyond else "Larger ones were not measured."]
 
 
 def _saved(views: Sequence[SessionView]) -> bool:

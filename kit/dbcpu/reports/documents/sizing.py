@@ -57,6 +57,7 @@ def _needs(sizing: Sizing) -> tuple[Section, ...]:
 def _ranges(sizing: Sizing) -> Iterator[str]:
     """What the row of a host holds whose vCPUs are no one number."""
     few = [need.kind.name for need in sizing.needs if need.by_totals]
+    left = [need.kind.name for need in sizing.needs if need.kind.leaves_quota and not need.is_decided]
     shared = [need.kind.name for need in sizing.needs if need.kind.core_throughput is not None]
     undecided = [need.kind.name for need in sizing.needs if not need.is_decided and need.at_equal_shares]
     row = "vCPUs, cores, licences and prices in its row are"
@@ -67,6 +68,11 @@ def _ranges(sizing: Sizing) -> Iterator[str]:
         )
     if few:
         yield (f"On {listed(few)} only few sessions get equal shares: {row} right {IF_TOTAL}. Equal shares take more.")
+    if left:
+        yield (
+            f"Sessions with equal shares leave CPUs of the quota of {listed(left)}: {row} those at equal shares. The "
+            f"interval begins with the CPUs that are enough {IF_TOTAL}."
+        )
     if shared:
         yield (
             f"vCPUs of {listed(shared)} share cores that are not shown, or may share them: {row} those of one session "

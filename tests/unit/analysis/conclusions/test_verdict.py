@@ -284,3 +284,13 @@ def test_a_cause_stands_with_the_rounds_that_have_the_slowdown() -> None:
     level = replace(level, rounds=3, rounds_apart=apart)
     assert apart_words(level, why=" (remote memory)").endswith("a slowdown of 1.67x (remote memory), in the other none")
     assert apart_words(replace(level, rounds=6)).endswith("a slowdown of 1.67x, in the others none")
+
+
+def test_rounds_that_are_as_fast_as_a_single_session_have_no_slowdown() -> None:
+    """Slower than the others they are: a slowdown of 0.96x is none, and what the kernel counted is a loss of time."""
+    (level,) = [each for each in explain(three_on_two()).levels if each.level == 1]
+    apart = RoundsApart(rounds=2, sessions=1, max_sessions=1, slowdown=0.96)
+    usual = apart_words(replace(level, rounds=6, rounds_apart=apart), why=" (CPU steal)")
+    assert usual == "in 2 of 6 rounds it takes at least 1.15x as long as in the others (CPU steal)"
+    counted = apart_words(replace(level, rounds=6, rounds_apart=replace(apart, slowdown=1.54, counted=True)))
+    assert counted == "in 2 of 6 rounds it loses 35 % of the time by the kernel's count, in the others none"

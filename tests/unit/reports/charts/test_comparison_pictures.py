@@ -1,5 +1,7 @@
 """What is drawn of comparisons, histories and fleets: whole intervals, and a legend in the colours of the dots."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba, to_rgba_array
@@ -86,3 +88,40 @@ def test_the_levels_of_a_series_are_whole_beside_its_panel() -> None:
             FigureHistory("box", ("2026-11-01T04:30:00+00:00", "2026-11-02T04:30:00+00:00"), (spread,))
         )
     assert figure.axes[0].get_ylabel() == "max/min,\nhighest of N=2,4-5,8"
+
+
+@pytest.mark.parametrize(
+    ("moments", "ticks", "offset"),
+    [
+        (("2026-11-30T04:30:00+00:00", "2026-11-30T10:30:00+00:00"), "06:00", "2026-11-30"),
+        (("2026-11-03T04:30:00+00:00", "2026-11-20T10:30:00+00:00"), "11-05", "2026"),
+        (("2026-03-03T04:30:00+00:00", "2026-11-20T10:30:00+00:00"), "2026-05", ""),
+    ],
+)
+def test_dates_have_the_form_of_the_pages(moments: tuple[str, str], ticks: str, offset: str) -> None:
+    with drawing():
+        figure = history.draw(FigureHistory("box", moments, (TimelineSeries("max/min", (1.5, 1.6)),)))
+        figure.draw_without_rendering()
+        axis = figure.axes[0].xaxis
+        shown = [label.get_text() for label in axis.get_ticklabels()]
+    assert ticks in shown
+    assert axis.get_offset_text().get_text() == offset
+    assert not any(letter.isalpha() for label in shown for letter in label)
+
+
+@pytest.mark.parametrize("groups", [3, 12])
+def test_long_names_of_published_figures_stand_whole_beside_their_bars(groups: int) -> None:
+    name = "interleaved over the nodes 0 and 1 by numactl, of a box with two sockets and SMT {}"
+    names = tuple(name.format(at) for at in range(groups))
+    series = "transactions per second of the whole application server"
+    with drawing():
+        figure = ratio_bars.draw(Bars("of N = 2", names, ((series, ((1.0, None, None),) * groups),)))
+        figure.draw_without_rendering()
+        (axes,) = figure.axes
+        labels = (axes.get_yticklabels if groups > 10 else axes.get_xticklabels)()
+        boxes = [label.get_window_extent() for label in labels]
+    assert [label.get_text().replace("\n", " ") for label in labels] == list(names)
+    assert [text.get_text().replace("\n", " ") for text in figure.legends[0].get_texts()] == [series]
+    inside = figure.bbox
+    assert all(inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1) for box in boxes)
+    assert not any(one.overlaps(other) for one, other in pairwise(boxes))

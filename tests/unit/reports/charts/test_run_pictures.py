@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.record.rounds import RunRecord
-from dbcpu.reports.charts.run import connect, cpu_map, host, lanes, sessions, throughput
+from dbcpu.reports.charts.run import connect, cpu_map, host, lanes, sessions, slowdown, throughput
 from dbcpu.reports.charts.run.ideal import ideal_line
 from dbcpu.reports.charts.style import PART_COLOURS, PART_HATCHES, STYLE
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator.requested_run import simulate_now
 from support.builders import record as build
 
 OF_A_PART = (Cause.RUN_QUEUE, Cause.THROTTLED, Cause.STEAL, Cause.WAIT)
@@ -56,6 +57,26 @@ def test_the_ideal_is_drawn_by_the_rule_that_its_legend_names(quota_cpus: float 
     assert rule in legend(throughput.draw(run, analysis))
     alone, most = ideal_line(analysis.levels)[0][1], ideal_line(analysis.levels)[-1][1]
     assert most == pytest.approx(alone * (quota_cpus or 4))
+
+
+def test_each_variant_has_the_limit_where_its_own_ideal_bends() -> None:
+    """A quota of 5.5 bounds 8 CPUs, and not the 4 that one thread per core leaves."""
+    changes = {"cores": 4, "threads": 2, "quota_cpus": 5.5}
+    run = simulate_now(None, "1,4,6,8", "baseline,one_per_core", changes, size="tiny", repeats=2, seed=1)
+    analysis = explain(run)
+    rates, times = throughput.draw(run, analysis), slowdown.draw(run, analysis)
+    assert rates is not None
+    assert times is not None
+    assert "ideal: single-session rate x min(N, quota 5.5 or vCPUs)" in legend(rates)
+    assert "fair share: N / (quota 5.5 or vCPUs)" in legend(times)
+    for figure in (rates, times):
+        marks = [[text.get_text().strip() for text in axes.texts] for axes in figure.axes]
+        assert [[each for each in ("quota 5.5", "6 vCPUs", "4 vCPUs") if each in panel] for panel in marks] == [
+            ["quota 5.5"],
+            ["4 vCPUs"],
+        ]
+    shown = [[each for each in analysis.levels if each.variant == name] for name in ("baseline", "one_per_core")]
+    assert [max(x for x, _ in ideal_line(levels)[:-1] if x < 6) for levels in shown] == pytest.approx([5.5, 4])
 
 
 @pytest.mark.parametrize(("cores", "words"), [(8, "colour: the core; number"), (9, "the core (colours repeat)")])

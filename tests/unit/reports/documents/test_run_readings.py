@@ -14,6 +14,7 @@ from dbcpu.reports.charts.canvas import drawing
 from dbcpu.reports.charts.run.lanes import CORE_COLOURS
 from dbcpu.reports.documents.run_readings import reading
 from support.builders.example import nine_on_eight, three_on_two
+from support.builders.experiments import pool
 
 RUNS = {"with SMT": nine_on_eight, "without": three_on_two}
 
@@ -52,3 +53,21 @@ def test_where_cpus_were_faster_meanwhile_grey_that_ends_early_is_explained() ->
     words = "grey is shorter than the single-session time"
     assert words in reading("sessions", replace(analysis, sessions=tuple(faster)), ())
     assert words not in read("without", "sessions")
+
+
+@pytest.mark.parametrize(
+    ("totals", "said", "not_said"),
+    [
+        ({1: 20.0, 2: 10.0, 10: 10.0}, "Larger ones were not shown to be faster.", "not measured"),
+        ({1: 40.0, 2: 10.0}, "Larger ones were not measured.", "not shown"),
+    ],
+)
+def test_nothing_is_said_of_larger_pools_that_were_not_measured(
+    totals: dict[int, float], said: str, not_said: str
+) -> None:
+    analysis = explain(pool(totals))
+    assert analysis.pool is not None
+    assert analysis.pool.enough == 2
+    words = reading("pool", analysis, [])
+    assert said in words
+    assert not_said not in words

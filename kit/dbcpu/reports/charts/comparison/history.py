@@ -42,7 +42,7 @@ def draw(timeline: FigureHistory) -> Figure:
         )  # fmt: skip
     locator = dates.AutoDateLocator(minticks=2, maxticks=5 if is_narrow() else 8)  # type: ignore[no-untyped-call]
     panels[-1].xaxis.set_major_locator(locator)
-    panels[-1].xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    panels[-1].xaxis.set_major_formatter(_dates(locator))
     if len(set(moments)) == 1:
         panels[-1].set_xlim(moments[0] - 0.5, moments[0] + 0.5)
     titled(panels[0], timeline.title, LEGEND, width)
@@ -52,6 +52,16 @@ def draw(timeline: FigureHistory) -> Figure:
     if lines:
         figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7.5, color=FAINT)
     return figure
+
+
+def _dates(locator: dates.AutoDateLocator) -> dates.ConciseDateFormatter:
+    """Dates in the form of the pages, 2026-11-30: what all ticks have stands once at the end of the axis."""
+    return dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
+        locator,
+        formats=["%Y", "%Y-%m", "%m-%d", "%H:%M", "%H:%M", "%S.%f"],
+        zero_formats=["", "%Y-%m", "%Y-%m-%d", "%m-%d", "%H:%M", "%H:%M"],
+        offset_formats=["", "", "%Y", "%Y-%m-%d", "%Y-%m-%d", "%Y-%m-%d %H:%M"],
+    )
 
 
 def _panel(axes: Axes, series: TimelineSeries, moments: list[float], timeline: FigureHistory) -> None:

@@ -1,5 +1,6 @@
 """Bars of ratios to a baseline = 1, with their intervals: configurations beside each other."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -7,15 +8,19 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from msgspec import Struct
 
-from dbcpu.reports.charts.comparison.titles import BESIDE_AXES, clipped, colour, titled
+from dbcpu.formatting import plain
+from dbcpu.reports.charts.comparison.titles import BESIDE_AXES, colour, titled
 from dbcpu.reports.charts.style import fitted_width, is_narrow, legend
-from dbcpu.reports.charts.text_width import inches_of
+from dbcpu.reports.charts.text_width import inches_of, wrapped_to
 from dbcpu.reports.document import Bars
 
 WIDEST = 15.0
 MAX_UPRIGHT_BARS, MAX_UPRIGHT_GROUPS = 24, 10
 DARK = "#30383f"
 NAME_POINTS = 9.0
+NAME_INCHES, LEGEND_INCHES, LINE_INCHES = 2.4, 2.4, 0.16
+MAX_LINES = 4
+"""Of a name below its bars; longer ones are turned."""
 HEADROOM = 1.1
 BARS_SHARE = 0.5
 """Of the axis, for the longest bar: an interval that would leave it less is cut at the axis, with an arrow."""
@@ -34,7 +39,10 @@ def draw(data: Bars) -> Figure:
     groups, many = len(configurations), len(series)
     lying = is_narrow() or groups * many > MAX_UPRIGHT_BARS or groups > MAX_UPRIGHT_GROUPS
     width = fitted_width(8.6) if lying else min(WIDEST, max(6.0, 1.6 + groups * (0.45 * many + 0.55)))
-    height = max(4.3, 1.6 + 0.2 * groups * (many + 1)) if lying else 4.3
+    slot = None if lying else (width - REST_INCHES[0]) / groups
+    names, turned = _names(configurations, slot, min(NAME_INCHES, 0.4 * width))
+    lines = max(name.count("\n") + 1 for name in names)
+    height = max(4.3, 1.6 + groups * max(0.2 * (many + 1), LINE_INCHES * lines)) if lying else 4.3
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     bars = [each for _, ratios in series for each in ratios if each]
@@ -48,12 +56,25 @@ def draw(data: Bars) -> Figure:
         for group, each in enumerate(ratios):
             if each is not None:
                 _bar(axes, group - 0.4 + thick * (at + 0.5), thick * 0.92, each, colour(at), look)
-    names = [clipped(name, 2.6) for name in configurations]
-    _axes(axes, names, width, look, any(top > end for top in tops))
+    _axes(axes, names, look, any(top > end for top in tops), turned=turned)
     longest_name = max(inches_of(name, NAME_POINTS) for name in names) if lying else 0.0
     titled(axes, data.title, data.below, width, max(BESIDE_AXES, longest_name + 0.2))
-    legend(figure, [Patch(color=colour(at), label=clipped(name, 3.4)) for at, (name, _) in enumerate(series)], 3)
+    labels = ["\n".join(wrapped_to(LEGEND_INCHES, plain(name), NAME_POINTS)) for name, _ in series]
+    legend(figure, [Patch(color=colour(at), label=label) for at, label in enumerate(labels)], 3)
     return figure
+
+
+def _names(configurations: Sequence[str], slot: float | None, inches: float) -> tuple[list[str], bool]:
+    """The whole names, in lines, and whether they are turned: where they are wider than the ``slot`` of each.
+
+    ``inches``: of a line of names that are turned, or stand beside the bars.
+    """
+    whole = [plain(name) for name in configurations]
+    if slot is not None:
+        level = ["\n".join(wrapped_to(slot, name, NAME_POINTS)) for name in whole]
+        if all(inches_of(name, NAME_POINTS) <= slot and name.count("\n") < MAX_LINES for name in level):
+            return level, False
+    return ["\n".join(wrapped_to(inches, name, NAME_POINTS)) for name in whole], slot is not None
 
 
 class _Look(Struct, frozen=True):
@@ -104,19 +125,19 @@ def _label_place(ratio: float, high: float | None, look: _Look) -> tuple[float, 
     return (1.0 if 1.0 - room < top < 1.0 else top), beside
 
 
-def _axes(axes: Axes, labels: list[str], width: float, look: _Look, cut: bool) -> None:
+def _axes(axes: Axes, labels: list[str], look: _Look, cut: bool, *, turned: bool) -> None:
     lying, span = look.lying, (0.0, look.end)
     title = "ratio to the baseline" + (" (arrow: the interval goes on)" if cut else "")
     if lying:
-        axes.set_yticks(range(len(labels)), labels)
+        axes.set_yticks(range(len(labels)), labels, fontsize=NAME_POINTS)
         axes.set_ylim(len(labels) - 0.4, -0.6)
         axes.set_xlim(*span)
         axes.axvline(1.0, color=DARK, lw=0.9, ls="--", zorder=1)
         axes.set_xlabel(title)
         axes.grid(axis="x")
         return
-    turned = max(len(label) for label in labels) * len(labels) > 11 * width
-    axes.set_xticks(range(len(labels)), labels, rotation=30 if turned else 0, ha="right" if turned else "center")
+    look_of = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if turned else {"ha": "center"}
+    axes.set_xticks(range(len(labels)), labels, fontsize=NAME_POINTS, **look_of)
     axes.set_ylim(*span)
     axes.axhline(1.0, color=DARK, lw=0.9, ls="--", zorder=1)
     axes.set_ylabel(title)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from dbcpu.analysis.placement.usable_cpus import felt_quota
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent
 from dbcpu.record.rounds import RunRecord
+from dbcpu.reports.charts.style import quota_under
 
 BUSY_BELOW = 0.995
 """A session alone that wants a CPU for less of its time waits in between."""
@@ -27,20 +27,28 @@ def ideal_line(levels: Sequence[LevelView]) -> tuple[tuple[float, float], ...]:
     return tuple(sorted(points))
 
 
-def ideal_words(record: RunRecord, analysis: Analysis) -> str:
-    """The rule of the ideal throughput."""
+def ideal_words(record: RunRecord, analysis: Analysis, variants: Sequence[str]) -> str:
+    """The rule of the ideal throughput, in the panels of these variants."""
     busy = f" / {number(analysis.busy, 2)}" if _waits(analysis) else ""
-    return f"ideal: single-session rate x min(N, {_cpus(record)}{busy}){_busy_words(analysis)}"
+    cpus = _cpus(record, variants)
+    room = f"({cpus}){busy}" if busy and " or " in cpus else f"{cpus}{busy}"
+    return f"ideal: single-session rate x min(N, {room}){_busy_words(analysis)}"
 
 
-def fair_words(record: RunRecord, analysis: Analysis) -> str:
-    """The rule of the fair share."""
+def fair_words(record: RunRecord, analysis: Analysis, variants: Sequence[str]) -> str:
+    """The rule of the fair share, in the panels of these variants."""
     busy = f" x {number(analysis.busy, 2)}" if _waits(analysis) else ""
-    return f"fair share: N{busy} / {_cpus(record)}{_busy_words(analysis)}"
+    cpus = _cpus(record, variants)
+    return f"fair share: N{busy} / {f'({cpus})' if ' or ' in cpus else cpus}{_busy_words(analysis)}"
 
 
-def _cpus(record: RunRecord) -> str:
-    quota = felt_quota(record)
+def _cpus(record: RunRecord, variants: Sequence[str]) -> str:
+    """A legend is of all panels, and a quota may bound some of them: which, the line in each panel says."""
+    quotas = dict.fromkeys(quota_under(record, each) for each in variants)
+    return " or ".join(map(_room, quotas))
+
+
+def _room(quota: float | None) -> str:
     if quota is None:
         return "vCPUs"
     return f"quota {quota:g}" if quota > 1 else "1"  # what one alone does is of less than a CPU there

@@ -69,7 +69,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     ]
     handles += [
         Line2D([], [], color="black", lw=1.8, label="median"),
-        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label=fair_words(record, analysis)),
+        Line2D([], [], color=GUIDE, lw=1.1, ls="--", label=fair_words(record, analysis, names)),
     ]
     legend(frame.figure, handles, 6)
     return frame.figure

@@ -71,7 +71,7 @@ def draw(
     present = [cause for at, cause in enumerate(CAUSES) if any((grid.cause == at).any() for grid in grids)]
     handles: list[Patch | Line2D] = [Patch(color=cause.colour, label=cause.words) for cause in present]
     handles.append(Line2D([], [], color="black", lw=1.8, label="median"))
-    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label=fair_words(record, analysis)))
+    handles.append(Line2D([], [], color="#7a858f", lw=1.1, ls="--", label=fair_words(record, analysis, names)))
     legend(frame.figure, handles, 6)
     return frame.figure
 

@@ -25,13 +25,13 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
     panels = by_variant(analysis, lambda each: each.throughput is not None)
     if not panels:
         return None
-    several = len(panels) > 1
+    several, names = len(panels) > 1, [shown[0].variant for shown in panels]
     frame = framed_variants(
         9.4 if several else 7.2, [3.6 if several else 4.4] * len(panels), record, analysis,
-        "Throughput of all sessions", [shown[0].variant for shown in panels], panels_in_a_row(panels),
+        "Throughput of all sessions", names, panels_in_a_row(panels),
     )  # fmt: skip
     for axes, shown in zip(frame.panels, panels, strict=True):
-        _curves(axes, shown, ideal_words(record, analysis))
+        _curves(axes, shown, ideal_words(record, analysis, names))
         if shown[0].variant == analysis.levels[0].variant:
             _fit(axes, analysis)
         _limits(axes, shown, record, analysis)
