@@ -63,6 +63,8 @@ class Engine:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._raised: OracleError | None = None
+        self._tables: dict[str, list[str]] = {}
+        """The columns of each: a query is prepared again only when they have changed."""
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for name, function in {
             **_functions(session),
@@ -109,9 +111,13 @@ class Engine:
         }
         every = dict.fromkeys(name for row in rows for name in row) or dict.fromkeys(IF_EMPTY.get(view, ("nothing",)))
         names = [name for name in every if name not in hidden]
-        columns = ", ".join(f'"{name}"' for name in names)
-        self._database.execute(f'drop table if exists "{view}"')
-        self._database.execute(f'create table "{view}" ({columns})')
+        if self._tables.get(view) == names:
+            self._database.execute(f'delete from "{view}"')
+        else:
+            columns = ", ".join(f'"{name}"' for name in names)
+            self._database.execute(f'drop table if exists "{view}"')
+            self._database.execute(f'create table "{view}" ({columns})')
+            self._tables[view] = names
         marks = ", ".join("?" * len(names))
         self._database.executemany(
             f'insert into "{view}" values ({marks})', [[row.get(name) for name in names] for row in rows]
