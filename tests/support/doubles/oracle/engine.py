@@ -4,6 +4,7 @@ Oracle's functions are given to SQLite, and its few foreign phrases are rewritte
 a text is valid Oracle SQL: only statements of the catalogue get this far.
 """
 
+import functools
 import os
 import re
 import sqlite3
@@ -82,12 +83,9 @@ class Engine:
         if generated := _LEVELS.fullmatch(" ".join(sql.split())):
             rows = tuple((row,) for row in range(1, int(str(values[0] or 0)) + 1))
             return Table((Column(generated[1].upper(), Type.NUMBER),), rows)
-        sql = _OF_SYS.sub(lambda found: f"{found[1] or ''}v$" if found[0].endswith("$") else "", sql)
-        for view in dict.fromkeys(name.lower() for name in _VIEW.findall(sql)):
-            if view in VIEWS or "$" in view:
-                self._fill(view)
-        for pattern, by in _REWRITES:
-            sql = pattern.sub(by, sql)
+        sql, views = _rewritten(sql)
+        for view in views:
+            self._fill(view)
         self._raised = None
         try:
             cursor = self._database.execute(sql, [_plain(value) for value in values])
@@ -143,6 +141,16 @@ class Engine:
             return ""
         name = view.upper().replace("V$", "V_$", 1)
         return f'table or view "SYS"."{name}" does not exist'
+
+
+@functools.lru_cache
+def _rewritten(sql: str) -> tuple[str, tuple[str, ...]]:
+    """The text as SQLite takes it, and the views in it."""
+    sql = _OF_SYS.sub(lambda found: f"{found[1] or ''}v$" if found[0].endswith("$") else "", sql)
+    named = dict.fromkeys(name.lower() for name in _VIEW.findall(sql))
+    for pattern, by in _REWRITES:
+        sql = pattern.sub(by, sql)
+    return sql, tuple(view for view in named if view in VIEWS or "$" in view)
 
 
 def _plain(value: Value) -> int | float | str | bytes | None:

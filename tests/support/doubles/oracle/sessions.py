@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import msgspec
+
 _ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
 _WRITINGS_BYTES = 8
@@ -83,7 +85,7 @@ class SessionTable:
     # --- the sessions' side
 
     def write(self, number: int, entry: Entry) -> None:
-        data = json.dumps(entry).encode()
+        data = msgspec.json.encode(entry)
         if len(data) > _ENTRY_BYTES - _LENGTH_BYTES:
             raise ValueError(f"an entry of {len(data)} bytes does not fit")
         self._put(number, data)
@@ -133,7 +135,7 @@ class SessionTable:
     def entries(self) -> list[Entry]:
         """All sessions that have logged on."""
         written = (number for number, writings in enumerate(self._writings.tolist()) if writings)
-        return [json.loads(data) for number in written if (data := self._get(number))]
+        return [msgspec.json.decode(data) for number in written if (data := self._get(number))]
 
     def process_of_all(self, pids: Collection[int]) -> int:
         """Where all sessions are threads of one process: the same of ``pids`` for as long as it is among them."""
