@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 from msgspec import Struct, field
 
 from dbcpu.measure import workloads as workload_files
+from support import calm_work
 from support.doubles.oracle.errors import OracleError
 
 _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
@@ -118,10 +119,11 @@ class Catalogue:
 
 @functools.cache
 def files_of_the_kit() -> tuple[tuple[str, str, Kind, tuple[str, ...]], ...]:
-    """Name, text, kind and marks of each statement in ``sql/oracle``; read once for all doubles of a process."""
+    """Name, text, kind and marks of each statement in ``sql/oracle``, and of ``calm``; read once in a process."""
     found: list[tuple[str, str, Kind, tuple[str, ...]]] = []
-    for name in workload_files.names("oracle"):
-        *setup, measured = workload_files.load("oracle", name).statements
+    calm = workload_files.parse("oracle", calm_work.NAME, calm_work.TEXTS["oracle"])
+    for workload in (*(workload_files.load("oracle", name) for name in workload_files.names("oracle")), calm):
+        name, (*setup, measured) = workload.name, workload.statements
         found += [(f"{name}.{at}", sql, _kind(sql), ()) for at, sql in enumerate(setup)]
         found.append((name, measured, Kind.WORK, ("n",)))
     for name, header, sql in _catalogue_files():
