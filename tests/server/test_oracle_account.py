@@ -30,8 +30,8 @@ def test_more_sessions_than_the_profile_allows_are_refused_before_the_first_conn
 @pytest.mark.slow
 def test_calls_are_shorter_than_the_profile_allows(call: Call) -> None:
     """The double ends a call by the CPU time of all of its executions, as a server does."""
-    options = ("--host", "none", "--sessions", "1", "--size", "tiny", "--repeats", "1", "--seconds", "2", "--yes")
-    with OracleDouble(instance=Instance(limits={"CPU_PER_CALL": "100"})) as double:
+    options = ("--host", "none", "--sessions", "1", "--size", "tiny", "--repeats", "1", "--seconds", "400ms", "--yes")
+    with OracleDouble(instance=Instance(limits={"CPU_PER_CALL": "20"})) as double:
         code, _, err = call("run", double.url, *options)
     assert code == 0, err
     with OracleDouble(instance=Instance(limits={"CPU_PER_CALL": "1"})) as double:

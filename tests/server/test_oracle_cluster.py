@@ -58,7 +58,7 @@ def come_next_to(instance: int, double: OracleDouble, connect: Connect) -> None:
 
 def left_caged(drive: Drive, double: OracleDouble) -> int:
     """A run that was killed under its cage: the number of the instance that it left so."""
-    some_seconds = ("--executions", "300")
+    some_seconds = ("--executions", "20", "--workload", "calm")
     driver = drive("vary", double.url, *CAGE, *some_seconds, "--yes")
     driver.until(lambda: [each for each in altered(double) if each[0] == "cpu_count"], "the cage is set")
     driver.send(signal.SIGKILL)

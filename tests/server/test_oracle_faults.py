@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -37,6 +38,9 @@ TINY = workloads.load("oracle", "cartesian").work("tiny")
 # Sessions warm up with the smallest size for as long as it takes: a fault at the n-th execution needs another one,
 # and has to leave the smallest alone.
 SHORT = workloads.load("oracle", "cartesian").work("short")
+SEED = workloads.load("oracle", "cartesian").work("seed")
+DEAF: dict[str, Any] = {"endless": True, "ignores_break": True, "least_n": SEED.n}
+"""A statement of that size waits for ever."""
 
 
 def open_target(double: OracleDouble, options: str = "") -> OracleTarget:
@@ -322,13 +326,12 @@ def test_a_wrong_count_is_told() -> None:
 
 def test_a_session_that_ignores_its_cancel_does_not_hold_up_the_round(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dbcpu.measure.gate.CANCEL_S", 1.5)
-    work = workloads.load("oracle", "cartesian").work("seed")
     with (
-        OracleDouble(faults=Faults(ignores_break=True, ungranted=("alter system",))) as double,
+        OracleDouble(faults=Faults(**DEAF, ungranted=("alter system",))) as double,
         open_target(double) as target,
         SessionGate(target, None, TICKS) as gate,
     ):
-        gate.gather(1, work)
+        gate.gather(1, SEED)
         gate.release(1, None, 0.2)
         (outcome,) = gate.outcomes()
     assert outcome.error == "no answer within 0.2 s; cancelled"
@@ -340,7 +343,7 @@ def test_a_statement_that_ignores_breaks_is_cancelled_from_another_session() -> 
         open_target(double) as target,
         SessionGate(target, None, TICKS) as gate,
     ):
-        gate.gather(1, workloads.load("oracle", "cartesian").work("seed"))
+        gate.gather(1, SEED)
         gate.release(1, None, 0.2)
         wait_for(lambda: [entry["status"] for entry in double.sessions() if entry["index"] == 0] == ["INACTIVE"])
         (outcome,) = gate.outcomes()
@@ -352,11 +355,11 @@ def test_a_session_that_heeds_nothing_is_ended_when_it_is_given_up(rds: bool, mo
     """12.1 knows no ALTER SYSTEM CANCEL SQL."""
     monkeypatch.setattr("dbcpu.measure.gate.CANCEL_S", 1.5)
     with (
-        OracleDouble("12c", faults=Faults(ignores_break=True), instance=Instance(rds=rds)) as double,
+        OracleDouble("12c", faults=Faults(**DEAF), instance=Instance(rds=rds)) as double,
         open_target(double) as target,
     ):
         with SessionGate(target, None, TICKS) as gate:
-            gate.gather(1, workloads.load("oracle", "cartesian").work("seed"))
+            gate.gather(1, SEED)
             gate.release(1, None, 0.2)
         wait_for(lambda: len(double.sessions()) == 1)
 

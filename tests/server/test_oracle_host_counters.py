@@ -19,6 +19,8 @@ from support.doubles.oracle.profiles import Instance
 pytestmark = pytest.mark.slow
 
 Measured = Callable[..., tuple[RunRecord, Analysis]]
+CALM = ("--workload", "calm")
+"""Where what the sessions themselves do is not looked for."""
 
 
 @pytest.fixture
@@ -70,14 +72,14 @@ def test_each_round_has_the_hosts_counters(measured: Measured, comma: bool) -> N
 
 def test_load_of_others_is_seen(measured: Measured, busy_machine: None) -> None:
     with OracleDouble() as double:
-        _, found = measured(double, "--host", "none")
+        _, found = measured(double, "--host", "none", *CALM)
     (load,) = [each.seen for each in found.findings if each.code == "foreign-load"]
     assert "by V$OSSTAT they were busy for longer than the sessions used them" in load
 
 
 def test_where_processes_are_sampled_the_view_is_not_asked(measured: Measured) -> None:
     with OracleDouble() as double:
-        record, _ = measured(double)
+        record, _ = measured(double, *CALM)
     assert counters(record) == []
 
 
@@ -86,7 +88,7 @@ def test_where_processes_are_sampled_the_view_is_not_asked(measured: Measured) -
 )
 def test_without_the_view_or_its_rows_nothing_is_made_up(measured: Measured, faults: Faults) -> None:
     with OracleDouble(faults=faults) as double:
-        record, found = measured(double, "--host", "none")
+        record, found = measured(double, "--host", "none", *CALM)
     assert counters(record) == []
     assert "V$OSSTAT" not in not_sampled(found)
     assert "foreign-load" not in {each.code for each in found.findings}
@@ -94,7 +96,7 @@ def test_without_the_view_or_its_rows_nothing_is_made_up(measured: Measured, fau
 
 def test_a_view_that_is_not_refreshed_is_not_believed(measured: Measured) -> None:
     with OracleDouble(faults=Faults(frozen_statistics=True)) as double:
-        record, found = measured(double, "--host", "none")
+        record, found = measured(double, "--host", "none", *CALM)
     assert not any(covers_all(each) for each in counters(record))
     assert f"by V$OSSTAT (usable in 0 of {len(record.rounds)} round" in not_sampled(found)
     assert "foreign-load" not in {each.code for each in found.findings}
@@ -103,7 +105,7 @@ def test_a_view_that_is_not_refreshed_is_not_believed(measured: Measured) -> Non
 def test_segments_of_a_soak_have_the_hosts_counters(call: Call) -> None:
     with OracleDouble() as double:
         code, _, err = call(
-            "soak", double.url, "--sessions", "1", "--for", "4s", "--size", "short", "--host", "none", "--yes"
+            "soak", double.url, "--sessions", "1", "--for", "4s", "--size", "short", "--host", "none", "--yes", *CALM
         )
     assert code in (0, 1), err
     record = call.last()
@@ -119,7 +121,7 @@ def test_two_databases_of_one_host_have_one_set_of_counters(call: Call) -> None:
     with OracleDouble(instance=quiet) as one, OracleDouble(instance=noisy) as other:
         code, _, err = call(
             "run", one.url, other.url, "--together", "--sessions", "1:1", "--size", "short", "--executions", "2",
-            "--repeats", "1", "--host", "none", "--yes",
+            "--repeats", "1", "--host", "none", "--yes", *CALM,
         )  # fmt: skip
     assert code in (0, 1), err
     record = call.last()

@@ -9,7 +9,7 @@ from support.driving import Drive
 
 pytestmark = pytest.mark.slow
 
-SMALL = ("--together", "--sessions", "1:2", "--size", "tiny", "--executions", "20", "--repeats", "1", "--yes")
+SMALL = ("--together", "--sessions", "1:2", "--size", "tiny", "--executions", "4", "--repeats", "1", "--yes")
 
 
 def test_a_noisy_neighbour_in_another_pluggable_database(drive: Drive) -> None:

@@ -111,7 +111,7 @@ def test_a_run_is_refused_beside_another_and_goes_on_after_it(drive: Drive, debi
 
 def test_one_database_is_not_measured_by_two_drivers_on_oracle(drive: Drive) -> None:
     with OracleDouble() as double:
-        first = drive("run", double.url, *LONG).said("round 1 of")
+        first = drive("run", double.url, *LONG, "--workload", "calm").said("round 1 of")
         code, out, err = drive("run", double.url, *QUICK).finish()
         assert (code, out) == (3, "")
         host = own_tag().partition("/")[0]

@@ -1,4 +1,4 @@
-"""The workload ``calm`` of PostgreSQL: for sessions that are to be at work for a while, and to take little CPU.
+"""The workload ``calm`` of PostgreSQL and Oracle: sessions are at work for a while, and take little CPU.
 
 Tests that look at what a driver does around its rounds, and not at how fast these are, say ``--workload calm``.
 """
@@ -7,7 +7,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.workloads import Workload, parse
 
 NAME = "calm"
-_TEXT = """\
+_POSTGRESQL = """\
 -- what: one burst of CPU work, then sleep: sessions are at work for long and take little CPU
 -- answer: 160000
 -- rows: 160000
@@ -27,6 +27,32 @@ select sum(burst.counted)::bigint
    offset 0) burst
  cross join lateral (select pg_sleep(0.001 * :n) where burst.counted > 0 offset 0) pause;
 """
+_ORACLE = """\
+-- what: one burst of CPU work, then sleep: sessions are at work for long and take little CPU
+-- answer: 160000
+-- rows: 160000
+-- sizes: tiny=10, short=30, medium=60
+-- memory: 6000000
+--
+-- After a burst as in mixed.sql it sleeps for n hundredths of a second.
+declare
+  counted number := 0;
+  burst number;
+begin
+  for i in 1 .. 1 loop
+    select count(*) into burst
+      from (select rownum as x from sys.dual connect by level <= 20) a,
+           (select rownum as x from sys.dual connect by level <= 20) b,
+           (select rownum as x from sys.dual connect by level <= 20) c,
+           (select rownum as x from sys.dual connect by level <= 20) d;
+    counted := counted + burst;
+    sys.dbms_session.sleep(0.:n);
+  end loop;
+  :answer := to_char(counted);
+end;
+/
+"""
+TEXTS = {"postgresql": _POSTGRESQL, "oracle": _ORACLE}
 
 
 def use() -> None:
@@ -34,6 +60,6 @@ def use() -> None:
     known = workloads.load
 
     def load(database: str, name: str) -> Workload:
-        return parse(database, name, _TEXT) if (database, name) == ("postgresql", NAME) else known(database, name)
+        return parse(database, name, TEXTS[database]) if name == NAME and database in TEXTS else known(database, name)
 
     workloads.load = load

@@ -18,12 +18,13 @@ from dbcpu.measure import workloads
 from dbcpu.targets.oracle import statements
 from dbcpu.targets.oracle.error_messages import explained
 from plugins.oracle_double import Connect
+from support import calm_work
 from support.doubles.oracle.double import OracleDouble
 from support.doubles.oracle.faults import Faults
 from support.doubles.oracle.profiles import Instance
 
 NAMES = workloads.names("oracle")
-BLOCKS = ("arithmetic", "mixed")
+BLOCKS = ("arithmetic", "mixed", calm_work.NAME)
 
 
 def await_that(condition: Callable[[], object], limit_s: float = 60.0) -> None:

@@ -3,6 +3,8 @@
 Source: FIPS 197 (the cipher) and NIST SP 800-38A (the mode). Slow and not constant-time: for tests only.
 """
 
+from operator import itemgetter
+
 _BLOCK = 16
 
 
@@ -42,10 +44,21 @@ def _rotate(byte: int, count: int) -> int:
 
 
 _SBOX, _INVERSE_SBOX = _boxes()
-_TIMES = {factor: bytes(_multiply(byte, factor) for byte in range(256)) for factor in (1, 2, 3, 9, 11, 13, 14)}
 # A state is 16 bytes, column by column; row r of a column is shifted by r columns.
-_SHIFT = [(at + 4 * (at % 4)) % _BLOCK for at in range(_BLOCK)]
-_UNSHIFT = [(at - 4 * (at % 4)) % _BLOCK for at in range(_BLOCK)]
+_shift = itemgetter(*((at + 4 * (at % 4)) % _BLOCK for at in range(_BLOCK)))
+_unshift = itemgetter(*((at - 4 * (at % 4)) % _BLOCK for at in range(_BLOCK)))
+
+
+def _columns(*factors: int) -> list[list[int]]:
+    """What a byte in each row of a column adds to the mixed column, as a number of 32 bits."""
+    times = [[_multiply(byte, factor) for byte in range(256)] for factor in factors]
+    return [
+        [int.from_bytes(bytes(times[(row - at) % 4][byte] for at in range(4)), "big") for byte in range(256)]
+        for row in range(4)
+    ]
+
+
+_MIXED, _UNMIXED = _columns(2, 3, 1, 1), _columns(14, 11, 13, 9)
 
 
 def _round_keys(key: bytes) -> list[bytes]:
@@ -64,27 +77,23 @@ def _round_keys(key: bytes) -> list[bytes]:
 
 
 def _xor(left: bytes, right: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(left, right, strict=True))
+    return (int.from_bytes(left, "big") ^ int.from_bytes(right, "big")).to_bytes(len(left), "big")
 
 
-def _mix(state: bytes, factors: tuple[int, int, int, int]) -> bytes:
-    tables = [_TIMES[factor] for factor in factors]
-    return bytes(
-        tables[-at % 4][state[column]]
-        ^ tables[(1 - at) % 4][state[column + 1]]
-        ^ tables[(2 - at) % 4][state[column + 2]]
-        ^ tables[(3 - at) % 4][state[column + 3]]
-        for column in range(0, _BLOCK, 4)
-        for at in range(4)
+def _mix(state: bytes, columns: list[list[int]]) -> bytes:
+    first, second, third, fourth = columns
+    return b"".join(
+        (first[state[at]] ^ second[state[at + 1]] ^ third[state[at + 2]] ^ fourth[state[at + 3]]).to_bytes(4, "big")
+        for at in range(0, _BLOCK, 4)
     )
 
 
 def _encrypt_block(block: bytes, keys: list[bytes]) -> bytes:
     state = _xor(block, keys[0])
     for number, key in enumerate(keys[1:], 1):
-        state = bytes(state.translate(_SBOX)[at] for at in _SHIFT)
+        state = bytes(_shift(state.translate(_SBOX)))
         if number < len(keys) - 1:
-            state = _mix(state, (2, 3, 1, 1))
+            state = _mix(state, _MIXED)
         state = _xor(state, key)
     return state
 
@@ -94,8 +103,8 @@ def _decrypt_block(block: bytes, keys: list[bytes]) -> bytes:
     for number, key in reversed(list(enumerate(keys[1:], 1))):
         state = _xor(state, key)
         if number < len(keys) - 1:
-            state = _mix(state, (14, 11, 13, 9))
-        state = bytes(state[at] for at in _UNSHIFT).translate(_INVERSE_SBOX)
+            state = _mix(state, _UNMIXED)
+        state = bytes(_unshift(state)).translate(_INVERSE_SBOX)
     return _xor(state, keys[0])
 
 

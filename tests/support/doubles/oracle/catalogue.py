@@ -5,6 +5,7 @@ stand for any number. Everything else is rejected: ORA-00942 for a query, ORA-00
 """
 
 import enum
+import functools
 import re
 from collections.abc import Iterable
 from importlib.resources import files
@@ -13,6 +14,7 @@ from importlib.resources.abc import Traversable
 from msgspec import Struct, field
 
 from dbcpu.measure import workloads as workload_files
+from support import calm_work
 from support.doubles.oracle.errors import OracleError
 
 _HEADER = re.compile(r"^--\s*([a-z]+):\s*(.*)$")
@@ -79,13 +81,8 @@ class Catalogue:
         self._patterns: list[tuple[re.Pattern[str], str, Kind]] = []
         for sql in (*_EXTRA, *extra):
             self._add(sql, sql, _kind(sql))
-        for name in workload_files.names("oracle"):
-            *setup, measured = workload_files.load("oracle", name).statements
-            for at, sql in enumerate(setup):
-                self._add(f"{name}.{at}", sql, _kind(sql))
-            self._add(name, measured, Kind.WORK, marks=("n",))
-        for name, header, sql in _catalogue_files():
-            self._add(name, sql, _kind(sql), marks=_MARK.findall(header.get("template", "")))
+        for name, sql, kind, marks in files_of_the_kit():
+            self._add(name, sql, kind, marks)
 
     def recognise(self, sql: str) -> Statement:
         """The statement that ``sql`` is.
@@ -120,6 +117,20 @@ class Catalogue:
         self._patterns.append((re.compile("".join(parts)), name, kind))
 
 
+@functools.cache
+def files_of_the_kit() -> tuple[tuple[str, str, Kind, tuple[str, ...]], ...]:
+    """Name, text, kind and marks of each statement in ``sql/oracle``, and of ``calm``; read once in a process."""
+    found: list[tuple[str, str, Kind, tuple[str, ...]]] = []
+    calm = workload_files.parse("oracle", calm_work.NAME, calm_work.TEXTS["oracle"])
+    for workload in (*(workload_files.load("oracle", name) for name in workload_files.names("oracle")), calm):
+        name, (*setup, measured) = workload.name, workload.statements
+        found += [(f"{name}.{at}", sql, _kind(sql), ()) for at, sql in enumerate(setup)]
+        found.append((name, measured, Kind.WORK, ("n",)))
+    for name, header, sql in _catalogue_files():
+        found.append((name, sql, _kind(sql), tuple(_MARK.findall(header.get("template", "")))))
+    return tuple(found)
+
+
 def _catalogue_files() -> Iterable[tuple[str, dict[str, str], str]]:
     """Name, header and statement of each file of ``sql/oracle/catalogue``."""
     folder: Traversable = files("dbcpu") / "sql" / "oracle" / "catalogue"
@@ -134,6 +145,7 @@ def _catalogue_files() -> Iterable[tuple[str, dict[str, str], str]]:
         yield file.name.removesuffix(".sql"), header, body
 
 
+@functools.lru_cache(maxsize=1024)
 def normal(sql: str) -> str:
     """A text by which a statement is recognised: white space, case and the closing mark aside."""
     text = _AROUND.sub(r"\1", " ".join(sql.split()).casefold()).removesuffix("/").rstrip()

@@ -17,6 +17,7 @@ from support.doubles.oracle.session import Killing, Server, Session
 from support.doubles.oracle.wire import Reader
 
 _SYSDBA = 0x20
+_NO_TYPE = bytes(2)
 _UNKNOWN_SERVICE, _UNKNOWN_SID, _NO_HANDLER, _UNKNOWN_INSTANCE = 12514, 12505, 12516, 12521
 _FATAL = (28, 600, 1012, 1089, 1092, 2396, 3113, 3114, 3135)
 _ACCOUNT = {"AUTH_PROGRAM_NM": "program", "AUTH_MACHINE": "machine", "AUTH_PID": "process", "AUTH_SID": "osuser",
@@ -238,7 +239,7 @@ def _pass_data_types(reader: Reader) -> bytes:
     reader.raw(5)
     capabilities = reader.data() or b""
     reader.data()
-    while reader.u16():
-        if reader.u16():
+    while reader.raw(2) != _NO_TYPE:
+        if reader.raw(2) != _NO_TYPE:
             reader.raw(4)
     return capabilities

@@ -4,6 +4,7 @@ Oracle's functions are given to SQLite, and its few foreign phrases are rewritte
 a text is valid Oracle SQL: only statements of the catalogue get this far.
 """
 
+import functools
 import os
 import re
 import sqlite3
@@ -63,6 +64,8 @@ class Engine:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._raised: OracleError | None = None
+        self._tables: dict[str, list[str]] = {}
+        """The columns of each: a query is prepared again only when they have changed."""
         self._database = sqlite3.connect(":memory:", isolation_level=None)
         for name, function in {
             **_functions(session),
@@ -80,12 +83,9 @@ class Engine:
         if generated := _LEVELS.fullmatch(" ".join(sql.split())):
             rows = tuple((row,) for row in range(1, int(str(values[0] or 0)) + 1))
             return Table((Column(generated[1].upper(), Type.NUMBER),), rows)
-        sql = _OF_SYS.sub(lambda found: f"{found[1] or ''}v$" if found[0].endswith("$") else "", sql)
-        for view in dict.fromkeys(name.lower() for name in _VIEW.findall(sql)):
-            if view in VIEWS or "$" in view:
-                self._fill(view)
-        for pattern, by in _REWRITES:
-            sql = pattern.sub(by, sql)
+        sql, views = _rewritten(sql)
+        for view in views:
+            self._fill(view)
         self._raised = None
         try:
             cursor = self._database.execute(sql, [_plain(value) for value in values])
@@ -109,9 +109,13 @@ class Engine:
         }
         every = dict.fromkeys(name for row in rows for name in row) or dict.fromkeys(IF_EMPTY.get(view, ("nothing",)))
         names = [name for name in every if name not in hidden]
-        columns = ", ".join(f'"{name}"' for name in names)
-        self._database.execute(f'drop table if exists "{view}"')
-        self._database.execute(f'create table "{view}" ({columns})')
+        if self._tables.get(view) == names:
+            self._database.execute(f'delete from "{view}"')
+        else:
+            columns = ", ".join(f'"{name}"' for name in names)
+            self._database.execute(f'drop table if exists "{view}"')
+            self._database.execute(f'create table "{view}" ({columns})')
+            self._tables[view] = names
         marks = ", ".join("?" * len(names))
         self._database.executemany(
             f'insert into "{view}" values ({marks})', [[row.get(name) for name in names] for row in rows]
@@ -137,6 +141,16 @@ class Engine:
             return ""
         name = view.upper().replace("V$", "V_$", 1)
         return f'table or view "SYS"."{name}" does not exist'
+
+
+@functools.lru_cache
+def _rewritten(sql: str) -> tuple[str, tuple[str, ...]]:
+    """The text as SQLite takes it, and the views in it."""
+    sql = _OF_SYS.sub(lambda found: f"{found[1] or ''}v$" if found[0].endswith("$") else "", sql)
+    named = dict.fromkeys(name.lower() for name in _VIEW.findall(sql))
+    for pattern, by in _REWRITES:
+        sql = pattern.sub(by, sql)
+    return sql, tuple(view for view in named if view in VIEWS or "$" in view)
 
 
 def _plain(value: Value) -> int | float | str | bytes | None:

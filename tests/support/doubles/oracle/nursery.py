@@ -5,6 +5,7 @@ input, a socket, come two descriptors for each double: what the listener reads, 
 """
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ import sys
 from typing import NoReturn
 
 from support.doubles.oracle import listener
+from support.doubles.oracle.catalogue import Catalogue
 from support.doubles.oracle.process import end_with_parent
 
 
@@ -20,6 +22,9 @@ def main() -> None:
     end_with_parent(int(sys.argv[1]), signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, _reap)
+    Catalogue()  # what it reads and normalizes is kept, for all listeners
+    gc.collect()
+    gc.freeze()  # the collector of a child would write to each page of what it shares with all others
     with socket.socket(fileno=os.dup(0)) as asked:
         while True:
             _, descriptors, _, _ = socket.recv_fds(asked, 1, 2)

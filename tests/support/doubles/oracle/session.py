@@ -1,5 +1,6 @@
 """One server process's own state: who is served, what it may do, what it did, and what it costs in CPU and time."""
 
+import functools
 import hashlib
 import os
 import resource
@@ -290,6 +291,7 @@ class Killing:
         os._exit(0)
 
 
+@functools.lru_cache
 def sql_id(sql: str) -> str:
     """V$SQL.SQL_ID: the last 64 bits of the MD5 of the text and a NUL, in base 32."""
     high, low = struct.unpack("<8xII", hashlib.md5(sql.encode() + b"\0", usedforsecurity=False).digest())

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import msgspec
+
 _ENTRY_BYTES = 16384
 _LENGTH_BYTES = 4
 _WRITINGS_BYTES = 8
@@ -44,9 +46,9 @@ class SessionTable:
         self._size = size
         self._memory = mmap.mmap(-1, size * 2 * _ENTRY_BYTES)
         self._writings = memoryview(mmap.mmap(-1, size * _WRITINGS_BYTES)).cast("Q")
-        self._indices = mmap.mmap(-1, size * _INDEX_BYTES)
-        self._places = mmap.mmap(-1, size * _PLACE_BYTES)
-        self._uses = mmap.mmap(-1, MOST_INSTANCES * size * _USES_BYTES)
+        self._indices = memoryview(mmap.mmap(-1, size * _INDEX_BYTES)).cast("H")
+        self._places = memoryview(mmap.mmap(-1, size * _PLACE_BYTES)).cast("H")
+        self._uses = memoryview(mmap.mmap(-1, MOST_INSTANCES * size * _USES_BYTES)).cast("H")
         self._first_serial = 1 + secrets.randbelow(30000)
         self._flags = mmap.mmap(-1, len(_FLAGS))
         self._altered = mmap.mmap(-1, _ENTRY_BYTES)
@@ -83,7 +85,7 @@ class SessionTable:
     # --- the sessions' side
 
     def write(self, number: int, entry: Entry) -> None:
-        data = json.dumps(entry).encode()
+        data = msgspec.json.encode(entry)
         if len(data) > _ENTRY_BYTES - _LENGTH_BYTES:
             raise ValueError(f"an entry of {len(data)} bytes does not fit")
         self._put(number, data)
@@ -91,29 +93,26 @@ class SessionTable:
     def clear(self, number: int) -> None:
         """The entry, and the index of a worker, are free."""
         self._put(number, b"")
-        self._indices[number * _INDEX_BYTES : (number + 1) * _INDEX_BYTES] = bytes(_INDEX_BYTES)
-        self._places[number * _PLACE_BYTES : (number + 1) * _PLACE_BYTES] = bytes(_PLACE_BYTES)
+        self._indices[number] = 0
+        self._places[2 * number] = self._places[2 * number + 1] = 0
 
     def take_place(self, number: int, instance: int) -> tuple[int, int]:
         """SID and SERIAL# of a new session; each instance counts for itself, from the same numbers on."""
         with self.locked():
-            places = [self._places[at : at + _PLACE_BYTES] for at in range(0, len(self._places), _PLACE_BYTES)]
-            taken = {int.from_bytes(each[2:], "big") for each in places if int.from_bytes(each[:2], "big") == instance}
+            every = self._places.tolist()
+            taken = {place for of, place in zip(every[::2], every[1::2], strict=True) if of == instance}
             place = next(value for value in range(1, self._size + 1) if value not in taken)
-            at = number * _PLACE_BYTES
-            self._places[at : at + _PLACE_BYTES] = instance.to_bytes(2, "big") + place.to_bytes(2, "big")
-            at = ((instance - 1) * self._size + place - 1) * _USES_BYTES
-            uses = int.from_bytes(self._uses[at : at + _USES_BYTES], "big")
-            self._uses[at : at + _USES_BYTES] = (uses + 1).to_bytes(_USES_BYTES, "big")
+            self._places[2 * number], self._places[2 * number + 1] = instance, place
+            at = (instance - 1) * self._size + place - 1
+            uses = self._uses[at]
+            self._uses[at] = uses + 1
         return _FIRST_SID + place - 1, self._first_serial + uses
 
     def take_index(self, number: int) -> int:
         """The smallest index that no other worker has; in ``locked``. Entries may be under a writer just then."""
-        each = range(0, len(self._indices), _INDEX_BYTES)
-        taken = {int.from_bytes(self._indices[at : at + _INDEX_BYTES], "big") for at in each}
+        taken = set(self._indices.tolist())
         one_more = next(value for value in range(1, self._size + 1) if value not in taken)
-        at = number * _INDEX_BYTES
-        self._indices[at : at + _INDEX_BYTES] = one_more.to_bytes(_INDEX_BYTES, "big")
+        self._indices[number] = one_more
         return one_more - 1
 
     def _put(self, number: int, data: bytes) -> None:
@@ -135,7 +134,8 @@ class SessionTable:
 
     def entries(self) -> list[Entry]:
         """All sessions that have logged on."""
-        return [json.loads(data) for number in range(self._size) if (data := self._get(number))]
+        written = (number for number, writings in enumerate(self._writings.tolist()) if writings)
+        return [msgspec.json.decode(data) for number in written if (data := self._get(number))]
 
     def process_of_all(self, pids: Collection[int]) -> int:
         """Where all sessions are threads of one process: the same of ``pids`` for as long as it is among them."""

@@ -12,6 +12,8 @@ _NULL = 255
 _LONGEST_PLAIN = 252
 _CHUNK_BYTES = 32767
 _NEGATIVE = 0x80
+_SHORT_UB = (b"\0", *(bytes((1, value)) for value in range(1, 256)))
+"""Most numbers are of these."""
 
 
 class Reader:
@@ -36,7 +38,10 @@ class Reader:
         return taken
 
     def u8(self) -> int:
-        return self.raw(1)[0]
+        if self.at_end:
+            return self.raw(1)[0]
+        self._at += 1
+        return self._data[self._at - 1]
 
     def u16(self) -> int:
         return int.from_bytes(self.raw(2), "big")
@@ -45,7 +50,7 @@ class Reader:
         length = self.u8()
         if length > 8:
             raise ValueError(f"a number of {length:#x} bytes: the request is not laid out as expected")
-        return int.from_bytes(self.raw(length), "big")
+        return int.from_bytes(self.raw(length), "big") if length else 0
 
     def data(self) -> bytes | None:
         length = self.u8()
@@ -110,6 +115,9 @@ class Writer:
 
     def ub(self, *values: int) -> Self:
         for value in values:
+            if 0 <= value < len(_SHORT_UB):
+                self._data += _SHORT_UB[value]
+                continue
             size = (abs(value).bit_length() + 7) // 8
             self._data.append(size | (_NEGATIVE if value < 0 else 0))
             self._data += abs(value).to_bytes(size, "big")
