@@ -9,7 +9,7 @@ from dbcpu.analysis.statistics.interval import Interval
 DISTURBANCES = {"foreign-load": "other processes", "steal": "steal", "throttled": "throttling"}
 """By finding: what else takes CPU, in words."""
 MIN_ROUNDS_APART = 3
-"""Of several targets, alone and beside each other: of fewer rounds nothing is shown."""
+"""Of several targets, alone and beside each other: with fewer rounds the answer is inconclusive."""
 
 
 class Conclusion(Struct, frozen=True):
@@ -206,7 +206,7 @@ class PartyView(Struct, frozen=True):
     """One of several targets: seconds per execution and Mrows/s alone and beside the others, medians over rounds.
 
     ``loss`` is beside over alone, ``low`` to ``high`` over the rounds beside; ``told``: significant (``gate``).
-    ``slower``: yes where it is told, no where none of three rounds or more was slower by a tenth. ``rounds``: so
+    ``slower``: yes where it is that, no where none of three rounds or more was slower by a tenth. ``rounds``: so
     many alone and beside, at least; ``whole``: beside, no session of any target failed, else the others had more CPU.
     ``counted``: how many times slower it was beside than alone by what the kernel counted, None where it did not; if by
     a tenth or more, most of it by ``counted_cause``.
