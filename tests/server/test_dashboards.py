@@ -268,7 +268,23 @@ def test_compose_takes_passwords_from_its_environment_and_listens_here_alone() -
         volume.split(":")[0] for service in services.values() for volume in service["volumes"] if volume[0] == "."
     ]
     assert mounted and all((FOLDER / path).exists() for path in mounted)
-    (source,) = yaml.safe_load((FOLDER / "provisioning/datasources/dbcpu.yaml").read_text("utf-8"))["datasources"]
-    assert (source["user"], source["secureJsonData"]["password"]) == ("dbcpu_grafana", "$DBCPU_READER_PASSWORD")
+    store, _ = yaml.safe_load((FOLDER / "provisioning/datasources/dbcpu.yaml").read_text("utf-8"))["datasources"]
+    assert (store["user"], store["secureJsonData"]["password"]) == ("dbcpu_grafana", "$DBCPU_READER_PASSWORD")
     asked = set(re.findall(r"\$\{(\w+):\?", (FOLDER / "compose.yaml").read_text("utf-8")))
     assert asked == set(re.findall(r"^(\w+)=$", (FOLDER / "env.example").read_text("utf-8"), re.MULTILINE))
+
+
+def test_compose_gives_each_dashboard_a_data_source_of_its_kind() -> None:
+    grafana = yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))["services"]["grafana"]
+    (provider,) = yaml.safe_load((FOLDER / "provisioning/dashboards/dbcpu.yaml").read_text("utf-8"))["providers"]
+    assert f"./dashboards:{provider['options']['path']}:ro" in grafana["volumes"]
+    sources = yaml.safe_load((FOLDER / "provisioning/datasources/dbcpu.yaml").read_text("utf-8"))["datasources"]
+    asked = {
+        variable["query"]
+        for dashboard in (STORE, METRICS)
+        for variable in dashboard["templating"]["list"]
+        if variable["type"] == "datasource"
+    }
+    assert {source["type"] for source in sources} == asked
+    named = re.findall(r"\$(\w+)", "".join(map(str, sources)))
+    assert set(named) <= set(grafana["environment"])

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from dbcpu.errors import DamagedRecord, RecordFormatError
 from dbcpu.formatting import builtin
@@ -113,8 +113,10 @@ def _unfit(header: Header) -> str | None:
 def refuse_unreadable(record: RunRecord) -> None:
     """Raises RecordFormatError for a run that would be refused as damaged when it is read."""
     encode(record)
-    if reason := _unfit(record.header) or inconsistency(record):
-        raise RecordFormatError(f"run {record.header.run_id[:64]} cannot be kept: {reason}")
+    # As it would be read: a Struct takes whatever it is given, such as a datetime where a text belongs.
+    header = decode(Header, encode(record.header), "the header of this run")
+    if reason := _unfit(header) or inconsistency(replace(record, header=header)):
+        raise RecordFormatError(f"run {header.run_id[:64]} cannot be kept: {reason}")
 
 
 def json_pieces(header: Header, rounds: Iterable[Round]) -> Iterator[str]:

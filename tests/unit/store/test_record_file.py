@@ -2,9 +2,11 @@ import gzip
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.store import record_file
@@ -45,6 +47,19 @@ def test_run_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
         record_file.write(path, RUN.header, [bad])
     assert record_file.read(path) == RUN
     assert [each.name for each in tmp_path.iterdir()] == ["run.json"]
+
+
+@pytest.mark.parametrize(("given", "kept"), [(datetime(2026, 1, 2, 3, tzinfo=UTC), "2026-01-02T03:00:00Z"), (5, None)])
+def test_a_time_that_is_no_text_is_kept_as_one_or_refused(given: object, kept: str | None, tmp_path: Path) -> None:
+    odd = replace(RUN, header=replace(RUN.header, started_at=given))
+    path = tmp_path / "run.json"
+    if kept is None:
+        with pytest.raises(RecordFormatError, match="started_at"):
+            record_file.write_record(path, odd)
+        assert not path.exists()
+    else:
+        record_file.write_record(path, odd)
+        assert record_file.read(path).header.started_at == kept
 
 
 def test_other_suffix_is_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Sources: cputopology.rst, cgroup-v2.rst, cgroup-v1/cpusets.rst, sched-bwc.rst, p
 """
 
 from dbcpu.hosts.topology.host_info import HIDDEN_PROCESSES, allowed_cores, read_host, usable_vcpus
-from dbcpu.hosts.topology.limits import CpuGroup, cgroup_chain, limits_of
+from dbcpu.hosts.topology.limits import CpuGroup, cgroup_chain, group_named, limits_of
 from dbcpu.hosts.topology.processors import read_topology
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "CpuGroup",
     "allowed_cores",
     "cgroup_chain",
+    "group_named",
     "limits_of",
     "read_host",
     "read_topology",

@@ -143,7 +143,7 @@ def _memory_available(host: Host, pid: int | str) -> int | None:
 def _chain(host: Host, pid: int | str, controller: str) -> tuple[CpuGroup, ...]:
     """``controller``: '' for version 2, whatever controls CPUs."""
     mounts = _mounts(host)
-    groups = dict(_groups(host, pid))
+    groups = dict(_groups(text_of(host, f"/proc/{pid}/cgroup") or ""))
     first = [mount for mount in mounts if mount.version == 1 and controller in mount.controllers]
     path = groups.get(controller) if first else groups.get("")
     # In a cgroup namespace a hierarchy may be mounted twice, and the older mount does not show the groups by its names.
@@ -167,9 +167,18 @@ def _chain(host: Host, pid: int | str, controller: str) -> tuple[CpuGroup, ...]:
     )
 
 
-def _groups(host: Host, pid: int | str) -> Iterator[tuple[str, str]]:
+def group_named(membership: str) -> str | None:
+    """Of a process's ``/proc/PID/cgroup``: the group by which CPU time is shared out; None where it names none.
+
+    With both versions mounted that is the one of version 1, if that has the controller.
+    """
+    groups = dict(_groups(membership))
+    return groups.get("cpu", groups.get(""))
+
+
+def _groups(membership: str) -> Iterator[tuple[str, str]]:
     """Controller -> group path of the process; version 2 is listed under ''. Source: cgroups(7)"""
-    for line in (text_of(host, f"/proc/{pid}/cgroup") or "").splitlines():
+    for line in membership.splitlines():
         number, _, rest = line.partition(":")
         controllers, split, path = rest.partition(":")
         if split and path.startswith("/"):

@@ -11,7 +11,7 @@ from typing import Any
 from dbcpu.formatting import parse_cpu_list
 from dbcpu.hosts.base import Host
 from dbcpu.hosts.proc import ProcessStat, SchedStat
-from dbcpu.hosts.topology import CpuGroup, cgroup_chain
+from dbcpu.hosts.topology import CpuGroup, cgroup_chain, group_named
 from dbcpu.hosts.topology.limits import quota_of
 from dbcpu.measure.samplers.base import Seen, Watched
 from dbcpu.record.rounds import CgroupUse, CpuSeries, Foreign, NodeMemory, Residency
@@ -56,7 +56,7 @@ def seen(polled: Mapping[str, Any], ticks: int) -> Seen:
         allowed_cpus=parse_cpu_list(settings.get("Cpus_allowed_list", "")),
         policy=policy,
         nice=nice,
-        cgroup=(before["cgroup"] or "").strip().splitlines()[-1].split(":", 2)[-1] if before["cgroup"] else None,
+        cgroup=group_named(before["cgroup"] or ""),
         memory_nodes=_allowed_nodes(settings.get("Mems_allowed_list", ""), memory_policy),
         cpu_s=cpu_s,
         cpu_source=source,

@@ -17,6 +17,7 @@ from dbcpu.hosts.base import Host
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.hosts.shell_connection import ShellConnection
 from dbcpu.hosts.shell_host import ShellHost
+from dbcpu.hosts.topology import group_named
 from dbcpu.hosts.transport import BOOTSTRAP, Transport
 from dbcpu.measure.samplers._clock import RemoteClock
 from dbcpu.measure.samplers._tally import Tally, switches_on, wakes_of
@@ -182,9 +183,9 @@ class Tracer:
         """Control groups of processes that are still there."""
         paths = {f"/proc/{pid}/cgroup": pid for pid in pids if pid}
         return {
-            paths[path]: lines[-1].split(":", 2)[-1]
+            paths[path]: group
             for path, text in self._read(list(paths)).items()
-            if (lines := text.strip().splitlines())
+            if (group := group_named(text)) is not None
         }
 
     def _read(self, paths: Sequence[str]) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.formatting import ranges
 from dbcpu.hosts.recorded import RecordedHost
-from dbcpu.hosts.topology import cgroup_chain, limits_of, read_host, usable_vcpus
+from dbcpu.hosts.topology import cgroup_chain, group_named, limits_of, read_host, usable_vcpus
 from dbcpu.hosts.topology.drawing import draw
 from dbcpu.simulator import SimulatedHost
 
@@ -122,6 +122,20 @@ def test_version_1_is_used_where_it_holds_the_cpu_controller() -> None:
         "/",
     )
     assert limits_of(host(two_cpus() | files), 77).quota_cpus == 0.5
+
+
+@pytest.mark.parametrize(
+    ("membership", "group"),
+    [
+        ("0::/pod/db\n", "/pod/db"),
+        ("11:memory:/m\n1:cpu,cpuacct:/hog\n0::/\n", "/hog"),
+        ("11:memory:/m\n0::/pod\n", "/pod"),
+        ("0::/gone (deleted)\n", "/gone"),
+        ("", None),
+    ],
+)
+def test_the_group_of_a_process_is_the_one_that_shares_out_cpu_time(membership: str, group: str | None) -> None:
+    assert group_named(membership) == group
 
 
 def test_within_a_container_the_mount_shows_its_own_group_as_root() -> None:
