@@ -83,13 +83,13 @@ class Clockwork:
     def _burst(self) -> float:
         """Work until the next wait."""
         waits = self.host.waits
-        return self.host.wait_s * (1 - waits) / waits * float(self.rng.uniform(0.5, 1.5)) if waits else float("inf")
+        return self.host.wait_s * (1 - waits) / waits * (0.5 + self.rng.random()) if waits else float("inf")
 
     def _look(self) -> None:
         """Who is ready to run, whether anybody has work left, and who wakes first: after each change of these."""
         self.runnable: NDArray[np.bool_] = self.alive & ~self.asleep if self._may_sleep else self.alive.copy()
-        self._goes_on = bool(self.alive.any())
-        self._first_wake = float(self.wakes.min()) if self._may_sleep else float("inf")
+        self._goes_on = bool(np.logical_or.reduce(self.alive))
+        self._first_wake = float(np.minimum.reduce(self.wakes)) if self._may_sleep else float("inf")
 
     def run(self, *, with_truth: bool = True) -> ClockTrace:
         """Run until no session has work left."""
