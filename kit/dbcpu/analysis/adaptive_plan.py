@@ -26,6 +26,7 @@ from dbcpu.analysis.levels.measured_rounds import scatter_of
 from dbcpu.analysis.levels.rounds_needed import ROUNDS, would_decide
 from dbcpu.analysis.levels.run_context import RunContext, run_context
 from dbcpu.analysis.levels.solo_reference import MIN_TOLERANCE
+from dbcpu.analysis.placement.once_per_round import KeptAnswers, answers_kept
 from dbcpu.analysis.placement.usable_cpus import core_count, vcpu_count
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
@@ -77,9 +78,11 @@ def adaptive(header: Header) -> Callable[[Sequence[Round]], RoundSpec | None]:
     """The function that ``measure`` asks for the next round; ``header.plan.repeats`` caps the rounds of a level."""
     vcpus, cores = vcpu_count(RunRecord(header, ())) or 1, core_count(RunRecord(header, ()))
     levels = auto_levels(vcpus, cores)
+    of_rounds: KeptAnswers = {}
 
     def next_round(done: Sequence[Round]) -> RoundSpec | None:
-        found = _next(RunRecord(header, tuple(done)), levels, vcpus, cores)
+        with answers_kept(done, of_rounds):
+            found = _next(RunRecord(header, tuple(done)), levels, vcpus, cores)
         if found is None:
             return None
         repeat = sum(each.level == found for each in done)

@@ -12,7 +12,7 @@ from dbcpu.simulator.jobs import SharedJobs
 from dbcpu.simulator.pace import CpuPaces
 from dbcpu.simulator.rates import Moment, Rates, Reckoning
 from dbcpu.simulator.scheduler import Scheduler
-from dbcpu.simulator.trace import ClockTrace
+from dbcpu.simulator.trace import ClockTrace, Floats
 
 STEAL_CHANGES_S = 0.25
 NEIGHBOUR_CYCLE_S = 0.5
@@ -61,6 +61,8 @@ class Clockwork:
         if jobs is not None:
             for session in range(sessions):
                 self._take_job(session)
+        self._tiny = _TINY_S * max(1.0, work_s)
+        self._look()
         self.foreign = np.zeros(len(host.online), dtype=np.intp)
         self.steal = np.zeros(len(host.online))
         self.pool_s = 0.0
@@ -81,11 +83,13 @@ class Clockwork:
     def _burst(self) -> float:
         """Work until the next wait."""
         waits = self.host.waits
-        return self.host.wait_s * (1 - waits) / waits * float(self.rng.uniform(0.5, 1.5)) if waits else float("inf")
+        return self.host.wait_s * (1 - waits) / waits * (0.5 + self.rng.random()) if waits else float("inf")
 
-    @property
-    def runnable(self) -> NDArray[np.bool_]:
-        return self.alive & ~self.asleep if self._may_sleep else self.alive.copy()
+    def _look(self) -> None:
+        """Who is ready to run, whether anybody has work left, and who wakes first: after each change of these."""
+        self.runnable: NDArray[np.bool_] = self.alive & ~self.asleep if self._may_sleep else self.alive.copy()
+        self._goes_on = bool(np.logical_or.reduce(self.alive))
+        self._first_wake = float(np.minimum.reduce(self.wakes)) if self._may_sleep else float("inf")
 
     def run(self, *, with_truth: bool = True) -> ClockTrace:
         """Run until no session has work left."""
@@ -97,11 +101,12 @@ class Clockwork:
         times_s, steps_s, passed = [0.0], [], []
         at = 0
         self._due()
-        while np.count_nonzero(self.alive):
+        while self._goes_on:
             if self._changed:
                 at, self._changed, self._balanced = reckoning.number_of(self._moment()), False, False
             rates = reckoning.found[at]
-            step = self._step(rates)
+            until_next = np.minimum(self.left, self.burst) if self._may_sleep else self.left
+            step = self._step(rates, until_next)
             passed.append(at)
             steps_s.append(step)
             self.now += step
@@ -110,9 +115,11 @@ class Clockwork:
             if self._may_sleep:
                 self.burst -= done
             self.pool_s -= rates.run_sum * step
-            self.throttled_s += rates.throttled_cpus * step
+            self.throttled_s += rates.cpus.throttled_cpus * step
             times_s.append(self.now)
-            self._finish()
+            # Rounded the same way, what is least stays least: nobody else can be through.
+            if np.minimum.reduce(until_next - done if self._may_sleep else self.left) <= self._tiny:
+                self._finish()
             self._due()
             if len(times_s) > MAX_EVENTS:
                 less = "a smaller size" if self.for_s is None else "a shorter time (--for, --soak), a larger size"
@@ -138,7 +145,7 @@ class Clockwork:
         """The next of the jobs that are shared, when it is there; without one the session has ended."""
         waits, from_s = (self._jobs.take(self.now) if self._jobs else None) or (None, self.now)
         self.began[session], self.alive[session], self.blocking[session] = from_s, waits is not None, bool(waits)
-        self.left[session] = self._amount() if waits is False else 0.0 if waits is None else float("inf")
+        self.left[session] = self._amount() if waits is False else float("inf")
         self.asleep[session] = bool(waits) or from_s > self.now
         self.wakes[session] = from_s + self.block_s * bool(waits) if self.asleep[session] else float("inf")
 
@@ -149,18 +156,18 @@ class Clockwork:
         cpu, slow = self.scheduler.cpu, self.paces.slow
         return Moment(cpu, self.runnable, self.asleep, self.foreign, self.steal, slow, self.throttled)
 
-    def _step(self, rates: Rates) -> float:
-        work = np.minimum(self.left, self.burst) if self._may_sleep else self.left
-        first_end = min((work[rates.working] / rates.pace).tolist(), default=float("inf"))
+    def _step(self, rates: Rates, until_next: Floats) -> float:
+        """Seconds to the next event; ``until_next``: work of each session until it ends or waits."""
+        first_end = min((until_next[rates.working] / rates.pace).tolist(), default=float("inf"))
         events = (self.next_balance, self.next_steal, self.next_neighbour, self.next_period, self.paces.first_s)
-        until = min(*events, float(self.wakes.min()) if self._may_sleep else float("inf")) - self.now
+        until = min(*events, self._first_wake) - self.now
         used = rates.run_sum
         empty = self.pool_s / used if self.host.quota_cpus is not None and used > 0 else float("inf")
         return max(0.0, min(first_end, until, empty))
 
     def _finish(self) -> None:
         """Executions whose work is done end; the next one of the session begins at once, if there is one."""
-        tiny = _TINY_S * max(1.0, self.work_s)
+        tiny, never = self._tiny, float("inf")
         ended = (self.alive & (self.left <= tiny)).nonzero()[0].tolist()
         for session in ended:
             self.done[session].append((float(self.began[session]), self.now))
@@ -170,22 +177,23 @@ class Clockwork:
                 self._take_job(session)
                 continue
             more = self.now < self.for_s if self.for_s is not None else len(self.done[session]) < (self.executions or 1)
-            self.left[session] = self._amount() if more else 0.0
+            self.left[session] = self._amount() if more else never
             self.alive[session] = more
         if not self._may_sleep:
             if ended and not all(self.alive[ended].tolist()):
                 self._settle()
             return
-        tired = self.runnable & (self.burst <= tiny)
-        self.asleep |= tired
-        self.sleeps += tired
-        self.wakes[tired] = self.now + self.host.wait_s
-        self.wakes[~self.alive] = float("inf")
-        if (ended and not all(self.runnable[ended].tolist())) or np.count_nonzero(tired):
+        (tired,) = (self.alive & ~self.asleep & (self.burst <= tiny)).nonzero()
+        if tired.size:
+            self.asleep[tired], self.burst[tired] = True, never
+            self.sleeps[tired] += 1
+            self.wakes[tired] = self.now + self.host.wait_s
+        if tired.size or not all((self.alive & ~self.asleep)[ended].tolist()):
             self._settle()
 
     def _settle(self) -> None:
         self._changed = True
+        self._look()
         self.scheduler.settle(self.runnable, self.foreign)
 
     def _due(self) -> None:
@@ -199,12 +207,12 @@ class Clockwork:
             mean, spread = host.steal, 4.0
             self.steal = self.rng.beta(mean * spread, (1 - mean) * spread, len(self.steal))
             self.next_steal += STEAL_CHANGES_S
-        for woken in (self.wakes <= due).nonzero()[0] if self._may_sleep else ():
+        for woken in (self.wakes <= due).nonzero()[0].tolist() if self._first_wake <= due else ():
             self.asleep[woken], self.wakes[woken], self.burst[woken] = False, float("inf"), self._burst()
             if self.blocking[woken] and self._jobs is not None:
                 self.blocked[woken].append((float(self.began[woken]), self.now))
                 self._jobs.ended(self.now)
-                self._take_job(int(woken))
+                self._take_job(woken)
             self._settle()
         if self.next_neighbour <= due:
             wants = not self.foreign[host.noisy_cpu]

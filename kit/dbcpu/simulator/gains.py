@@ -20,21 +20,22 @@ class Gains:
 
     def __init__(self, reckoning: Reckoning, passed: Sequence[int], steps_s: Sequence[float]) -> None:
         found = reckoning.found
+        cpus = [each.cpus for each in found]
         self.host, self._reckoning = reckoning.host, reckoning
         self._found, self._moments = found, [each.moment for each in found]
         self._passed, self._steps_s = np.array(passed), np.array(steps_s)
         self._cpu = np.array([each.cpu for each in self._moments])
         self._runnable = np.array([each.runnable for each in self._moments])
-        self._share = np.array([each.share for each in found])
-        self._run = np.array([each.run for each in found])
-        self._queue = np.array([each.queue for each in found])
+        self._share = self._of_own_cpu(np.array([each.share for each in cpus])) * self._runnable
+        self._run = self._of_own_cpu(np.array([each.run for each in cpus])) * self._runnable
+        self._queue = np.array([each.queue for each in cpus])
         self._busy = self._queue > 0
-        self._steal = np.array([each.steal for each in found])
-        self._irq = np.array([each.irq for each in found])
-        self._own_pace = np.array([each.own_pace for each in found])
-        self._on_core = np.array([each.on_core for each in found])
-        self._turbo = np.array([each.turbo for each in found])
-        self._together = np.array([each.together for each in found])
+        self._steal = np.array([each.steal for each in cpus])
+        self._irq = np.array([each.irq for each in cpus])
+        self._own_pace = np.array([each.own_pace for each in cpus])
+        self._on_core = np.array([each.on_core for each in cpus])
+        self._turbo = np.array([each.turbo for each in cpus])
+        self._together = np.array([each.together for each in cpus])
 
     def traced(self) -> Mapping[str, Any]:
         """By name those arrays of a Trace that follow from the rates."""
@@ -98,7 +99,7 @@ class Gains:
         """Of each session's speed."""
         host, core = self.host, self.host.core_of[self._cpu]
         threads = np.take_along_axis(host.thread_speed[self._on_core], core, axis=1)
-        foreign_part = np.take_along_axis(np.array([each.foreign_part for each in self._found]), core, axis=1)
+        foreign_part = np.take_along_axis(np.array([each.cpus.foreign_part for each in self._found]), core, axis=1)
         return {
             "shared_core": threads ** (1 - foreign_part),
             "competitor": threads**foreign_part,

@@ -53,22 +53,18 @@ class Moment(Struct, frozen=True):
         )
 
 
-class Rates(Struct, frozen=True):
-    """Per second, as long as it stays as in ``moment``.
+class CpuRates(Struct, frozen=True):
+    """What follows from who is ready to run on which CPU, whichever sessions these are.
 
-    Of each session: its ``share`` of its CPU, of which it has ``run``, and the ``work`` it does; of each CPU: its
-    ``queue``, what ``steal`` and ``irq`` take and its speed by itself, ``own_pace``; of each core: its threads at work,
-    ``on_core``, and the ``foreign_part`` of them. ``turbo`` and ``together`` are factors of all speeds.
-    ``run_sum`` is that of ``run``; ``pace`` is ``work`` of the sessions ``working``, which get on at all.
+    Of each CPU: the ``share`` that each session on it has, of which it has ``run``, its ``speed``, its ``queue``, what
+    ``steal`` and ``irq`` take and its speed by itself, ``own_pace``; of each core: its threads at work, ``on_core``,
+    and the ``foreign_part`` of them. ``turbo`` and ``together`` are factors of all speeds.
     """
 
-    moment: Moment
     share: Floats
     run: Floats
-    run_sum: float
+    speed: Floats
     work: Floats
-    working: Ints | slice
-    pace: Floats
     queue: Ints
     steal: Floats
     irq: Floats
@@ -80,6 +76,21 @@ class Rates(Struct, frozen=True):
     throttled_cpus: int
 
 
+class Rates(Struct, frozen=True):
+    """Per second, as long as it stays as in ``moment``: the ``work`` of each session.
+
+    ``run_sum`` is the CPU time of all under a quota; ``pace`` is ``work`` of the sessions ``working``, which get on at
+    all.
+    """
+
+    moment: Moment
+    cpus: CpuRates
+    run_sum: float
+    work: Floats
+    working: Ints | slice
+    pace: Floats
+
+
 class Reckoning:
     """Of sessions on ``host`` whose memory is on the nodes ``home``. ``found``: the rates of all moments so far."""
 
@@ -87,6 +98,7 @@ class Reckoning:
         self.host, self.home = host, home
         self.found: list[Rates] = []
         self._known: dict[tuple[object, ...], int] = {}
+        self._known_cpus: dict[tuple[object, ...], CpuRates] = {}
         self._cpus = len(host.online)
         self._none, self._full = np.zeros(self._cpus), np.ones(self._cpus)
         self._no_part = np.zeros(host.all_cores)
@@ -95,24 +107,53 @@ class Reckoning:
     def number_of(self, moment: Moment) -> int:
         """Which of those found; most events change nothing, and many a moment comes again."""
         key = moment.key
-        if key not in self._known:
+        number = self._known.get(key)
+        if number is None:
             if len(self._known) == MAX_KNOWN:
                 self._known.clear()
-            self._known[key] = len(self.found)
+            number = self._known[key] = len(self.found)
             self.found.append(self._rates(moment.kept()))
-        return self._known[key]
+        return number
 
     def _rates(self, moment: Moment) -> Rates:
         """Only what the next event depends on: all else is reckoned when the round is over, for all events at once."""
-        host, cpu = self.host, moment.cpu
-        sessions = np.bincount(cpu[moment.runnable], minlength=self._cpus)
+        cpu, runnable = moment.cpu, moment.runnable
+        cpus = self._of_cpus(moment)
+        if self.host.nodes == 1:
+            work = cpus.work[cpu] * runnable
+        else:
+            work = cpus.run[cpu] * runnable * (cpus.speed[cpu] * self.remote(cpu))
+        (working,) = work.nonzero()
+        return Rates(
+            moment=moment,
+            cpus=cpus,
+            run_sum=0.0 if self.host.quota_cpus is None else float((cpus.run[cpu] * runnable).sum()),
+            work=work,
+            working=working if working.size < work.size else slice(None),
+            pace=work[working],
+        )
+
+    def _of_cpus(self, moment: Moment) -> CpuRates:
+        """Sessions change places far more often than queues change."""
+        sessions = np.bincount(moment.cpu[moment.runnable], minlength=self._cpus)
+        by_cpu = sessions, moment.foreign, moment.steal, moment.slow
+        key = (moment.throttled, *(each.tobytes() for each in by_cpu))
+        found = self._known_cpus.get(key)
+        if found is None:
+            if len(self._known_cpus) == MAX_KNOWN:
+                self._known_cpus.clear()
+            found = self._known_cpus[key] = self._cpu_rates(moment, sessions)
+        return found
+
+    def _cpu_rates(self, moment: Moment, sessions: Ints) -> CpuRates:
+        host = self.host
         queue = moment.foreign if moment.throttled else sessions + moment.foreign
         busy = queue > 0
         many = int(np.count_nonzero(busy))
         on_core = np.bincount(host.core_of[busy], minlength=host.all_cores)
-        share = np.zeros(len(cpu)) if moment.throttled else moment.runnable / np.maximum(queue, 1)[cpu]
+        share = self._none if moment.throttled else 1 / np.maximum(queue, 1)
         steal, irq = self._taken(moment.steal, busy, many)
-        run = share * (1 - steal - irq)[cpu] if host.steal or host.irq else share
+        run = share * (1 - steal - irq) if host.steal or host.irq else share
         turbo, together = float(host.turbo[np.count_nonzero(on_core)]), 1 - host.all_slow if many > 1 else 1.0
         threads, foreign_part = host.thread_speed[on_core], self._no_part
         if np.count_nonzero(moment.foreign):
@@ -123,17 +164,11 @@ class Reckoning:
         if host.toggle > 1:
             own_pace = (host.toggle**moment.slow) ** -host.pace_exponent
             speed *= own_pace
-        speed = speed[cpu]
-        work = run * (speed if host.nodes == 1 else speed * self.remote(cpu))
-        (working,) = work.nonzero()
-        return Rates(
-            moment=moment,
+        return CpuRates(
             share=share,
             run=run,
-            run_sum=float(run.sum()),
-            work=work,
-            working=working if working.size < work.size else slice(None),
-            pace=work[working],
+            speed=speed,
+            work=run * speed,
             queue=queue,
             steal=steal,
             irq=irq,

@@ -93,7 +93,12 @@ class Scheduler:
         self.moves[session] += 1
 
     def _any_on(self, cpu: int, alive: Flags, group: HeldGroup) -> int:
-        return int(self.rng.choice(np.flatnonzero(alive & group.members & (self.cpu == cpu))))
+        return self._one_of(alive & group.members & (self.cpu == cpu))
+
+    def _one_of(self, marked: Flags) -> int:
+        """By chance; what ``rng.choice`` would draw, which does more before it."""
+        (found,) = marked.nonzero()
+        return int(found[self.rng.integers(found.size)])
 
     def _has_own(self, alive: Flags, group: HeldGroup, cpus: int) -> Flags:
         """CPUs on which a session of the group is ready to run."""
@@ -101,13 +106,15 @@ class Scheduler:
 
     def _pull_to_idle_cpu(self, alive: Flags, foreign: Ints, group: HeldGroup) -> bool:
         queue = self._queues(alive, foreign)
-        if queue.max() < 2:
+        lengths = queue.tolist()
+        if max(lengths) < 2 or 0 not in lengths:
             return False
         crowded = np.where(self._has_own(alive, group, len(queue)), queue, 0)
         idle = (queue == 0) & group.usable
-        if crowded.max(initial=0) < 2 or not idle.any():
+        most = np.maximum.reduce(crowded)
+        if most < 2 or not np.logical_or.reduce(idle):
             return False
-        source = int(self.rng.choice(np.flatnonzero(crowded == crowded.max())))
+        source = self._one_of(crowded == most)
         on_core = np.bincount(self.cores, weights=queue)[self.cores]
         self._move(self._any_on(source, alive, group), int(np.argmin(np.where(idle, on_core, np.inf))))
         return True
@@ -116,8 +123,10 @@ class Scheduler:
         queue = self._queues(alive, foreign)
         busy_threads = np.bincount(self.cores, weights=queue > 0)[self.cores]
         idle = np.flatnonzero((busy_threads == 0) & group.usable)
+        if not idle.size:
+            return False
         shared = np.flatnonzero((busy_threads >= 2) & self._has_own(alive, group, len(queue)))
-        if not idle.size or not shared.size:
+        if not shared.size:
             return False
         crowded = shared[busy_threads[shared] == busy_threads[shared].max()]
         self._move(self._any_on(int(self.rng.choice(crowded)), alive, group), int(idle[0]))

@@ -14,14 +14,15 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
 
-class _Kept(Struct):
-    """What was found, by function, round and what else was asked; with the round, or another might get its identity.
+KeptAnswers = dict[tuple[Any, ...], tuple[Round, Any]]
+"""By function, round and what else was asked; with the round, or another might get its identity."""
 
-    ``rounds``: of the run that is explained.
-    """
+
+class _Kept(Struct):
+    """What was ``found``; ``rounds``: of the run that is explained."""
 
     rounds: Sequence[Round]
-    found: dict[tuple[Any, ...], tuple[Round, Any]]
+    found: KeptAnswers
 
 
 _kept: ContextVar[_Kept | None] = ContextVar("kept", default=None)
@@ -29,10 +30,15 @@ _kept: ContextVar[_Kept | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def answers_kept(rounds: Sequence[Round] = ()) -> Iterator[None]:
-    """Meanwhile what is found of each round is held; of these ``rounds`` together where that takes less time."""
+def answers_kept(rounds: Sequence[Round] = (), found: KeptAnswers | None = None) -> Iterator[None]:
+    """Meanwhile what is found of each round is held; of these ``rounds`` together where that takes less time.
+
+    ``found``: what was found earlier of the same rounds, and will be.
+    """
     before = _kept.get()
-    _kept.set(_Kept(rounds, {} if before is None else before.found))
+    if found is None:
+        found = {} if before is None else before.found
+    _kept.set(_Kept(rounds, found))
     try:
         yield
     finally:

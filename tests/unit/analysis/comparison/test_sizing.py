@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
+from functools import cache
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from dbcpu.analysis.comparison.sizing import Sizing, size
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.comparison import LESS, NOT_MEASURED, NOT_SHOWN, THROUGHPUT, TOO_FEW, Decision
+from dbcpu.analysis.results.run import Analysis
 from dbcpu.config.rulebook import choose, shipped
 from dbcpu.config.rules import Licence, Price, SizingRules
 from dbcpu.errors import UsageError
@@ -29,20 +31,34 @@ PRICE = Price("shape", "vcpu", DAY, "price list", amount=0.05, currency="EUR", p
 RULES = SizingRules((SMT, NO_SMT), (PRICE,))
 
 
+@cache
 def old_box() -> RunRecord:
     return noisy_run(1, levels=(1, 2, 4, 8, 12), cores=12, threads=1, noise=0.001)
 
 
+@cache
 def with_smt() -> RunRecord:
     return noisy_run(2, levels=(1, 2, 4, 5, 6, 8), cores=4, threads=2, uneven=1.5, noise=0.001)
 
 
+@cache
 def without_smt(speed: float = 1.0) -> RunRecord:
     return noisy_run(3, levels=(1, 2, 4), cores=4, threads=1, speed=speed, noise=0.001)
 
 
+KNOWN: dict[int, tuple[RunRecord, Analysis]] = {}
+"""By the identity of a run, with the run: another one would get its identity."""
+
+
+def explained(run: RunRecord) -> Analysis:
+    """Once, for most runs stand beside the same old box."""
+    if id(run) not in KNOWN:
+        KNOWN[id(run)] = run, explain(run)
+    return KNOWN[id(run)][1]
+
+
 def sized(*runs: tuple[str, RunRecord], rules: SizingRules = RULES, busy: int | None = 12) -> Sizing:
-    return size([(name, run, explain(run)) for name, run in runs], rules, busy)
+    return size([(name, run, explained(run)) for name, run in runs], rules, busy)
 
 
 def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() -> None:
@@ -63,12 +79,18 @@ def test_twelve_busy_cores_are_twenty_four_vcpus_with_smt_or_thirteen_without() 
 HIDDEN = SimulatedHost(cores=4, hidden_smt=True, smt_yield=0.3)
 
 
+@cache
 def simulated_box() -> RunRecord:
     return simulate(SimulatedHost(cores=12, threads=1), (1, 4, 8, 12), repeats=6, seed=11)
 
 
+@cache
+def simulated(host: SimulatedHost, levels: tuple[int, ...], seed: int) -> RunRecord:
+    return simulate(host, levels, repeats=6, seed=seed)
+
+
 def range_of(host: SimulatedHost, levels: Sequence[int], seed: int) -> Need:
-    (need,) = sized(("old", simulated_box()), ("new", simulate(host, tuple(levels), repeats=6, seed=seed))).needs
+    (need,) = sized(("old", simulated_box()), ("new", simulated(host, tuple(levels), seed))).needs
     return need
 
 
@@ -89,7 +111,7 @@ def test_cores_that_are_shared_unseen_give_one_range_whatever_was_measured(level
 
 def test_a_range_says_whether_shared_cores_are_seen_or_possible() -> None:
     def sentence(levels: Sequence[int]) -> str:
-        hidden = simulate(HIDDEN, tuple(levels), repeats=6, seed=3)
+        hidden = simulated(HIDDEN, tuple(levels), 3)
         return sized(("old", simulated_box()), ("new", hidden), rules=SizingRules((), ())).sentence
 
     seen, possible = sentence(range(1, 9)), sentence((1, 8))
@@ -120,7 +142,7 @@ def test_each_host_has_the_answer_that_is_its_own() -> None:
 
 
 def test_where_few_sessions_are_served_fairly_the_answer_is_at_least_the_total() -> None:
-    stolen = simulate(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), repeats=6, seed=3)
+    stolen = simulated(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), 3)
     found = sized(("old", simulated_box()), ("new", stolen), rules=SizingRules((), ()))
     (need,) = found.needs
     assert need.kind.few_are_fair and need.most is None and not need.is_decided
@@ -138,7 +160,7 @@ HYBRID = SimulatedHost("hybrid", cores=8, threads=1, efficiency_cores=4, efficie
 @pytest.mark.parametrize("busy", [3, 4])
 def test_measured_sessions_that_are_enough_at_equal_shares_are_an_answer(busy: int) -> None:
     """Half of the cores are slower: four sessions are equal, five are not."""
-    runs = ("old", simulated_box()), ("new", simulate(HYBRID, tuple(range(1, 9)), repeats=6, seed=3))
+    runs = ("old", simulated_box()), ("new", simulated(HYBRID, tuple(range(1, 9)), 3))
     found = sized(*runs, busy=busy, rules=SizingRules((), ()))
     (need,) = found.needs
     assert need.kind.few_are_fair and need.is_decided and need.vcpus == need.least == need.most == 8
@@ -154,14 +176,14 @@ def test_measured_sessions_that_are_enough_at_equal_shares_are_an_answer(busy: i
 
 
 def test_more_work_than_the_fair_sessions_do_is_not_answered_by_them() -> None:
-    runs = ("old", simulated_box()), ("new", simulate(HYBRID, tuple(range(1, 9)), repeats=6, seed=3))
+    runs = ("old", simulated_box()), ("new", simulated(HYBRID, tuple(range(1, 9)), 3))
     found = sized(*runs, busy=5, rules=SizingRules((), ()))
     assert not found.needs[0].is_decided
     assert found.sentence.startswith("Inconclusive: 5 busy cores of old are at least 7 vCPUs of new")
 
 
 def test_sessions_that_another_day_may_disturb_are_no_answer() -> None:
-    stolen = simulate(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), repeats=6, seed=3)
+    stolen = simulated(SimulatedHost(cores=8, threads=1, steal=0.3), tuple(range(1, 9)), 3)
     (need,) = sized(("old", simulated_box()), ("new", stolen), busy=1, rules=SizingRules((), ())).needs
     assert need.kind.few_are_fair and not need.as_measured
 

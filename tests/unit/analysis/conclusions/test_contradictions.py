@@ -188,13 +188,19 @@ WAITING = (1, 2, 4, 6, 8, 12)
 
 
 @cache
+def run_of(
+    host: SimulatedHost, levels: range | tuple[int, ...], repeats: int = 6, seed: int = 1
+) -> tuple[RunRecord, Analysis]:
+    record = simulate(host, tuple(levels), repeats, seed=seed)
+    return record, explain(record)
+
+
 def made(host: SimulatedHost, levels: range | tuple[int, ...], repeats: int = 6, seed: int = 1) -> Analysis:
-    return explain(simulate(host, tuple(levels), repeats, seed=seed))
+    return run_of(host, levels, repeats, seed)[1]
 
 
 def lines(host: SimulatedHost, levels: range | tuple[int, ...], repeats: int = 6, seed: int = 1) -> dict[str, str]:
-    record = simulate(host, tuple(levels), repeats, seed=seed)
-    return dict(summary(record, explain(record)))
+    return dict(summary(*run_of(host, levels, repeats, seed)))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
