@@ -180,13 +180,12 @@ def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
 ) -> None:
     def end_one() -> None:
         # Between two executions, or before the first, none is active.
-        until(
-            lambda: debian_server.ask(
-                "select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
-                "and state = 'active' and pid <> pg_backend_pid() limit 1"
-            ),
-            "an active session",
+        ending = (
+            "select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
+            "and state = 'active' and pid <> pg_backend_pid() limit 1"
         )
+        with debian_server.asking() as ask:
+            until(lambda: ask(ending), "an active session")
 
     record = measure(looped(8.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=8.0)
     segments = loaded(record)
@@ -343,13 +342,12 @@ def test_a_caller_whose_session_ended_calls_again_and_the_others_do_the_rest(
     measure: Measure, debian_server: DebianServer
 ) -> None:
     def end_one() -> None:
-        until(
-            lambda: debian_server.ask(
-                "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.2)%' "
-                "and state = 'active' and pid <> pg_backend_pid() limit 1"
-            ),
-            "an active session",
+        ending = (
+            "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.2)%' "
+            "and state = 'active' and pid <> pg_backend_pid() limit 1"
         )
+        with debian_server.asking() as ask:
+            until(lambda: ask(ending), "an active session")
 
     shape = PoolShape(40, 20, 0.2, connections=3, one_at_a_time=True)
     watcher = AtRound(1, end_one)
