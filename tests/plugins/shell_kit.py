@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,9 +63,14 @@ class Kit:
 
     def await_lines(self, process: "subprocess.Popen[str]", text: str) -> None:
         """Until the script has noted ``text`` in its lines."""
-        while not any(text in read(file) for file in self.folder.glob("*/lines")):
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.02)
+        await_while(process, lambda: any(text in read(file) for file in self.folder.glob("*/lines")))
+
+
+def await_while(process: "subprocess.Popen[str]", condition: Callable[[], object]) -> None:
+    """Until the condition is true, while the process runs. Looks leave the CPU to it."""
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
 
 
 def environ(process: Path) -> bytes:

@@ -180,13 +180,12 @@ def test_a_session_that_is_ended_by_somebody_costs_its_segment_only(
 ) -> None:
     def end_one() -> None:
         # Between two executions, or before the first, none is active.
-        until(
-            lambda: debian_server.ask(
-                "select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
-                "and state = 'active' and pid <> pg_backend_pid() limit 1"
-            ),
-            "an active session",
+        ending = (
+            "select pg_terminate_backend(pid) from pg_stat_activity where query like '%generate_series%' "
+            "and state = 'active' and pid <> pg_backend_pid() limit 1"
         )
+        with debian_server.asking() as ask:
+            until(lambda: ask(ending), "an active session")
 
     record = measure(looped(8.0), box(debian_server), AtRound(2, end_one), sessions="2", for_s=8.0)
     segments = loaded(record)
@@ -247,17 +246,17 @@ def test_a_pool_of_processes_of_their_own_is_shared_out_too(measure: Measure) ->
 def test_jobs_that_only_wait_hold_their_sessions_and_are_no_work(
     measure: Measure, kind: str, workload: str | None
 ) -> None:
-    record = measure(PoolShape(24, 6, 0.05), Request(kind, kind), workload=workload, sessions="2,24", repeats=1)
+    record = measure(PoolShape(12, 6, 0.05), Request(kind, kind), workload=workload, sessions="2,12", repeats=1)
     assert (record.header.plan.blocking, record.header.plan.block_s) == (6, 0.05)
     for each in loaded(record):
         blocked = [one for session in each.sessions for one in session.blocked]
-        assert sum(len(session.executions) for session in each.sessions) == 18
+        assert sum(len(session.executions) for session in each.sessions) == 6
         assert len(blocked) == 6
         assert all(one.elapsed_s >= 0.05 and (one.server_elapsed_s or 0.0) >= 0.05 for one in blocked)
     assert not any(session.blocked for each in record.rounds if each.anchor for session in each.sessions)
     found = explain(record)
     assert found.pool is not None
-    assert [each.active for each in found.pool.sizes] == [2, 24]
+    assert [each.active for each in found.pool.sizes] == [2, 12]
     assert not {"failed-session", "wrong-answer"} & {each.code for each in found.findings}
 
 
@@ -343,13 +342,12 @@ def test_a_caller_whose_session_ended_calls_again_and_the_others_do_the_rest(
     measure: Measure, debian_server: DebianServer
 ) -> None:
     def end_one() -> None:
-        until(
-            lambda: debian_server.ask(
-                "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.2)%' "
-                "and state = 'active' and pid <> pg_backend_pid() limit 1"
-            ),
-            "an active session",
+        ending = (
+            "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(0.2)%' "
+            "and state = 'active' and pid <> pg_backend_pid() limit 1"
         )
+        with debian_server.asking() as ask:
+            until(lambda: ask(ending), "an active session")
 
     shape = PoolShape(40, 20, 0.2, connections=3, one_at_a_time=True)
     watcher = AtRound(1, end_one)

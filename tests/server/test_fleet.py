@@ -32,14 +32,22 @@ def other_dbcpu_measures(fleet: Fleet, database: str) -> Iterator[None]:
         other.execute("select pg_advisory_unlock(1684169584, 0)")
 
 
-def test_every_target_ends_in_its_right_state_and_the_others_go_on(
-    fleet: Fleet, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nobody = f"nobody_{fleet.databases[0]}"
-    monkeypatch.setenv("WHO_MAY_NOT", "x")
+@pytest.fixture
+def nobody(fleet: Fleet) -> Iterator[str]:
+    """A role that may not connect to the second database, which other tests have afterwards."""
     with connect(fleet.server_url("postgres")) as connection:
-        connection.execute(f"create role {nobody} login password 'x'")
+        connection.execute("create role fleet_nobody login password 'x'")
         connection.execute(f"revoke connect on database {fleet.databases[1]} from public")
+    yield "fleet_nobody"
+    with connect(fleet.server_url("postgres")) as connection:
+        connection.execute(f"grant connect on database {fleet.databases[1]} to public")
+        connection.execute("drop role fleet_nobody")
+
+
+def test_every_target_ends_in_its_right_state_and_the_others_go_on(
+    fleet: Fleet, nobody: str, sshd: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHO_MAY_NOT", "x")
     (tmp_path / "nothing").write_text("")
     sshd.knows("stranger", UserKnownHostsFile=str(tmp_path / "nothing"))
     fleet.add("closed", f"postgresql://nobody@127.0.0.1:{free_port()}/x")
@@ -66,8 +74,6 @@ def test_every_target_ends_in_its_right_state_and_the_others_go_on(
     assert not list(campaign_folder("q4").iterdir())
     assert fleet("resume", "q4", "--failed", "--yes").finish()[0] == 3
     assert fleet.complete_runs() == Counter(fleet.databases)
-    with connect(fleet.server_url("postgres")) as connection:
-        connection.execute(f"drop role {nobody}")
 
 
 @pytest.fixture

@@ -30,8 +30,13 @@ def left(home: Path) -> list[str]:
 def arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("DBCPU_SETTLE_S", "0.2")
-    files = {"--store": "runs.db", "--out": "report", "--json": "run.json"}
-    return [*RUN, *(word for option, name in files.items() for word in (option, str(tmp_path / name)))]
+    files = {"--store": "runs.db", "--json": "run.json"}
+    return [
+        *RUN,
+        "--report",
+        "none",
+        *(word for option, name in files.items() for word in (option, str(tmp_path / name))),
+    ]
 
 
 def test_a_run_holds_the_pieces_of_every_cpu(arguments: list[str], tmp_path: Path) -> None:

@@ -193,14 +193,18 @@ END_ONE_OF_TWO = (
 """In one statement: between two a busy machine may pass the end of the round."""
 
 
-def active(server: DebianServer) -> int:
-    """Sessions of dbcpu that have executed one statement for longer than any preparation takes."""
-    return int(server.ask(f"select count(*) from ({WORKING}) as working")[0][0])
+def await_active(driver: Driver, server: DebianServer, many: int) -> None:
+    """Until so many sessions of dbcpu have executed one statement for longer than any preparation takes."""
+    counted = f"select count(*) from ({WORKING}) as working"
+    with server.asking() as ask:
+        driver.until(lambda: ask(counted) == [(many,)], f"{many} active sessions")
 
 
-def present(server: DebianServer) -> int:
-    """Sessions of dbcpu."""
-    return int(server.ask("select count(*) from pg_stat_activity where application_name like 'dbcpu%%'")[0][0])
+def await_none(server: DebianServer) -> None:
+    """Until dbcpu has no session."""
+    counted = "select count(*) from pg_stat_activity where application_name like 'dbcpu%%'"
+    with server.asking() as ask:
+        until(lambda: ask(counted) == [(0,)], "its sessions are gone", GONE_S)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
@@ -209,16 +213,16 @@ def test_no_session_of_a_stopped_driver_stays_on_the_server(
 ) -> None:
     driver = drive("run", debian_server.url, *CALM)
     driver.said("round 2 of")
-    driver.until(lambda: active(debian_server) == 4, "four active sessions")
+    await_active(driver, debian_server, 4)
     driver.send(number)
     driver.process.wait()
-    until(lambda: present(debian_server) == 0, "its sessions are gone", GONE_S)
+    await_none(debian_server)
     assert drive.runs()[0].status == "interrupted"
 
 
 def test_crash_of_the_server_keeps_the_rounds_before(drive: Drive, debian_server: DebianServer) -> None:
     driver = drive("run", debian_server.url, *STEPS, "9").said("round 2 of")
-    driver.until(lambda: active(debian_server) == 2, "two active sessions")
+    await_active(driver, debian_server, 2)
     debian_server.crash()
     try:
         code, _, err = driver.finish()
@@ -239,11 +243,13 @@ def test_one_killed_session_is_marked_and_the_run_goes_on(drive: Drive, debian_s
     driver = drive("run", debian_server.url, *STEPS, "1").said("round 2 of")
     ended: list[int] = []
 
-    def ended_one() -> bool:
-        ended.extend(row[0] for row in debian_server.ask(END_ONE_OF_TWO))
-        return bool(ended)
+    with debian_server.asking() as ask:
 
-    driver.until(ended_one, "two active sessions")
+        def ended_one() -> bool:
+            ended.extend(row[0] for row in ask(END_ONE_OF_TWO))
+            return bool(ended)
+
+        driver.until(ended_one, "two active sessions")
     (victim,) = ended
     code, _, err = driver.finish()
     assert code == 0, err

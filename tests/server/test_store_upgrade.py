@@ -6,7 +6,9 @@
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,18 +41,24 @@ def upgrade():
 '''
 
 
-@pytest.fixture(params=KEPT, ids=lambda path: path.stem)
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return Path(shutil.copy(request.param, tmp_path / "runs.db"))
+@pytest.fixture
+def kept(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+def each_of(stores: Sequence[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("kept", stores, indirect=True, ids=[path.stem for path in stores])
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, kept: Path, tmp_path: Path) -> str:
     """The kept store, or one on a server with the same tables and rows."""
+    copy = str(shutil.copy(kept, tmp_path / "runs.db"))
     if request.param == "sqlite":
-        return str(shutil.copy(kept, tmp_path / "shared.db"))
+        return copy
     url: str = request.getfixturevalue("postgres_database")
-    source, server = create_engine(f"sqlite:///{kept}"), create_engine(url)
+    source, server = create_engine(f"sqlite:///{copy}"), create_engine(url)
     with source.connect() as reading, server.begin() as writing:
         found = reading.scalar(text(f"select version_num from {schema.VERSION_TABLE}"))
         with pytest.MonkeyPatch.context() as then:
@@ -65,6 +73,13 @@ def store(request: pytest.FixtureRequest, kept: Path, tmp_path: Path) -> str:
     source.dispose()
     server.dispose()
     return url
+
+
+@cache
+def contents_of(kept: Path) -> Mapping[str, RunRecord]:
+    """Of a kept store, which stays as it is: read once for all tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        return contents(shutil.copy(kept, folder))
 
 
 def contents(url: str) -> Mapping[str, RunRecord]:
@@ -87,17 +102,19 @@ def test_every_released_schema_has_a_kept_store() -> None:
     assert {path.stem.removeprefix("store-") for path in KEPT} == released
 
 
+@each_of(KEPT)
 def test_every_run_is_read_as_from_the_kept_store(store: str, kept: Path) -> None:
     upgrade_store(store)
-    assert contents(store) == contents(str(kept))
+    assert contents(store) == contents_of(kept)
 
 
+@each_of([KEPT[0], KEPT[-1]])  # both at the newest schema by then, with the oldest rows and the newest
 @pytest.mark.parametrize("killed", ["amid", "at the end"])
 def test_an_upgrade_that_is_killed_changes_nothing_and_the_next_one_keeps_every_run(
     store: str, kept: Path, tmp_path: Path, killed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upgrade_store(store)
-    before = contents(str(kept))
+    before = contents_of(kept)
     assert upgraded(store, tmp_path, killed).returncode == -signal.SIGKILL
     assert contents(store) == before
     done = upgraded(store, tmp_path)

@@ -39,7 +39,7 @@ def stand_in(kit: Kit, program: str, text: str) -> None:
 
 
 def test_a_measurement_on_one_cpu_knows_that_it_had_one(kit: Kit) -> None:
-    code, out, err = kit.run("cpu-set", CPU, str(Path(__file__).parents[2] / "shell/increment"), "1,2", "1")
+    code, out, err = kit.run("cpu-set", CPU, str(Path(__file__).parents[2] / "shell/gzip-pipe"), "1,2", "16")
     assert code == 0, err
     record = line_file.from_text(out, "stdout")
     assert (record.header.plan.vcpus, record.header.plan.vcpus_source) == (1, "affinity")

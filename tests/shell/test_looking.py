@@ -13,7 +13,7 @@ import pytest
 from dbcpu.hosts.recorded import open_host
 from dbcpu.hosts.topology import read_topology
 from dbcpu.store.shell_kit import line_reader
-from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit, read
+from plugins.shell_kit import LIMIT_S, SCRIPTS, Kit, await_while, read
 from support.archives import unpack
 from support.paths import ROOT
 
@@ -97,8 +97,7 @@ def test_a_process_that_begins_later_is_found_by_the_next_looks_and_its_threads_
             return process.pid, int(process.stdout.readline())
 
         def await_looks(pid: int, many: int) -> None:
-            while len(looks(pid)) < many:
-                assert sampler.poll() is None, sampler.communicate()
+            await_while(sampler, lambda: len(looks(pid)) >= many)
 
         early, _ = started()
         sampler = stack.enter_context(kit.start("sample-psr", "-p", mark, "-o", str(file)))
@@ -132,8 +131,7 @@ def test_a_pattern_that_would_take_awk_long_is_refused(script: str, kit: Kit) ->
 def test_a_signal_ends_the_lines_whole(kit: Kit, tmp_path: Path) -> None:
     file = tmp_path / "samples"
     with kit.start("sample-psr", "-i", "300", "-o", str(file), str(os.getpid())) as process:
-        while not file.exists() or "seen " not in file.read_text():
-            assert process.poll() is None
+        await_while(process, lambda: "seen " in read(file))
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
     assert file.read_text().splitlines()[-1] == "end status=complete"
@@ -150,8 +148,7 @@ def test_one_table_of_those_that_run(kit: Kit) -> None:
 
 def test_the_live_table_ends_with_a_signal(kit: Kit) -> None:
     with kit.start("watch-psr", "-i", "300") as process:
-        while not list(kit.folder.glob("*/before")):
-            assert process.poll() is None
+        await_while(process, lambda: list(kit.folder.glob("*/before")))
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130

@@ -92,7 +92,7 @@ def test_compressing_becomes_a_record(kit: Kit) -> None:
 
 
 def test_placement_is_seen(one_kit: Kit) -> None:
-    code, out, err = one_kit.run("increment", "2", "2")
+    code, out, err = one_kit.run("increment", "2", "1")
     assert code == 0, err
     each = line_file.from_text(out, "stdout").rounds[0]
     for session in each.sessions:
@@ -138,7 +138,7 @@ def assert_first_rounds(record: RunRecord) -> None:
 
 def test_rounds_that_have_ended_are_in_the_file_when_the_script_is_killed(kit: Kit, tmp_path: Path) -> None:
     result = tmp_path / "result"
-    with kit.start("increment", "-S", kit.shell, "-o", str(result), "-r", "100", "1", "1") as process:
+    with kit.start("gzip-pipe", "-S", kit.shell, "-o", str(result), "-r", "1000", "1", "4") as process:
         kit.await_lines(process, "\nround order=2 ")
         process.kill()
         process.communicate(timeout=60)
@@ -203,7 +203,7 @@ def test_what_another_user_has_put_in_place_of_the_result_is_replaced(kind: str,
         result.symlink_to(elsewhere if kind == "folder" else "/dev/null")
     for path in (theirs, result):
         os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-    code, _, err = one_kit.run("increment", "-o", str(result), "1", "1")
+    code, _, err = one_kit.run("gzip-pipe", "-o", str(result), "1", "4")
     assert code == 0, err
     assert line_file.from_content(result.read_bytes(), str(result)).header.status == "complete"
     assert not result.is_symlink()

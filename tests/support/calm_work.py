@@ -9,13 +9,13 @@ from dbcpu.measure.workloads import Workload, parse
 NAME = "calm"
 _POSTGRESQL = """\
 -- what: one burst of CPU work, then sleep: sessions are at work for long and take little CPU
--- answer: 160000
--- rows: 160000
+-- answer: 20736
+-- rows: 20736
 -- sizes: tiny=90, short=300, medium=600
 -- memory: 6000000
 --
 -- After a burst as in mixed.sql it sleeps for n ms.
-with t as (select generate_series(1, 20) as x)
+with t as (select generate_series(1, 12) as x)
 select sum(burst.counted)::bigint
   from generate_series(1, 1) i
  cross join lateral (
@@ -29,8 +29,8 @@ select sum(burst.counted)::bigint
 """
 _ORACLE = """\
 -- what: one burst of CPU work, then sleep: sessions are at work for long and take little CPU
--- answer: 160000
--- rows: 160000
+-- answer: 20736
+-- rows: 20736
 -- sizes: tiny=10, short=30, medium=60
 -- memory: 6000000
 --
@@ -41,10 +41,10 @@ declare
 begin
   for i in 1 .. 1 loop
     select count(*) into burst
-      from (select rownum as x from sys.dual connect by level <= 20) a,
-           (select rownum as x from sys.dual connect by level <= 20) b,
-           (select rownum as x from sys.dual connect by level <= 20) c,
-           (select rownum as x from sys.dual connect by level <= 20) d;
+      from (select rownum as x from sys.dual connect by level <= 12) a,
+           (select rownum as x from sys.dual connect by level <= 12) b,
+           (select rownum as x from sys.dual connect by level <= 12) c,
+           (select rownum as x from sys.dual connect by level <= 12) d;
     counted := counted + burst;
     sys.dbms_session.sleep(0.:n);
   end loop;

@@ -214,14 +214,17 @@ class Store(AbstractContextManager["Store"]):
         Raises:
             UsageError: none or several are; the message names some. Or a URL was given.
         """
+        with translated_errors(self._location), self._reading.connect() as connection:
+            return self._resolve(connection, name)
+
+    def _resolve(self, connection: Connection, name: str) -> str:
         record_file.refuse_url(name)
         newest_first = select(run.c.run_id).order_by(*self._newest_first())
         fits = run.c.run_id.startswith(name, autoescape=True)
-        with translated_errors(self._location), self._reading.connect() as connection:
-            newest = list(filter(_is_text, connection.scalars(newest_first.limit(5))))
-            # Looking through the beginnings of all reads the whole table: not where the name is a whole one.
-            is_whole = name == LAST or connection.scalar(select(run.c.run_id).where(run.c.run_id == name)) == name
-            found = [] if is_whole or not name else list(filter(_is_text, connection.scalars(newest_first.where(fits))))
+        newest = list(filter(_is_text, connection.scalars(newest_first.limit(5))))
+        # Looking through the beginnings of all reads the whole table: not where the name is a whole one.
+        is_whole = name == LAST or connection.scalar(select(run.c.run_id).where(run.c.run_id == name)) == name
+        found = [] if is_whole or not name else list(filter(_is_text, connection.scalars(newest_first.where(fits))))
         found = [run_id for run_id in found if run_id.startswith(name)]  # SQLite's LIKE takes a for A
         if not newest:
             raise UsageError(f"the store {self.shown} holds no run yet; dbcpu run measures one")
@@ -242,13 +245,12 @@ class Store(AbstractContextManager["Store"]):
 
     def header(self, name: str) -> Header:
         """The header of the run that ``resolve`` finds; interrupted if its driver is gone."""
-        return self.header_of(self.resolve(name))
+        with translated_errors(self._location), self._reading.connect() as connection:
+            return rows.header_now(self._header(connection, self._resolve(connection, name)))
 
     def header_of(self, run_id: str) -> Header:
         """The same of exactly this run."""
-        with translated_errors(self._location), self._reading.connect() as connection:
-            header = self._header(connection, run_id)
-        return replace(header, status=rows.status_now(header.status, header.driver))
+        return rows.header_now(self._raw_header(run_id))
 
     def headers_as(self, kind: type[T], run_ids: Sequence[str]) -> dict[str, T | Header | RecordFormatError]:
         """What ``codec.header_as`` gives of each of these runs that is still there: of one that is damaged the error.
@@ -279,14 +281,15 @@ class Store(AbstractContextManager["Store"]):
             count: object = connection.scalar(select(run.c.rounds).where(run.c.run_id == run_id))
             wanted: Sequence[int] = connection.scalars(orders).all()
             header = self._header(connection, run_id) if wanted else None
+            # Over this connection, too: most runs have few rounds.
+            found = connection.execute(rows.bodies(run_id, wanted[:AT_ONCE])).all()
         if isinstance(count, int) and count > len(wanted):
             lost = f"{len(wanted)} of its {plural(count, 'round')} are there"
             raise _as_stored(codec.damaged(self._source(run_id), lost), run_id)
         for at in range(0, len(wanted), AT_ONCE):
-            key = (round_.c.run_id == run_id) & round_.c.order.in_(wanted[at : at + AT_ONCE])
-            bodies = select(round_).where(key).order_by(round_.c.order)
-            with translated_errors(self._location), self._reading.connect() as connection:
-                found = connection.execute(bodies).all()
+            if at:
+                with translated_errors(self._location), self._reading.connect() as connection:
+                    found = connection.execute(rows.bodies(run_id, wanted[at : at + AT_ONCE])).all()
             for row in found:
                 assert header is not None
                 try:

@@ -1,12 +1,14 @@
 """Records as rows of the store's tables: the columns that people query, and the JSON texts that hold all."""
 
 import zlib
+from collections.abc import Sequence
 from datetime import UTC
 from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Row
+from msgspec.structs import replace
+from sqlalchemy import Row, Select, select
 
 from dbcpu.formatting import as_whole_number, moment, ranges
 from dbcpu.hosts import driver_process
@@ -15,7 +17,7 @@ from dbcpu.record.header import Driver, Header
 from dbcpu.record.rounds import Round
 from dbcpu.store import codec
 from dbcpu.store.record_checks import round_inconsistency
-from dbcpu.store.schema.tables import run
+from dbcpu.store.schema.tables import round_, run
 
 
 class RunSummary(Struct, frozen=True):
@@ -123,6 +125,11 @@ def round_from(row: Row[Any], header: Header, source: str) -> Round:
     return found
 
 
+def bodies(run_id: str, orders: Sequence[int]) -> Select[Any]:
+    """The rows of these rounds of a run, in their order."""
+    return select(round_).where(round_.c.run_id == run_id, round_.c.order.in_(orders)).order_by(round_.c.order)
+
+
 def summary(row: Row[Any]) -> RunSummary:
     """One line of a list, from a row of SUMMARY_COLUMNS; a column of SQLite may hold a value of any type."""
     plain = row[: len(_NAMES)]
@@ -157,6 +164,11 @@ def _as_text(value: object) -> str:
 def status_now(status: str, drove: Driver) -> str:
     """``interrupted`` for a run that is stored as running although its driver is gone, else as stored."""
     return "interrupted" if status == "running" and driver_process.is_gone(drove) else status
+
+
+def header_now(header: Header) -> Header:
+    """With the status that ``status_now`` says."""
+    return replace(header, status=status_now(header.status, header.driver))
 
 
 def driver_place(drove: Driver) -> str | None:
