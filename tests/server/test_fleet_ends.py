@@ -114,8 +114,11 @@ def test_a_killed_worker_of_a_cluster_costs_no_measurement_and_repeats_none(
         until(lambda: started(fleet) and fleet.under_way(), "a target is measured")
         first = fleet.under_way()[0]
         until(lambda: fleet.opened.campaigns.run_of("q4", first), "its run is kept")
+        # Held until its worker's end has come through: by itself it might be over before.
+        os.kill(first.process.pid, signal.SIGSTOP)
         next(each for each in workers if first.process.pid in children(each.pid)).kill()
         running.said(f"{first.target}: its station was lost; process {first.pid} goes on, and is waited for")
+        os.kill(first.process.pid, signal.SIGCONT)
         code, _, err = running.finish()
     assert (code, {each.state for each in fleet.items().values()}) == (0, {DONE}), err
     assert fleet.complete_runs() == Counter(fleet.databases)
