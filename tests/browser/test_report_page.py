@@ -7,11 +7,13 @@ import pytest
 
 from dbcpu.analysis.explain import explain
 from dbcpu.record.rounds import RunRecord
+from dbcpu.reports import charts
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.formats import html
 from dbcpu.simulator import preset, simulate
 from plugins.browser import Browser
-from support.builders.example import nine_on_eight, three_on_two, two_settings
+from support.builders.example import two_settings
+from support.example_pages import page_of
 
 DESKTOP, PHONE = 1280, 390
 PHONE_HEIGHT = 844
@@ -24,20 +26,23 @@ def many_sessions() -> RunRecord:
     return simulate(preset("2x20x2"), (1, 40, 80, 512), repeats=1, seed=1, size="short")
 
 
-RUNS = {
-    "three_on_two": three_on_two,
-    "nine_on_eight": nine_on_eight,
-    "two_settings": two_settings,
-    "many": many_sessions,
+def rendered(run: RunRecord) -> str:
+    return html.render(document(run, explain(run)))
+
+
+PAGES = {
+    "three_on_two": lambda: page_of("three_on_two"),
+    "nine_on_eight": lambda: page_of("nine_on_eight"),
+    "two_settings": lambda: rendered(two_settings()),
+    "many": lambda: rendered(many_sessions()),
 }
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(scope="module", params=PAGES)
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report."""
-    run = RUNS[request.param]()
     file = tmp_path_factory.mktemp(request.param) / "report.html"
-    file.write_text(html.render(document(run, explain(run))), "utf-8")
+    file.write_text(PAGES[request.param](), "utf-8")
     return file.as_uri()
 
 
@@ -135,10 +140,14 @@ def test_an_address_may_lead_to_the_numbers_of_a_picture(browser: Browser, repor
 COLUMN = "[...document.querySelectorAll('#levels tbody tr')].map(r => r.cells[{at}].textContent)"
 
 
-def test_a_heading_sorts_its_table_by_what_its_cells_stand_for(browser: Browser, tmp_path: Path) -> None:
+def test_a_heading_sorts_its_table_by_what_its_cells_stand_for(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Only the table is looked at, and drawing would be most of the work.
+    monkeypatch.setattr(charts, "drawn", lambda *_, **__: {"svg": {}})
     run = simulate(preset("c4.4xlarge"), (1, 2, 9, 16, 100), repeats=2, seed=1, size="short")
     file = tmp_path / "report.html"
-    file.write_text(html.render(document(run, explain(run))), "utf-8")
+    file.write_text(rendered(run), "utf-8")
     browser.show(file.as_uri(), DESKTOP)
     assert browser.page.console == []
     heads = "[...document.querySelectorAll('#levels thead th')]"
@@ -164,9 +173,8 @@ def test_a_heading_sorts_its_table_by_what_its_cells_stand_for(browser: Browser,
 def test_a_slowed_session_leads_to_its_lane_on_this_screen_and_back(
     browser: Browser, tmp_path: Path, width: int
 ) -> None:
-    run = nine_on_eight()
     file = tmp_path / "report.html"
-    file.write_text(html.render(document(run, explain(run))), "utf-8")
+    file.write_text(page_of("nine_on_eight"), "utf-8")
     browser.show(file.as_uri(), width)
     shown = "[...document.querySelectorAll('tr[id^=row-lane] th a')].filter(a => a.checkVisibility())"
     assert browser.evaluate(f"{shown}.length") == 2

@@ -6,6 +6,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 _PICTURE = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
+_NARROW = re.compile(r'<svg\b[^>]* viewBox="0 0 ([\d.]+) [^>]*>.{0,300}?<g id="([\w-]+)-narrow-figure_1"', re.DOTALL)
 
 
 @dataclass
@@ -85,3 +86,8 @@ def drawn_texts(svg: str) -> list[str]:
 def without_pictures(page: str) -> str:
     """Its drawings depend on the version of matplotlib: what they say is compared apart from this."""
     return _PICTURE.sub("<svg></svg>", page)
+
+
+def narrow_widths(page: str) -> dict[str, float]:
+    """By the name of a picture: the points that it is wide for a phone."""
+    return {name: float(points) for points, name in _NARROW.findall(page)}

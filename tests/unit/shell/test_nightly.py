@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from plugins.runs import environment
+from support.fork_server import ForkServer
 from support.paths import ROOT
 from support.terminal import Terminal
 
@@ -167,18 +169,25 @@ def test_a_rehearsal_simulates_the_host_that_is_named_and_does_the_rest_of_a_nig
     assert "simulate c4.4xlarge --target c4.4xlarge " in night.notes.read_text()
 
 
+@pytest.fixture
+def forked_dbcpu(night: Night, tmp_path: Path) -> Iterator[None]:
+    """The night's dbcpu is the real one, whose modules are loaded once for all its commands."""
+    with ForkServer("support.loaded_dbcpu", tmp_path) as server:
+        night.dbcpu.write_text(f"#!/bin/sh\n{server.command}\n")
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_dbcpu")
 def test_the_rehearsal_of_the_documentation_ends_as_it_says(night: Night, hook: Path, tmp_path: Path) -> None:
     text = (ROOT / "docs" / "nightly.md").read_text("utf-8")
     block = re.search(r"^mkdir -p rehearsal/metrics\nexport DBCPU_STORE=(\S+)\n(.*?)^```", text, re.M | re.S)
     assert block is not None
     typed = re.findall(r"^shell/nightly (.*?) +# exit (\d): ", block[2], re.M)
     assert [code for _, code in typed] == ["0", "1", "4", "0"]
-    night.dbcpu.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m dbcpu "$@"\n')
     (tmp_path / "hook").symlink_to(hook)
     (tmp_path / "rehearsal" / "metrics").mkdir(parents=True)
-    asked = {**night.environment, "DBCPU_STORE": block[1], "PYTHONPATH": str(KIT), "HOME": str(tmp_path)}
-    asked["PYTHONWARNINGS"] = environment()["PYTHONWARNINGS"]
+    asked = {**night.environment, "DBCPU_STORE": block[1], "HOME": str(tmp_path), "PWD": str(tmp_path)}
     printed = []
     for words, code in typed:
         # Of all pictures and formats one: the others would be most of the work, and tests of the report have them.

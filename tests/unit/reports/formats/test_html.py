@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -17,17 +18,18 @@ from dbcpu.formatting import joined, seconds, times
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.reports.charts.style import NARROW
+from dbcpu.reports.document import Chart
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import measured_lines, summary
 from dbcpu.reports.documents.run_tables import levels_table
 from dbcpu.reports.formats import html
 from dbcpu.reports.formats.html import inline
 from dbcpu.simulator import preset, simulate
-from support.builders.example import nine_on_eight, three_on_two
+from support.builders.example import three_on_two
 from support.builders.record import host as build_host
 from support.builders.record import record, round_of, session, solos, unsampled
 from support.example_pages import RUNS, analysis_of, document_of, page_of
-from support.page_reader import read_page, without_pictures
+from support.page_reader import narrow_widths, read_page, without_pictures
 
 SECTIONS = tuple(name for name in charts.RUN_PICTURES if name not in ("soak", "sizes", "pool", "together", "variants"))
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&--><svg onload=alert(1)>"
@@ -74,16 +76,17 @@ def test_a_slowed_session_leads_to_its_lane_and_back() -> None:
 def test_nothing_leads_to_a_lane_that_one_of_the_pictures_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = charts.drawn
 
-    def without(*given: Any, **named: Any) -> dict[str, dict[str, bytes]]:
-        found = {form: dict(pictures) for form, pictures in drawn(*given, **named).items()}
+    def without(given: Iterable[Chart], *more: Any, **named: Any) -> dict[str, dict[str, bytes]]:
+        lanes = [chart for chart in given if chart.name == "lanes"]
+        found = {form: dict(pictures) for form, pictures in drawn(lanes, *more, **named).items()}
         if named.get("for_phone"):
             found["svg"]["lanes"] = found["svg"]["lanes"].replace(b'id="lane-', b'id="other-')
         return found
 
     monkeypatch.setattr(charts, "drawn", without)
-    record = nine_on_eight()
-    page = html.render(document(record, explain(record)))
+    page = html.render(document_of("nine_on_eight"))
     assert "row-lane-" not in page
+    assert "-other-" in page
     assert "#lanes-wide-lane-" not in page
 
 
@@ -232,8 +235,7 @@ def test_the_same_run_gives_the_same_page() -> None:
 
 
 def test_narrow_pictures_are_no_wider_than_a_phone_shows() -> None:
-    drawn = charts.drawn(document_of("nine_on_eight").charts, ["svg"], for_phone=True)["svg"]
-    widths = {name: float(re.search(rb'width="([\d.]+)pt"', picture)[1]) for name, picture in drawn.items()}  # type: ignore[index]
+    widths = narrow_widths(page_of("nine_on_eight"))
     assert set(widths) == set(SECTIONS)
     assert max(widths.values()) <= NARROW * 72
 
