@@ -72,8 +72,7 @@ def level_columns(unit: str = ROWS_UNIT) -> tuple[Column, ...]:
         Column("makespan_throughput", "makespan", rate, unit=unit,
                meaning="throughput until the last session has ended"),
         Column("efficiency", "efficiency", percent,
-               meaning=f"{unit} / (single-session rate x min(N, room)); room: sessions that the vCPUs or a CPU quota "
-               "can run, at least 1"),
+               meaning=f"{unit} / (single-session rate x min(N, vCPUs or CPU quota))"),
         Column("causes", "main cause", kind="text", value=cause_counts, meaning=CAUSES_MEANING),
     )  # fmt: skip
 
