@@ -125,7 +125,8 @@ def _causes(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterat
         at = int(found[1])
         if "of the time" not in fact.beside and "as the kernel" not in fact.beside and [fact.value] != named[at][:1]:
             yield f"the main cause is {fact.value} at N={at}, the table says {named[at]}"
-        lost = f"of its time ({fact.value})", f"x ({fact.value})", f"in the others none ({fact.value})"
+        ends = "of its time", "x", "in the others none", "by the kernel's count"
+        lost = [f"{end} ({fact.value})" for end in ends]
         if at == 1 and not any(words in analysis.verdict for words in lost):
             yield f"the main cause is {fact.value} of a single session, the verdict says: {analysis.verdict}"
 
@@ -134,7 +135,7 @@ def _order(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
     """Causes stand in one order: in the data, in the table and in the verdict."""
     for each in levels:
         listed = [cause.words for cause, _ in each.causes if cause is not Cause.NONE]
-        shown = [part.split(" (")[0] for part in re.split(r"(?<=\)), ", cause_counts(each)) if part]
+        shown = [part for part in re.sub(r" \([^)]*\)|; [^;]* lost$", "", cause_counts(each)).split(", ") if part]
         if [words for words in shown if words in listed] != [words for words in listed if words in shown]:
             yield f"N={each.level} has the causes {listed}, the table {shown}"
         said = re.search(rf"[Aa]t {each.level} sessions? [^(;.]*\(([^)]*)\)", analysis.verdict)

@@ -134,10 +134,15 @@ class WorkloadInfo(Struct, frozen=True):
 
 
 def work_words(work: WorkloadInfo) -> str:
-    """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known."""
+    """``cartesian, size short (n = 50, 6.2 Mrows)``; the name alone where no more is known.
+
+    Of a loop, ``(n = 5000000 steps, counted as 5.0 Mrows)``: it has no rows.
+    """
     if work.n is None:
         return work.name
-    return f"{work.name}, size {work.size} (n = {work.n}, {rate(work.rows / 1e6)} {work.unit.removesuffix('/s')})"
+    steps, counted = (" steps", "counted as ") if work.n == work.rows else ("", "")
+    amount = f"{counted}{rate(work.rows / 1e6)} {work.unit.removesuffix('/s')}"
+    return f"{work.name}, size {work.size} (n = {work.n}{steps}, {amount})"
 
 
 class Party(Struct, frozen=True):

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.causes import evidence_rules, ran_instead, without_host
 from dbcpu.analysis.causes.cause_choice import At, Lost, NamedCauses
 from dbcpu.analysis.causes.loss import Loss, at_usual_steal, counted_only, loss, loss_at_one_pace
-from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPart
+from dbcpu.analysis.causes.parts_by_cause import AT, LossPart, LossParts, RowPart, cpu_time_said_once
 from dbcpu.analysis.causes.session_columns import Sessions, SingleLosses, WatchedRun
 from dbcpu.analysis.levels.level_losses import WORTH_COUNTING
 from dbcpu.analysis.levels.run_context import RunContext
@@ -143,7 +143,7 @@ class _Explained(Struct, frozen=True):
         throttled_s = np.minimum(of.throttled_s, of.delay_s)
         queued_s = of.delay_s - throttled_s
         # That it waited for a CPU is counted, also where who was there is not known.
-        others_s = evidence_rules.behind_others_s(queued_s, of.elapsed_s, met)
+        others_s = evidence_rules.behind_others_s(queued_s, of)
         for row in np.flatnonzero(of.traced).tolist():
             others_s[row] = ran_instead.traced_behind_others_s(queued_s[row], of.timed[row].session)
         stolen, still = stolen_s + met.irq_s >= asleep_s, met.stopped_s >= off_s / 2
@@ -151,7 +151,8 @@ class _Explained(Struct, frozen=True):
         waited_s = off_s - of.counted.steal_s - of.counted.irq_s
         parts = {
             Cause.THROTTLED: throttled_s,
-            Cause.RUN_QUEUE: queued_s - others_s,
+            Cause.RUN_QUEUE: np.where(of.lone, 0.0, queued_s - others_s),
+            Cause.UNEXPLAINED: np.where(of.lone, queued_s - others_s, 0.0),
             Cause.COMPETITOR: others_s,
             Cause.STEAL: np.where(stolen, stolen_s, of.counted.steal_s),
             Cause.IRQ: np.where(stolen, met.irq_s, of.counted.irq_s),
@@ -195,7 +196,7 @@ class _Explained(Struct, frozen=True):
         cause, beside_s = CAUSES[self.causes.first[row]], self.lost.beside_s[row]
         ordered = sorted(self.lost.shares.of(row), key=lambda share: (share.cause != cause, -share.seconds))
         worth = [share for share in ordered if share.seconds >= WORTH_WORDS * beside_s]
-        parts = evidence_rules.cpu_time_said_once([(share.words(), share.seconds) for share in worth])
+        parts = cpu_time_said_once([(share.words(), share.seconds) for share in worth])
         if self.of.pace.known[row] and self.of.pace_s[row] >= WORTH_WORDS * self.split.total_s[row]:
             parts.append(self._pace_words(row))
         return parts

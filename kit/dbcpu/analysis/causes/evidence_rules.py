@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from dbcpu.analysis.causes.database_waits import WAIT_CAUSES, wait_cause, wait_words, waits_of
+from dbcpu.analysis.causes.lone_wait import UNSEEN, others_had_it, others_words
 from dbcpu.analysis.causes.parts_by_cause import CpuTimeReason, LossPart, Words
 from dbcpu.analysis.causes.session_columns import CountedTimes, Partners, Sessions
 from dbcpu.analysis.causes.unshared_loss import unshared_loss
@@ -37,7 +38,6 @@ IDLE_MEANWHILE = 0.5
 """Sharing or waiting is called avoidable when another core or CPU was idle for this share of it."""
 IDLE = ", idle meanwhile as far as was seen"
 UNSHARED = ": a session that shared no core was slower, too"
-UNSEEN = "; what other processes used was not recorded"
 WORTH_SAYING = 0.05
 """Of a wait: less of it is not said to be a single session's too."""
 NAMED_PARTNERS = 3
@@ -54,8 +54,11 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
     """
     met = of.evidence
     sessions_s = _sessions_s(met)
-    unwatched = on & ~_is_watched(met, of.elapsed_s)
-    watched = on & ~unwatched
+    # A single session waits behind no other session, whether or not it was seen what ran there.
+    blind = on & _is_blind_alone(of)
+    by_others = others_had_it(blind, queue_s, of, ACCOUNTS)
+    unwatched = on & ~blind & ~_is_watched(met, of.elapsed_s)
+    watched = on & ~blind & ~unwatched
     uncounted, counted = watched & np.isnan(met.foreign_cpu_s), watched & ~np.isnan(met.foreign_cpu_s)
     ran_s = sessions_s + met.foreign_cpu_s
     empty = counted & _is_empty(met, ran_s, queue_s)
@@ -81,22 +84,32 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
         return "steal" if of.counted.steal_s[row] > 0 else "a CPU quota"
 
     return [
-        LossPart.where(unwatched & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + UNSEEN),
-        LossPart.where(unwatched & ~of.lone, Cause.RUN_QUEUE, queue_s, waited),
+        LossPart.where(by_others, Cause.COMPETITOR, queue_s, lambda row: waited(row) + others_words(of, row)),
+        LossPart.where(blind & ~by_others, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + others_words(of, row)),
+        LossPart.where(unwatched, Cause.RUN_QUEUE, queue_s, waited),
         LossPart.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
         LossPart.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
         LossPart.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
         LossPart.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}: {may_be(row)} may be why"),
-        LossPart.where(nobody, Cause.RUN_QUEUE, queue_s, where),
+        LossPart.where(nobody & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: where(row) + others_words(of, row)),
+        LossPart.where(nobody & ~of.lone, Cause.RUN_QUEUE, queue_s, where),
         *_divided(divided, queue_s, of, where, with_whom),
     ]
 
 
-def behind_others_s(queue_s: Floats, elapsed_s: Floats, met: Evidence) -> Floats:
+def behind_others_s(queue_s: Floats, of: Sessions) -> Floats:
     """How much of that wait ``queueing`` puts down to other processes."""
+    met = of.evidence
     foreign_s, sessions_s = or_zero(met.foreign_cpu_s), _sessions_s(met)
-    known = _is_watched(met, elapsed_s) & ~_is_empty(met, sessions_s + foreign_s, queue_s) & (foreign_s > 0)
-    return np.divide(queue_s * foreign_s, sessions_s + foreign_s, out=np.zeros_like(queue_s), where=known)
+    known = _is_watched(met, of.elapsed_s) & ~_is_empty(met, sessions_s + foreign_s, queue_s) & (foreign_s > 0)
+    found_s = np.divide(queue_s * foreign_s, sessions_s + foreign_s, out=np.zeros_like(queue_s), where=known)
+    return np.where(others_had_it(_is_blind_alone(of), queue_s, of, ACCOUNTS), queue_s, found_s)
+
+
+def _is_blind_alone(of: Sessions) -> Mask:
+    """Single sessions of which nothing was counted of what others ran on their CPUs."""
+    met = of.evidence
+    return np.asarray(of.lone & (~_is_watched(met, of.elapsed_s) | np.isnan(met.foreign_cpu_s)))
 
 
 def _sessions_s(met: Evidence) -> Floats:
@@ -197,22 +210,6 @@ def inflation(on: Mask, inflation_s: Floats, left: CountedTimes, of: Sessions) -
     )
     counted = [share.scaled(np.where(enough, inflation_s / covered_s, 1.0)) for share in found]
     return [unsampled, *counted, *_placed(watched & ~enough, rest_s, more, of)]
-
-
-def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> list[str]:
-    """The words of parts with their seconds: a CPU time that several explain stands with the first of them.
-
-    Each then says how much of it is its own.
-    """
-    shared = [at for at, (why, _) in enumerate(parts) if isinstance(why, CpuTimeReason)]
-    texts = [str(why) for why, _ in parts]
-    for at in shared if len(shared) > 1 else ():
-        why, part_s = parts[at]
-        if isinstance(why, CpuTimeReason):
-            own = seconds(part_s)
-            used = f"{why.used} ({own} of that here)" if at == shared[0] else f"{own} of that"
-            texts[at] = str(why._replace(used=used))
-    return texts
 
 
 def _clock_share(cpu_s: Floats, inflation_s: Floats, left: CountedTimes) -> Floats:

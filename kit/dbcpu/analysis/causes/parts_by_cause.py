@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.statistics.cumulative import Floats, Mask
+from dbcpu.formatting import seconds
 
 AT = {cause: at for at, cause in enumerate(CAUSES)}
 """The column of each cause."""
@@ -30,6 +31,22 @@ class CpuTimeReason(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.before}{self.used}{self.after}"
+
+
+def cpu_time_said_once(parts: Sequence[tuple[str | CpuTimeReason, float]]) -> list[str]:
+    """The words of parts with their seconds: a CPU time that several explain stands with the first of them.
+
+    Each then says how much of it is its own.
+    """
+    shared = [at for at, (why, _) in enumerate(parts) if isinstance(why, CpuTimeReason)]
+    texts = [str(why) for why, _ in parts]
+    for at in shared if len(shared) > 1 else ():
+        why, part_s = parts[at]
+        if isinstance(why, CpuTimeReason):
+            own = seconds(part_s)
+            used = f"{why.used} ({own} of that here)" if at == shared[0] else f"{own} of that"
+            texts[at] = str(why._replace(used=used))
+    return texts
 
 
 Reasons = Callable[[int], str | CpuTimeReason]

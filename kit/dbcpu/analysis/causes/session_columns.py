@@ -141,6 +141,7 @@ class Sessions:
         self._single = lost_alone
         self.waits_alone = waits_alone(context.single)
         self._unseen = steal_unseen(context.record)
+        self.vcpus = context.vcpus
 
     def __len__(self) -> int:
         return len(self.timed)

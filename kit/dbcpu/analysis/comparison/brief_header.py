@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Raw, Struct, field
 
-from dbcpu.record.header import BASELINE, SWEEP, Finite, Topology
+from dbcpu.record.header import BASELINE, ROWS_UNIT, SWEEP, Finite, Topology
 
 TOPOLOGIES = 1000
 """That are kept as they were read: the nights of a host have one and the same text."""
@@ -19,6 +19,7 @@ class BriefWork(Struct, frozen=True):
     name: str
     size: str
     sql: str | None
+    unit: str = ROWS_UNIT
 
 
 class BriefPlan(Struct, frozen=True):

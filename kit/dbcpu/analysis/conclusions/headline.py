@@ -64,7 +64,8 @@ def headline(analysis: Analysis) -> Headline:
     said = lost or (f"{plural(failed.sessions, 'session')} failed" if serious and failed.sessions else "")
     words, helps, mend = "; ".join(filter(None, (found.headline, said))), found.advice, failure_remedy(analysis)
     if lost and mend and not is_said(mend, helps):
-        helps = (*helps, Advice(mend, "failed sessions" if helps else ""))
+        what = "failed sessions" if failed.sessions else "failed rounds"
+        helps = (*helps, Advice(mend, what if helps else ""))
     return replace(found, headline=words, facts=tuple(facts), advice=helps)
 
 

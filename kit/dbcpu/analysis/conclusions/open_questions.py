@@ -11,7 +11,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import TopologyCheck
 from dbcpu.analysis.results.run import LevelView, MoreRounds
-from dbcpu.formatting import duration, listed, plural, short_ranges, times
+from dbcpu.formatting import duration, listed, percent, plural, short_ranges, times
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
@@ -89,7 +89,10 @@ def _why_alone(level: LevelView) -> str:
     cause, apart = lost_to(level), level.rounds_apart
     if apart is not None:
         why = f": {apart.cause.words}" if apart.cause.is_known else ""
-        return f" (in {apart.rounds} of {level.rounds} rounds a slowdown of {times(apart.slowdown)}{why})"
+        slow = f"a slowdown of {times(apart.slowdown)}"
+        if apart.counted:
+            slow = f"it loses {percent(1 - 1 / apart.slowdown)} of the time by the kernel's count"
+        return f" (in {apart.rounds} of {level.rounds} rounds {slow}{why})"
     return f" (some rounds lost time: {cause.words})" if cause.is_known else ""
 
 

@@ -20,7 +20,7 @@ from dbcpu.analysis.levels.rounds_apart import (
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.cause import WAITS_FOR_CPU, Cause
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
@@ -236,8 +236,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
     """Not of a pool, whose answer says how many sessions are enough."""
     vcpus = None if given.record.header.plan.experiment == POOL else given.vcpus
     seen = [e for e in given.levels if vcpus and round(e.level * given.busy) > vcpus and is_loss(e)]
-    waited = (Cause.RUN_QUEUE, Cause.COMPETITOR)
-    seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in waited]
+    seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in WAITS_FOR_CPU]
     if not seen:
         return None
     quota = felt_quota(given.record)

@@ -259,7 +259,7 @@ class _Words:
             return f"{here} {unequal_words(level)}{why}"
         if is_counted_only(level):
             lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
-            return f"{here} a session lost {percent(lost)} of its time, as the kernel counted{why}"
+            return f"{here} the median session lost {percent(lost)} of its time, as the kernel counted{why}"
         if level.even is Answer.YES:
             return f"{here} all are equally slow, with a slowdown of {times(level.slowdown_median)}{why}"
         if not (level.slowdown_median or 1.0) > EQUAL:

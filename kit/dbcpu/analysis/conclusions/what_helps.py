@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.advice import Advice, is_said
+from dbcpu.analysis.conclusions.lost_level_words import failure_remedy
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_by_turns_alone, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import (
     AS_MANY_CPUS,
@@ -129,6 +130,8 @@ def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
     parties = both.parties
     told = any(each.told for each in parties)
     decides = () if told or all(each.slower is Answer.NO for each in parties) else _more_rounds_beside(parties)
+    if decides and not any(each.whole for each in parties) and (mend := failure_remedy(analysis)):
+        decides = (Advice(mend),)
     beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
     seen = any(lost_to(each).is_known for each in beside) and any((each.loss or 0.0) > each.gate for each in parties)
     if not (told or seen or any(each.counted_cause.is_known for each in parties)):

@@ -78,6 +78,8 @@ def _as_counted(party: PartyView) -> str:
 
 def _to_decide(both: Together) -> str:
     few = too_few(both)
+    if not any(each.whole for each in both.parties):
+        return " When no session fails any more, measure the targets together again."
     if not few:  # with more rounds those that overlap still do
         return f" {QUIETER[0].upper()}{QUIETER[1:]}, may decide."
     return f" {plural(few, 'round')} {'is' if few == 1 else 'are'} too few: {MIN_ROUNDS_APART} at least are needed."

@@ -103,7 +103,7 @@ def _unseen(found: Sequence[ComparedFigure]) -> str:
     rates = [each for each in found if each.value.metric in RATES and each.usual.median > 0]
     if not rates:
         first = found[0]
-        return f"{figure_words(first.value)} below {with_unit(first.value.metric, first.limit)}"
+        return f"{figure_words(first.value)} below {with_unit(first.value, first.limit)}"
     lost = {each.value.level: min(1.0, 1 - each.limit / each.usual.median) for each in rates}
     most = max(lost, key=lambda level: lost[level])
     least_words, most_words = percent(min(lost.values())), percent(lost[most])

@@ -18,7 +18,7 @@ from dbcpu.config.check_limits import CheckLimits
 from dbcpu.formatting import number, percent, plural, seconds, times
 from dbcpu.record.figures import RunFigures
 from dbcpu.record.findings import UNANSWERED
-from dbcpu.record.header import POOL, SOAK, Header, Plan
+from dbcpu.record.header import POOL, ROWS_UNIT, SOAK, Header, Plan
 
 MIN_RUNS = 5
 """Earlier runs that a band needs."""
@@ -29,24 +29,28 @@ MAINTENANCE = "maintenance-window"
 """In the key of a history: a maintenance window of the database was open."""
 
 CHECKED_METRICS = {
-    "solo": ("single-session throughput", "Mrows/s", False),
-    "throughput": ("throughput", "Mrows/s", False),
+    "solo": ("single-session throughput", "rate", False),
+    "throughput": ("throughput", "rate", False),
     "slowdown": ("slowdown", "x", True),
     "max_over_min": ("max/min", "x", True),
     "connect_s": ("time to connect", "s", True),
     "steal": ("steal", "%", True),
 }
-"""Metric -> (words, unit, more is worse)."""
+"""Metric -> (words, unit, more is worse). A rate has the unit of the work."""
 RATES = tuple(metric for metric, (_, _, worse) in CHECKED_METRICS.items() if not worse)
 
 
 class Value(Struct, frozen=True):
-    """One metric of one run at one level (0: of the run). ``shown`` False: it may be noise of this run."""
+    """One metric of one run at one level (0: of the run). ``shown`` False: it may be noise of this run.
+
+    ``unit``: of the rates of this work.
+    """
 
     metric: str
     level: int
     value: float
     shown: bool = True
+    unit: str = ROWS_UNIT
 
 
 class HistoryPoint(Struct, frozen=True):
@@ -117,8 +121,9 @@ def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool =
     lost as the kernel counted.
     """
     values: list[Value] = []
+    unit = figures.text("unit") or ROWS_UNIT
     if (solo := figures.value("solo_mrows_per_s")) is not None:
-        values.append(Value("solo", 0, solo))
+        values.append(Value("solo", 0, solo, unit=unit))
     variant = figures.text("variant")
     for level in figures.levels(variant):
 
@@ -138,7 +143,9 @@ def point(run_id: str, started_at: str, figures: RunFigures, maintenance: bool =
             found |= {"slowdown": of("slowdown_max_x"), "max_over_min": of("max_over_min_x")}
         shown = {"slowdown": lost, "max_over_min": of("even") == 0.0}
         values += [
-            Value(metric, level, value, shown.get(metric, True)) for metric, value in found.items() if value is not None
+            Value(metric, level, value, shown.get(metric, True), unit)
+            for metric, value in found.items()
+            if value is not None
         ]
     if (stolen := figures.value("steal_share")) is not None:
         values.append(Value("steal", 0, stolen))
@@ -301,8 +308,8 @@ def _fixed(now: HistoryPoint, limits: CheckLimits) -> list[Violation]:
         over = [each for each in now.values if each.metric == metric and limit is not None and each.value > limit]
         if over and limit is not None:
             worst = max(over, key=lambda each: (each.shown, each.value))
-            seen = with_unit(metric, worst.value)
-            text = f"{figure_words(worst)} is {seen}, above the limit of {with_unit(metric, limit)}"
+            seen = with_unit(worst, worst.value)
+            text = f"{figure_words(worst)} is {seen}, above the limit of {with_unit(worst, limit)}"
             if not worst.shown:
                 text += ", but inconclusive: noise, or rounds that differ, may be why"
             found.append(Violation(metric, worst.level, worst.value, limit, text, not worst.shown))
@@ -336,8 +343,8 @@ class ComparedFigure(Struct, frozen=True):
         # Of a figure that is a ratio itself a second one only confuses.
         beside = "beside" if CHECKED_METRICS[metric][1] == "x" else ratio
         return (
-            f"{figure_words(self.value)} is {with_unit(metric, seen)}, {beside} the usual "
-            f"{with_unit(metric, usual.median)} of {plural(usual.runs, 'run')}"
+            f"{figure_words(self.value)} is {with_unit(self.value, seen)}, {beside} the usual "
+            f"{with_unit(self.value, usual.median)} of {plural(usual.runs, 'run')}"
         )
 
 
@@ -365,7 +372,7 @@ def unusual(value: Value, now: HistoryPoint, earlier: Sequence[HistoryPoint], li
     series = [(started_at, seen) for started_at, seen in known if seen is not None]
     changes = lasting_changes([*series, (now.started_at, value.value)])
     since = changes[-1].since if changes else ""
-    text = f"{found.text} (limit {with_unit(value.metric, found.limit)})"
+    text = f"{found.text} (limit {with_unit(value, found.limit)})"
     text += f", lasting change since {changes[-1].when}" if changes else ""
     return [Violation(value.metric, value.level, value.value, found.limit, text, lasting=bool(changes), since=since)]
 
@@ -382,11 +389,11 @@ def figure_words(value: Value) -> str:
     return f"{words} at N={value.level}" if value.level else words
 
 
-def with_unit(metric: str, value: float) -> str:
-    """With its unit."""
-    unit = CHECKED_METRICS[metric][1]
+def with_unit(of: Value, amount: float) -> str:
+    """So much of the same figure, with its unit."""
+    unit = CHECKED_METRICS[of.metric][1]
     if unit == "s":
-        return seconds(value)
+        return seconds(amount)
     if unit == "%":
-        return percent(value)
-    return times(value) if unit == "x" else f"{number(value, 1)} {unit}"
+        return percent(amount)
+    return times(amount) if unit == "x" else f"{number(amount, 1)} {of.unit}"

@@ -21,7 +21,7 @@ from dbcpu.analysis.history.past_figures import PastFigures
 from dbcpu.analysis.results.quote import Quote, QuoteNotes
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.formatting import DAY_S, moment, plural, seconds
-from dbcpu.record.header import POOL, SOAK, SWEEP, Header, Plan
+from dbcpu.record.header import POOL, ROWS_UNIT, SOAK, SWEEP, Header, Plan
 
 GAP = 3.5
 MAX_FACTS = 3
@@ -50,6 +50,8 @@ class TrendMark(Struct, frozen=True):
 class Series(Struct, frozen=True):
     """One figure over the runs, None where it was not measured. ``levels`` are the N it is of (() for alone).
 
+    ``unit``: of a rate, '' of a ratio.
+
     ``changes``: lasting ones, the oldest first, by the index of the run. ``usual`` is the band of ``history`` over
     all runs since the newest of them.
     """
@@ -59,6 +61,7 @@ class Series(Struct, frozen=True):
     values: tuple[float | None, ...]
     usual: Band | None
     changes: tuple[LastingChange, ...]
+    unit: str = ROWS_UNIT
 
     @property
     def is_newest_worse(self) -> bool:
@@ -171,6 +174,7 @@ def _series(metric: str, levels: tuple[int, ...], runs: Sequence[PastRun], width
         values=values,
         usual=usual,
         changes=tuple(_among_all(each, [at for at, _ in known]) for each in changes),
+        unit="" if metric == SPREAD else runs[-1].header.plan.workload.unit,
     )
 
 

@@ -53,7 +53,7 @@ from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_secon
 from dbcpu.analysis.placement.usable_cpus import felt_quota
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.cause import WAITS_FOR_CPU, Cause
 from dbcpu.analysis.results.run import LevelView, Reference, RoundsApart, SessionView
 from dbcpu.analysis.sessions.valid_sessions import Timed, by_round, times_of
 from dbcpu.analysis.statistics import few_values
@@ -258,6 +258,9 @@ def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | No
     lost = [counted_by_cause(members, over_fastest=apart) for members in seen.viewed]
     is_lost = counted is not None and (exceeds(counted.slowdown) or exceeds(counted.ratio))
     slowdown, cause = counted.slowdown if counted else None, main_cause(lost, is_lost)
+    if found.even is not Answer.NO and {cause, found.main_cause} == WAITS_FOR_CPU:
+        # One wait, divided by session above: rounds that vote nearly evenly shall not order it otherwise.
+        cause = found.main_cause
     kinds = apart_as_counted(found, counted, main_cause(lost))
     return replace(found, counted_slowdown=slowdown, counted_cause=cause, rounds_apart=kinds)
 

@@ -131,6 +131,8 @@ class Cause(StrEnum):
 
 CAUSES = tuple(Cause)
 """In the order in which columns, legends and charts have them."""
+WAITS_FOR_CPU = frozenset({Cause.RUN_QUEUE, Cause.COMPETITOR})
+"""One wait in a run queue, by who ran meanwhile."""
 HELPED_FIRST = frozenset(code for cause in Cause for code in cause.others)
 """Codes of findings whose remedy comes before all others where no disturbance is larger."""
 HELPED_LAST = {"strangers-on-siblings": "CPUs that change speed"}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
+from dbcpu.analysis.levels.calm_rounds import MIN_CALM_ROUNDS, are_enough
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import listed, short_ranges, times
@@ -21,6 +22,7 @@ def answer_terms(analysis: Analysis) -> str:
         f"{times(EQUAL)} with 95 % confidence, ?: inconclusive; makespan: throughput until the last session has ended; "
         "main cause (2 of 9): sessions of all rounds; see `docs/methods.md`"
     )
+    terms += _against_the_table(analysis)
     more = _more_than_lasts(analysis)
     if more:
         several = len({each.variant for each in analysis.levels}) > 1
@@ -29,15 +31,55 @@ def answer_terms(analysis: Analysis) -> str:
         what = (
             "the CPUs that sessions were held on" if held & more.keys() or (held and TOGETHER in more) else "the host"
         )
-        where = [_where(some) + (f" of {name}" if several else "") for name, some in more.items()]
+        where = [each for some in more.values() for each in some]
         # Sessions that end together leave no CPU to others: then the reason is another, such as a quota's burst.
         uneven = any(each.even is not Answer.YES for some in more.values() for each in some)
         why = f"{' there' if several else ''}{': some sessions end before others' if uneven else ''}"
-        terms += f". {analysis.unit} at {listed(where)} is more than {what} can sustain{why}"
+        terms += f". {analysis.unit} at {_where_of_each(analysis, where)} is more than {what} can sustain{why}"
     above = [each for each in analysis.levels if each.even is Answer.YES and exceeds(each.max_over_min or 1.0)]
     if above:
         terms += f". Max/min includes chance: it is above {times(EQUAL)} at {_where(above)}, although shares are equal"
     return terms
+
+
+def _against_the_table(analysis: Analysis) -> str:
+    """Why a level of this table has another answer than its figures seem to give."""
+    few, rounds = _with_too_few_rounds(analysis)
+    said = ""
+    if few:
+        there = f"there {'is' if rounds == 1 else 'are'} {rounds}"
+        where = _where_of_each(analysis, few)
+        said += f". Equal is ? at {where} though max/min is small: yes needs {MIN_CALM_ROUNDS} rounds, {there}"
+    counted = [
+        each
+        for each in analysis.levels
+        if each.full_speed is Answer.NO
+        and not exceeds(each.slowdown_median or 1.0)
+        and exceeds(each.counted_slowdown or 1.0)
+    ]
+    if counted:
+        where = _where_of_each(analysis, counted)
+        said += f". Full is no at {where} though the slowdown is small: the kernel counted lost time"
+    return said
+
+
+def _with_too_few_rounds(analysis: Analysis) -> tuple[Sequence[LevelView], int]:
+    """Levels up to the vCPUs that are as equal as a yes needs, and the most rounds that count for one of them."""
+    few, most = [], 0
+    for each in analysis.levels:
+        small = each.even is Answer.UNDECIDED and each.even_bound is not None and each.even_bound < EQUAL
+        if each.level == 1 or each.level > (analysis.vcpus or each.level) or not small:
+            continue
+        larger = (
+            other.rounds
+            for other in analysis.levels
+            if other.variant == each.variant and each.level <= other.level <= (analysis.vcpus or other.level)
+        )
+        rounds = each.calm_rounds or sum(larger)
+        if not are_enough(rounds):
+            few.append(each)
+            most = max(most, rounds)
+    return few, most
 
 
 def _more_than_lasts(analysis: Analysis) -> Mapping[str, Sequence[LevelView]]:
@@ -58,6 +100,14 @@ def _more_than_lasts(analysis: Analysis) -> Mapping[str, Sequence[LevelView]]:
         for name, some in found.items()
     }
     return {name: some for name, some in more.items() if some}
+
+
+def _where_of_each(analysis: Analysis, levels: Sequence[LevelView]) -> str:
+    """With the variants, or targets, where there are several."""
+    if len({each.variant for each in analysis.levels}) < 2:
+        return _where(levels)
+    names = dict.fromkeys(each.variant for each in levels)
+    return listed([f"{_where([each for each in levels if each.variant == name])} of {name}" for name in names])
 
 
 def _where(levels: Sequence[LevelView]) -> str:

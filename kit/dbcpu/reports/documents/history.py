@@ -7,9 +7,9 @@ from statistics import median
 from typing import Any
 
 from dbcpu.analysis.history.limits import LastingChange
-from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SOLO, SPREAD, TOGETHER, Series, Trend, set_apart
+from dbcpu.analysis.history.trend import CHANGED, GAP_MARK, LASTING, SPREAD, Series, Trend, set_apart
 from dbcpu.analysis.results.answer import Fact, Outcome
-from dbcpu.formatting import MAX_LABEL, UNKNOWN, moment, number, plain, plural, short_ranges, shortened
+from dbcpu.formatting import MAX_LABEL, moment, plain, plural, shortened
 from dbcpu.record.header import SWEEP
 from dbcpu.reports.document import (
     MIN_SPAN,
@@ -23,6 +23,7 @@ from dbcpu.reports.document import (
     TimelineSeries,
 )
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
+from dbcpu.reports.documents.history_words import figure_words, short_words, terms, usual_words, written
 from dbcpu.reports.documents.quoted import quoted_sentence
 from dbcpu.reports.plain_data import plain_data
 
@@ -43,18 +44,6 @@ READING = (
     "Every dot is a run. The blue band is the usual range; an orange line marks a lasting change, with its date, "
     "ratio, and the medians before and after, an orange band the time in which it may have happened (95 %); a dotted "
     "line a change of kernel, database or settings; grey a time without runs. The axes need not begin at 0."
-)
-ALONE = "Mrows/s of one session"
-TERMS = (
-    (
-        ALONE,
-        "million rows per second of one session alone, by its usual time and, where a witness ran, at one pace: the "
-        "baseline of a run, and not what the row N=1 of its table has as throughput",
-    ),
-    ("Mrows/s at N", "the throughput of N concurrent sessions, as the table of the run has it"),
-    ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
-    ("usual", "the band in which the runs since the last lasting change lie"),
-    ("-", "not measured by these runs; never zero"),
 )
 NOTES = (
     "In a trend each block is a run, a higher one a higher value. A sign before it: · a longer pause than usual, | a "
@@ -99,7 +88,7 @@ def _document(title: str, trends: Sequence[Trend], sections: tuple[Section, ...]
         front=_front(title, trends),
         page=lambda: (
             *_once_last(trends, _pictures(charts, trends, sections)),
-            Section("reading", "How to read it", notes=notes, terms=TERMS),
+            Section("reading", "How to read it", notes=notes, terms=terms(trends)),
         ),
         footer=f"dbcpu, {plural(sum(len(each.run_ids) for each in trends), 'run')}.",
     )
@@ -120,7 +109,7 @@ def _front(title: str, trends: Sequence[Trend]) -> Front:
         headline = f"No lasting change shown on any of {plural(len(trends), 'target')}"
     long_enough = all(len(each.run_ids) >= MIN_RUNS for each in trends)
     tiles = [
-        Fact(_words(series), _written(series, series.values[-1]), f"newest; usual {_usual(series)}")
+        Fact(figure_words(series), written(series, series.values[-1]), f"newest; usual {usual_words(series)}")
         for series in trends[0].series
     ]
     return Front(
@@ -154,7 +143,7 @@ def _once_words(trends: Sequence[Trend]) -> str:
 def _newest_words(trend: Trend) -> str:
     """``the newest run is outside the usual range: max/min at N=2 1.31, usual 1.02 to 1.13``; '' where it is within."""
     worse = [
-        f"{_words(each)} {_written(each, each.values[-1])}, usual {_usual(each)}"
+        f"{figure_words(each)} {written(each, each.values[-1])}, usual {usual_words(each)}"
         for each in trend.series
         if each.is_newest_worse
     ]
@@ -181,8 +170,8 @@ def _change_words(trend: Trend) -> str:
 
 def _went(series: Series, change: LastingChange) -> str:
     """``Mrows/s of one session went from 22.7 to 20.4 (0.90x)``."""
-    ends = f"from {_written(series, change.before)} to {_written(series, change.after)}"
-    return f"{_words(series)} went {ends} ({change.ratio:.2f}x)"
+    ends = f"from {written(series, change.before)} to {written(series, change.after)}"
+    return f"{figure_words(series)} went {ends} ({change.ratio:.2f}x)"
 
 
 def _sentence(trend: Trend) -> str:
@@ -207,7 +196,9 @@ def _steady(trend: Trend) -> str:
     shown = f"No lasting change shown in {_runs_words(trend)}"
     first = next((each for each in trend.series if each.usual and each.values[-1] is not None), None)
     # Not having been seen is no proof of sameness: the range says how large a change would have been.
-    return f"{shown}; a change of {_words(first)} within {_usual(first)} would not be seen" if first else shown
+    return (
+        f"{shown}; a change of {figure_words(first)} within {usual_words(first)} would not be seen" if first else shown
+    )
 
 
 def _pictures(
@@ -265,29 +256,10 @@ def _runs_words(trend: Trend) -> str:
     return f"the newest {many.removeprefix('1 ')}" if trend.older else many
 
 
-def _words(series: Series) -> str:
-    levels = short_ranges(series.levels)
-    return {
-        SOLO: ALONE,
-        TOGETHER: f"Mrows/s at N={levels}",
-        SPREAD: f"max/min, highest of N={levels}" if len(series.levels) > 1 else f"max/min at N={levels}",
-    }[series.metric]
-
-
-def _written(series: Series, value: float | None) -> str:
-    return number(value, 2 if series.metric == SPREAD else 1)
-
-
-def _usual(series: Series) -> str:
-    if series.usual is None:
-        return UNKNOWN
-    return f"{_written(series, series.usual.low)} to {_written(series, series.usual.high)}"
-
-
 def _verdict(trend: Trend) -> tuple[str, ...]:
     changed = [
-        f"{_words(each)} changed to {change.ratio:.2f}x ({_written(each, change.before)} before, "
-        f"{_written(each, change.after)} after) since {change.when}"
+        f"{figure_words(each)} changed to {change.ratio:.2f}x ({written(each, change.before)} before, "
+        f"{written(each, change.after)} after) since {change.when}"
         for each in trend.series
         for change in each.changes
     ]
@@ -303,10 +275,10 @@ def _verdict(trend: Trend) -> tuple[str, ...]:
 
 def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Section:
     columns = (
-        Column("metric", "figure", kind="text", value=_words),
+        Column("metric", "figure", kind="text", value=figure_words),
         Column("trend", "trend", kind="text", value=lambda series: sparkline(series, trend)),
-        Column("usual", "usual", kind="figure", value=_usual),
-        Column("newest", "newest", kind="figure", value=lambda series: _written(series, series.values[-1])),
+        Column("usual", "usual", kind="figure", value=usual_words),
+        Column("newest", "newest", kind="figure", value=lambda series: written(series, series.values[-1])),
     )
     return titled_table(
         name, title, columns, trend.series, *filter(None, [quoted_sentence(trend.quote, trend.quote_notes)])
@@ -315,12 +287,12 @@ def _figures(trend: Trend, title: str = "Trends", name: str = "trends") -> Secti
 
 def _runs(trend: Trend) -> Section:
     """Rows are indexes of runs, the newest on top, as in a list."""
-    titles = {series.metric: _short(series) for series in trend.series}
+    titles = {series.metric: short_words(series) for series in trend.series}
     one_label = len(set(trend.labels)) == 1
 
     def of_series(series: Series) -> Column:
         return Column(
-            series.metric, titles[series.metric], lambda value: _written(series, value), kind="figure",
+            series.metric, titles[series.metric], lambda value: written(series, value), kind="figure",
             value=lambda at: series.values[at],
         )  # fmt: skip
 
@@ -336,10 +308,6 @@ def _runs(trend: Trend) -> Section:
         Column("new", "changes" if one_label else "label and changes", kind="text", value=new),
     )  # fmt: skip
     return titled_table("runs", "Runs", columns, range(len(trend.run_ids) - 1, -1, -1))
-
-
-def _short(series: Series) -> str:
-    return {SOLO: "single session", TOGETHER: f"N={short_ranges(series.levels)}", SPREAD: "max/min"}[series.metric]
 
 
 def _lines(trend: Trend) -> tuple[Line, ...]:
@@ -383,7 +351,7 @@ def _chart(trend: Trend, name: str) -> Chart | None:
 def _timeline_series(series: Series) -> TimelineSeries:
     usual = series.usual
     return TimelineSeries(
-        title=_words(series),
+        title=figure_words(series),
         values=series.values,
         low=usual.low if usual else None,
         high=usual.high if usual else None,

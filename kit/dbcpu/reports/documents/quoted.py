@@ -59,8 +59,7 @@ def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
             first, last = notes.more_between
             how.append(f"more may be done at N={short_ranges(range(first, last + 1))}")
         how += filter(None, [_interval(quote.usable_cores_low, quote.usable_cores_high, 1)])
-        how += ["one session alone does not get a whole CPU"] if quote.usable_cores < 1 else []
-        how += _taken_off(notes)
+        how += _alone(quote.usable_cores, notes)
         within = f" ({'; '.join(how)})" if how else ""
         of = f"a CPU quota of {quote.quota:g}" if quote.quota else plural(quote.vcpus, "vCPU")
         parts.append(f"{_least(quote)}{number(quote.usable_cores, 1)} usable cores{within} of {of}")
@@ -88,13 +87,13 @@ def _meanwhile(notes: QuoteNotes) -> str:
     return f"; measured while the host lost CPU to {lost_to}" if lost_to else ""
 
 
-def _taken_off(notes: QuoteNotes) -> list[str]:
-    """Why they are fewer than the table's rates over that of a single session; [] where it makes no difference."""
+def _alone(usable_cores: float, notes: QuoteNotes) -> list[str]:
+    """That one session alone got no whole CPU, which makes them fewer than the table's rates over its rate; or []."""
     lost = number(notes.divided_by, 2)
+    under = f" under {notes.alone_under}" if notes.alone_under else ""
     if notes.divided_by is None or lost == number(1.0, 2):
-        return []
-    where = f"at N=1{f' under {notes.alone_under}' if notes.alone_under else ''}"
-    return [f"in whole CPUs: divided by {lost}, the slowdown that was counted {where}, as the table's rates are not"]
+        return ["one session alone does not get a whole CPU"] if usable_cores < 1 else []
+    return [f"one session alone{under} does not get a whole CPU, which is counted as {lost} times its rate"]
 
 
 def quoted_sentence(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:

@@ -5,7 +5,7 @@ from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
 from dbcpu.analysis.results.run import REGIME_SHARE, Analysis
-from dbcpu.analysis.scaling.curve import NEAR
+from dbcpu.analysis.scaling.curve import MISFIT, NEAR
 from dbcpu.analysis.scaling.topology_check import has_two_kinds, widened
 from dbcpu.formatting import listed, number, percent, plural, times
 from dbcpu.record.header import SWEEP
@@ -63,6 +63,8 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
                 f"({number(quota, 1)})"
             )
         none = f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
+        if analysis.scaling.fit_error > MISFIT:
+            none += f" (the fit misses these levels by {percent(analysis.scaling.fit_error)} and is not drawn)"
         return f"{none}; {TWO_KINDS}" if has_two_kinds(record) else none
     if len(levels) < LEVELS_OF_A_CURVE:
         measured = any(each.throughput is None and each.variant == variant for each in analysis.levels)

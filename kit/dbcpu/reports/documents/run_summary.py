@@ -39,8 +39,8 @@ SHOWN_CPUS = 8
 def cause_counts(level: LevelView) -> str:
     """``run-queue wait (10 of 15)``, the sessions with each cause; '' when none was slowed.
 
-    ``CPU steal (14 % lost)`` first where a single session loses as much; ``CPU steal (14 % lost, 1 of 24 slow)`` where
-    beside what all lose few lose more. The share lost is of all that was counted, which is said beside another cause.
+    ``CPU steal; 14 % lost`` where a single session loses as much, and ``CPU steal (1 of 24); 14 % lost`` where beside
+    what all lose few lose more. The share lost is of all that was counted, to whatever cause.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count = is_known_by_count(level)
@@ -48,21 +48,20 @@ def cause_counts(level: LevelView) -> str:
     taken = few and not by_count and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
     counted = level.counted_cause if taken or by_count else Cause.NONE
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    whole = " to all causes" if other or level.second_cause.is_known else ""
-    lost = f"{much} lost{whole}" if (level.counted_slowdown or 1.0) > EQUAL else ""
+    some_rounds = level.level == 1 and level.rounds_apart is not None and rounds_differ(level)
+    is_lost = counted != Cause.NONE and (level.counted_slowdown or 1.0) > EQUAL and not some_rounds
 
     def share(cause: Cause, many: int) -> str:
-        if cause != counted:
-            return f"{many} of {level.sessions}"
-        if level.level == 1 and level.rounds_apart is not None and rounds_differ(level):
-            return f"{level.rounds_apart.rounds} of {level.sessions}"
-        return ", ".join(filter(None, (lost, f"{many} of {level.sessions} slow" if taken else "")))
+        if cause == counted and some_rounds and level.rounds_apart is not None:
+            many = level.rounds_apart.rounds
+        return f"{many} of {level.sessions}" if many else ""
 
     shown = [each for each in level.causes if each[0] != Cause.NONE]
     if by_count and counted != Cause.NONE and counted not in dict(shown):
         shown.insert(0, (counted, 0))
     texts = [(cause.words, share(cause, many)) for cause, many in shown]
-    return ", ".join(f"{words} ({text})" if text else words for words, text in texts)
+    named = ", ".join(f"{words} ({text})" if text else words for words, text in texts)
+    return f"{named}; {much} lost" if is_lost else named
 
 
 def measured_lines(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...]:
@@ -120,8 +119,9 @@ def _solo_rounds(record: RunRecord, counted: int) -> str:
     measured = sum(each.level == 1 and each.variant == first and each.error is None for each in record.rounds)
     if counted >= measured:
         return plural(counted, "round")
+    others = "the other is" if measured - counted == 1 else "the others are"
     why = "steal, memory on another node, or not valid"
-    return f"{counted} of {plural(measured, 'round')}: the others are no reference ({why})"
+    return f"{counted} of {plural(measured, 'round')}: {others} no reference ({why})"
 
 
 def _server(record: RunRecord) -> tuple[str, str]:

@@ -71,7 +71,8 @@ def level_columns(unit: str = ROWS_UNIT) -> tuple[Column, ...]:
         Column("throughput", unit, rate, unit=unit, meaning=RATE_SUM),
         Column("makespan_throughput", "makespan", rate, unit=unit,
                meaning="throughput until the last session has ended"),
-        Column("efficiency", "efficiency", percent, meaning=f"{unit} / (single-session rate x min(N, vCPUs))"),
+        Column("efficiency", "efficiency", percent,
+               meaning=f"{unit} / (single-session rate x min(N, vCPUs or CPU quota))"),
         Column("causes", "main cause", kind="text", value=cause_counts, meaning=CAUSES_MEANING),
     )  # fmt: skip
 

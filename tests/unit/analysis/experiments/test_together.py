@@ -515,6 +515,9 @@ def test_where_sessions_failed_in_every_round_nothing_is_shown_of_the_others() -
     assert (a.whole, a.slower, b.loss) == (False, Answer.UNDECIDED, None)
     assert analysis.verdict.startswith("Together, free to share CPUs, it is inconclusive whether")
     assert "In every round of all targets a session failed: the others had more CPU" in analysis.verdict
+    assert "When no session fails any more, measure the targets together again." in analysis.verdict
+    assert "may decide" not in analysis.verdict
+    assert "`dbcpu doctor TARGET` checks what can prevent a run" in headline(analysis).remedy
     assert headline(analysis).headline.startswith("Inconclusive: a ")
 
 

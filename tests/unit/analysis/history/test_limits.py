@@ -17,6 +17,7 @@ from dbcpu.analysis.history.limits import (
     in_maintenance,
     lasting_changes,
     point,
+    unusual,
 )
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.config.check_limits import CheckLimits
@@ -184,3 +185,15 @@ def test_the_slowdown_of_a_single_session_is_said_to_be_by_the_time_that_it_lost
     """Its slowdown in the table is 1: it is compared with itself there."""
     assert figure_words(Value("slowdown", 1, 1.67)) == "slowdown of a single session, by the time that it lost,"
     assert figure_words(Value("slowdown", 2, 1.43)) == "slowdown at N=2"
+
+
+def test_a_rate_has_the_unit_of_its_work() -> None:
+    runs = [replace(known(day), values=(Value("solo", 0, 6.0, unit="executions/min"),)) for day in range(1, 7)]
+    run = night(7)
+    work = replace(run.header.plan.workload, unit="executions/min")
+    run = RunRecord(replace(run.header, plan=replace(run.header.plan, workload=work)), run.rounds)
+    of_run = point(run.header.run_id, run.header.started_at, figures(run))
+    assert {each.unit for each in of_run.values} == {"executions/min"}
+    slow = next(each for each in of_run.values if each.metric == "solo")
+    text = unusual(replace(slow, value=3.0), of_run, runs, CheckLimits())[0].text
+    assert "3.0 executions/min, 0.50x the usual 6.0 executions/min" in text and "Mrows" not in text

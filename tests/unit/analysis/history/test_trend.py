@@ -229,3 +229,18 @@ def test_what_does_not_go_together_is_refused(kept: Path, capsys: pytest.Capture
     assert "--out and --limit go with --history" in capsys.readouterr().err
     assert main(["list", "--history", "--verdict"]) == 2
     assert "--verdict and --history cannot be combined" in capsys.readouterr().err
+
+
+def test_figures_of_a_history_are_in_the_unit_of_their_work() -> None:
+    found = [
+        PastRun(replace(header, plan=replace(header.plan, workload=replace(header.plan.workload, unit=unit))), figures)
+        for header, figures, unit in ((each.header, each.figures, "executions/min") for each in first_nights(3))
+    ]
+    made = trend(found)
+    one, two = history.document(made), history.overview_document([made, trend(first_nights(3))])
+    text = load_format("table").render(one)
+    assert isinstance(text, str)
+    assert "executions/min of one session" in text and "executions/min at N=" in text and "Mrows/s" not in text
+    meant = dict(one.page[-1].terms)
+    assert meant["executions/min of one session"].startswith("work per time of one session alone")
+    assert "executions/min or Mrows/s at N" in dict(two.page[-1].terms)

@@ -7,7 +7,7 @@ from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.formatting import percent, times
-from dbcpu.record.header import Database
+from dbcpu.record.header import Database, work_words
 from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.environment import environment
@@ -52,7 +52,7 @@ def test_single_sessions_that_are_no_reference_are_counted() -> None:
     wrong = replace(run.rounds[0], sessions=(replace(run.rounds[0].sessions[0], answer_ok=False),))
     partly = replace(run, rounds=(wrong, *run.rounds[1:]))
     assert (
-        "(2 of 3 rounds: the others are no reference (steal, "
+        "(2 of 3 rounds: the other is no reference (steal, "
         in dict(measured_lines(partly, explain(partly)))["baseline"]
     )
 
@@ -61,7 +61,7 @@ def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() 
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1))
     assert found.levels[0].level == 1
     lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
-    assert cause_counts(found.levels[0]) == f"CPU steal ({lost} lost)"
+    assert cause_counts(found.levels[0]) == f"CPU steal; {lost} lost"
     assert cause_counts(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=5, seed=1)).levels[0]) == ""
 
 
@@ -69,7 +69,7 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
     found = explain(simulate(SimulatedHost(cores=2, threads=1, steal=0.3), (1, 2), repeats=3, seed=1)).levels[0]
     few = replace(found, causes=((Cause.STEAL, 1), (Cause.COMPETITOR, 2), (Cause.NONE, 3)), sessions=6)
     lost = percent(1 - 1 / (found.counted_slowdown or 1.0))
-    assert cause_counts(few) == f"CPU steal ({lost} lost to all causes), other processes (2 of 6)"
+    assert cause_counts(few) == f"CPU steal (1 of 6), other processes (2 of 6); {lost} lost"
     apart = replace(
         few,
         level=2,
@@ -78,7 +78,7 @@ def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_we
         main_cause=Cause.STEAL,
         causes=((Cause.STEAL, 1), (Cause.NONE, 5)),
     )
-    assert cause_counts(apart) == f"CPU steal ({lost} lost, 1 of 6 slow)"
+    assert cause_counts(apart) == f"CPU steal (1 of 6); {lost} lost"
     beside = replace(apart, causes=((Cause.STEAL, 1), (Cause.SLOWER_CPU, 3), (Cause.NONE, 2)))
     assert cause_counts(beside) == "CPU steal (1 of 6), slower CPU (3 of 6)"
 
@@ -183,3 +183,25 @@ def test_sessions_that_end_together_are_no_reason_for_more_throughput_than_the_p
     assert "end before others" not in even
     uneven = replace(found, levels=(*found.levels[:-1], replace(more, even=Answer.NO)))
     assert "sustain: some sessions end before others" in answer_terms(uneven)
+
+
+def test_the_terms_say_why_an_answer_is_another_than_the_figures_beside_it_seem_to_give() -> None:
+    steal = simulate(SimulatedHost(cores=4, threads=1, steal=0.2), (1, 2, 4), 3, seed=1, size="medium")
+    found = explain(steal)
+    assert found.levels[0].full_speed is Answer.NO and (found.levels[0].slowdown_median or 1.0) < 1.1
+    said = dict(summary(steal, found))["terms"]
+    assert "Full is no at N=1-2,4 though the slowdown is small: the kernel counted lost time" in said
+    few = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 3, seed=1, size="medium")
+    seen = explain(few)
+    assert seen.levels[1].even is Answer.UNDECIDED and (seen.levels[1].even_bound or 2.0) < 1.1
+    said = dict(summary(few, seen))["terms"]
+    assert "Equal is ? at N=2 though max/min is small: yes needs 5 rounds, there are 3" in said
+    enough = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 5, seed=1, size="medium")
+    assert "though" not in dict(summary(enough, explain(enough)))["terms"]
+
+
+def test_a_loop_counts_steps_and_no_rows() -> None:
+    run = run_of("postgresql", "18.4")
+    work = replace(run.header.plan.workload, name="arithmetic", size="short", n=5_000_000, rows=5_000_000)
+    assert work_words(work) == "arithmetic, size short (n = 5000000 steps, counted as 5.0 Mrows)"
+    assert "steps" not in work_words(run.header.plan.workload)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.scaling.curve import MISFIT
 from dbcpu.formatting import number
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.charts.run.frame import by_variant, framed_variants, panels_in_a_row
@@ -38,6 +39,7 @@ def draw(record: RunRecord, analysis: Analysis) -> Figure | None:
         axes.grid()
     counts = sorted({each.level for shown in panels for each in shown})
     rates = [rate for shown in panels for each in shown for rate in (each.throughput, each.ideal_throughput) if rate]
+    rates += [rate for _, rate in _drawn_fit(analysis)]
     _axes(frame.panels[0], counts, max(rates, default=1.0))
     for axes, shown in zip(frame.panels, panels, strict=True):
         if shown[0].variant == analysis.levels[0].variant:
@@ -63,7 +65,7 @@ def _curves(axes: Axes, shown: Sequence[LevelView], ideal_label: str) -> None:
 
 def _fit(axes: Axes, analysis: Analysis) -> None:
     """The fitted lines, broad and below the others, and a diamond at each knee."""
-    fitted = analysis.scaling.curve
+    fitted = _drawn_fit(analysis)
     if fitted:
         label = "fit, corrected for stragglers"
         axes.plot(*zip(*fitted, strict=True), color="#9cc3e0", lw=5.0, solid_capstyle="round", label=label)
@@ -71,6 +73,12 @@ def _fit(axes: Axes, analysis: Analysis) -> None:
     for knee in analysis.scaling.knees:
         if knee in at:
             axes.plot(knee, at[knee], color=KNEE, marker="D", ms=6, ls="", zorder=4)
+
+
+def _drawn_fit(analysis: Analysis) -> tuple[tuple[float, float], ...]:
+    """The fit where it shows a knee, or lies near the levels; without a knee one that misses them shows nothing."""
+    scaling = analysis.scaling
+    return scaling.curve if scaling.knees or (scaling.fit_error or 0.0) <= MISFIT else ()
 
 
 def _name_knees(axes: Axes, analysis: Analysis) -> None:
