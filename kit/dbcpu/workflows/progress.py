@@ -129,7 +129,8 @@ class ProgressWatcher(Watcher):
     def close(self) -> None:
         """Take the bar off the terminal, and end the log."""
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):  # its terminal was closed
+                self._bar.stop()
         if self._log is not None:
             with suppress(OSError):
                 self._log.close()
@@ -162,10 +163,11 @@ class ProgressWatcher(Watcher):
             self._show(text)
 
     def _show(self, text: str) -> None:
-        if self._bar is None:
-            print(plain(text), file=self._stream, flush=True)
-        else:
-            self._bar.console.print(plain(text), markup=False)
+        with suppress(OSError):  # a terminal that was closed keeps nothing from its clean-up
+            if self._bar is None:
+                print(plain(text), file=self._stream, flush=True)
+            else:
+                self._bar.console.print(plain(text), markup=False)
 
 
 def _opened(log_file: Path) -> TextIO:

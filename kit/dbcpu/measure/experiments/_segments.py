@@ -24,7 +24,6 @@ from dbcpu.record.plan import RoundSpec
 from dbcpu.record.rounds import Clock, HostCounters, Round
 from dbcpu.targets.base import DatabaseSession, HostReading, SessionOutcome
 
-
 MIN_PART = 0.5
 """Of a segment: one that would be shorter belongs to the one before."""
 

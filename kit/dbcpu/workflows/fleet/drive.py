@@ -294,7 +294,7 @@ class _Driver:
 
     @contextmanager
     def _two_presses(self) -> Iterator[None]:
-        """The first Ctrl-C (or SIGTERM) starts no more, the second cancels; the third is as everywhere."""
+        """The first Ctrl-C (SIGTERM, SIGHUP) starts no more, the second cancels; the third is as everywhere."""
         pressed_s: list[float] = []
 
         def press(number: int, frame: object) -> None:
@@ -308,7 +308,8 @@ class _Driver:
                 return
             self._events.put((_STOP if len(pressed_s) == 1 else _CANCEL, None))
 
-        numbers = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) != signal.SIG_IGN]
+        stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        numbers = [each for each in stops if signal.getsignal(each) != signal.SIG_IGN]
         before = {number: signal.signal(number, press) for number in numbers}
         try:
             yield
