@@ -61,7 +61,7 @@ Exit codes:
     0  fine
     1  a finding at or above --fail-on (also: inconclusive), or a violation of a limit (check)
     2  wrong usage: command line or configuration file
-    3  could not measure, store or read
+    3  could not measure, store or read; a busy host and no terminal to ask whether to measure it
     4  the host was busy with other work: not measured (run --if-quiet), or a violation (check)
   130  interrupted (Ctrl-C, SIGTERM, SIGHUP of a closed terminal); finished rounds are stored
 
