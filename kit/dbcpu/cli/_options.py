@@ -35,10 +35,8 @@ def confirm(question: str, yes: bool) -> None:
     answer = ""
     with suppress(OSError, ValueError):
         answer = sys.stdin.readline() if sys.stdin is not None else ""
-    if not answer.strip():
-        raise click.UsageError("confirmation needed; give --yes if there is no terminal")
     if answer.strip().lower() not in ("y", "yes"):
-        raise click.Abort
+        raise click.UsageError("confirmation needed; give --yes if there is no terminal")
 
 
 def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
