@@ -13,7 +13,7 @@
     ├── StoreError             exit 3   results could not be stored or found
     │   ├── NoStoreAddress     exit 2   what was given as a store cannot be one
     │   └── RecordFormatError  exit 3   a record is newer than this program, or DamagedRecord: damaged
-    └── Interrupted            exit 130 Ctrl-C or SIGTERM; finished rounds are stored
+    └── Interrupted            exit 130 Ctrl-C, SIGTERM, SIGHUP; finished rounds are stored
 
 Raised low, caught once, in ``dbcpu.cli``. A message never contains a secret: ``without_password`` sees to it.
 """

@@ -156,7 +156,8 @@ def test_ctrl_c_again_while_the_clean_up_hangs_leaves_at_once(drive: Drive) -> N
 def test_other_signals_leave_nothing_behind(drive: Drive, number: signal.Signals) -> None:
     driver = start(drive, "running", busy=True).send(number)
     code, _, err = driver.finish()
-    assert code == (130 if number == signal.SIGTERM else -number), err
+    assert code == 130, err
+    assert "dbcpu show" in err.splitlines()[-1] or "no round was finished" in err
     assert_nothing_is_left(drive)
     assert_shown_as(drive, "running", "interrupted")
 

@@ -61,9 +61,9 @@ Exit codes:
     0  fine
     1  a finding at or above --fail-on (also: inconclusive), or a violation of a limit (check)
     2  wrong usage: command line or configuration file
-    3  could not measure, store or read
+    3  could not measure, store or read; a busy host and no terminal to ask whether to measure it
     4  the host was busy with other work: not measured (run --if-quiet), or a violation (check)
-  130  interrupted; finished rounds are stored
+  130  interrupted (Ctrl-C, SIGTERM, SIGHUP of a closed terminal); finished rounds are stored
 
 \b
 Example: dbcpu run                measures an embedded PostgreSQL
@@ -184,7 +184,7 @@ class _Stopped(KeyboardInterrupt):
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM stops like Ctrl-C: sessions are cancelled and rounds are kept.
+    """SIGTERM, and SIGHUP of a closed terminal, stop like Ctrl-C: sessions are cancelled and rounds are kept.
 
     Pressed again at once, Ctrl-C changes nothing; later, while that still lasts, it leaves without waiting
     and the guard cleans up. Neither breaks into a clean-up halfway.
@@ -194,6 +194,8 @@ def _terminable() -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         if _is_within(frame, swallowed.__code__):
             return  # what is raised there is dropped, too; it is sent again
+        if number == signal.SIGHUP and asked_s:
+            return  # one closed terminal may be told by the kernel, by ssh and by a shell
         asked_s.append(time.monotonic())
         if len(asked_s) == 1:
             raise _Stopped(number)
@@ -216,7 +218,8 @@ def _terminable() -> Iterator[None]:
             time.sleep(AGAIN_S)
 
     # What a shell had us ignore (nohup, a background job of a script) stays ignored.
-    wanted = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
+    stops = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    wanted = [number for number in stops if signal.getsignal(number) != signal.SIG_IGN]
     try:
         before = [(number, signal.signal(number, stop)) for number in wanted]
     except ValueError:  # not the main thread: whoever called decides

@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,13 +28,15 @@ def confirm(question: str, yes: bool) -> None:
     """Ask on standard error, unless ``yes``. Raises click.Abort on no, click.UsageError when nobody can answer."""
     if yes:
         return
-    try:
+    if sys.stdin is not None and sys.stdin.isatty():
         click.confirm(question, abort=True, err=True)
-    except click.Abort:
-        if sys.stdin is not None and sys.stdin.isatty():
-            raise
-        click.echo(err=True)  # the question has no line of its own otherwise
-        raise click.UsageError("confirmation needed; give --yes if there is no terminal") from None
+        return
+    # Whoever pipes in an answer knows the question; nobody is shown one that cannot be answered.
+    answer = ""
+    with suppress(OSError, ValueError):
+        answer = sys.stdin.readline() if sys.stdin is not None else ""
+    if answer.strip().lower() not in ("y", "yes"):
+        raise click.UsageError("confirmation needed; give --yes if there is no terminal")
 
 
 def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:

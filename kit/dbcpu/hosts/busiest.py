@@ -15,8 +15,8 @@ MIN_SHARE, MOST = 0.05, 3
 """Of one CPU; so many are named."""
 
 
-def busiest(host: Host | None, clock_ticks: int, own_pids: Sequence[int]) -> tuple[tuple[str, float], ...]:
-    """Commands of processes that are not ``own_pids``, with the share of one CPU they used in 0.3 s; the busiest first.
+def busiest(host: Host | None, clock_ticks: int, own_pids: Sequence[int]) -> tuple[tuple[str, int, float], ...]:
+    """Command and pid of processes that are not ``own_pids``, and the share of a CPU used in 0.3 s; the busiest first.
 
     () where nobody uses as much as a twentieth, or processes cannot be listed.
     """
@@ -26,11 +26,11 @@ def busiest(host: Host | None, clock_ticks: int, own_pids: Sequence[int]) -> tup
     time.sleep(WINDOW_S)
     after, window_s = _ticks(host), time.monotonic() - began_s
     shares = [
-        ((ticks - before[key]) / clock_ticks / window_s, key[1])
+        ((ticks - before[key]) / clock_ticks / window_s, *key)
         for key, ticks in after.items()
         if key in before and key[0] not in own_pids
     ]
-    return tuple((name, share) for share, name in sorted(shares, reverse=True)[:MOST] if share >= MIN_SHARE)
+    return tuple((name, pid, share) for share, pid, name in sorted(shares, reverse=True)[:MOST] if share >= MIN_SHARE)
 
 
 def stays_busy(host: Host | None, clock_ticks: int) -> str:
@@ -40,8 +40,10 @@ def stays_busy(host: Host | None, clock_ticks: int) -> str:
 
 
 def named(host: Host | None, clock_ticks: int) -> str:
-    """``md5sum 98 %, gzip 45 % of a CPU``; '' for nobody, as ``busiest``. No session of dbcpu is at work."""
-    found = [f"{plain(name)} {percent(share)}" for name, share in busiest(host, clock_ticks, (os.getpid(),))]
+    """``pid 71 md5sum 98 %, pid 8 gzip 45 % of a CPU``; '' for nobody, as ``busiest``. No session is at work."""
+    found = [
+        f"pid {pid} {plain(name)} {percent(share)}" for name, pid, share in busiest(host, clock_ticks, (os.getpid(),))
+    ]
     return f"{', '.join(found)} of a CPU" if found else ""
 
 

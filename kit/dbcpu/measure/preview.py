@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dbcpu.config.request import Request
 from dbcpu.errors import UsageError
-from dbcpu.formatting import percent, plural
+from dbcpu.formatting import duration, percent, plural
 from dbcpu.record import plan
 from dbcpu.record.findings import Finding
 from dbcpu.record.header import Database, HostInfo
@@ -43,6 +43,16 @@ class Preview(Struct, frozen=True):
     """Whether the change affects other processes than the measured sessions."""
     left_out: tuple[str, ...] = ()
     """Variants that would change nothing here, a sentence each."""
+
+
+def foreseen_rounds(rounds: int, *, at_most: bool) -> str:
+    """``12 rounds``; ``at_most``: the plan follows from results, which need no more than these on a quiet host."""
+    return plural(rounds, "round") + (" or fewer" if at_most else "")
+
+
+def foreseen_time(lasts_s: float, *, at_most: bool) -> str:
+    """Of the rounds alone: not of what is before, between and after them; a busy host takes longer."""
+    return f"on a quiet host the rounds take about {duration(lasts_s)}{' or less' if at_most else ''}"
 
 
 def preview_of(

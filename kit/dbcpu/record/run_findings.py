@@ -25,6 +25,8 @@ SHORTER_ROUNDS = "shorter rounds (`--executions`, `--size`)"
 ENOUGH_REPEATS = "`--repeats 6`, or `--repeats 10` to compare hosts"
 ENOUGH_FOR_VARIANTS = "`--repeats 6`, or `--repeats 10` for small differences"
 """What other commands than ``dbcpu run`` do by options of their own (``analysis.conclusions.remedy_commands``)."""
+AS_JSON = "`dbcpu show RUN --json`"
+"""RUN is the run that it is said of, where the record names it."""
 ALL_LEVELS = "measure all levels (`--sessions auto`)"
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
@@ -244,7 +246,7 @@ RESULT = RunTopic("What was found", {
         "more throughput than so many sessions alone would reach, by more than 10 %",
         "something, perhaps only noise, slowed the single-session rounds: slowdown and efficiency of these levels are "
         "not reliable",
-        "measure again on a quieter host; compare the single-session times in `dbcpu show RUN --json`"),
+        f"measure again on a quieter host; compare the single-session times in {AS_JSON}"),
     "uneven-sessions": RunEntry(WARNING, OF_COMPARISON,
         "levels at which the slowest session took longer than the fastest, beyond chance "
         "or as the kernel counted (equal: no)",

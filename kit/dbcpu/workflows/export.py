@@ -1,5 +1,6 @@
 """Runs as files: a record, a trace, or the tables of many runs. What ``dbcpu export`` writes."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -9,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dbcpu import __version__
+from dbcpu.config.writable_place import why_not_writable
 from dbcpu.config.written_files import is_descriptor
 from dbcpu.errors import RecordFormatError, StoreError, UsageError
 from dbcpu.formatting import plural
@@ -104,19 +106,15 @@ def _refuse_both(names: Sequence[str], folders: dict[str, Path]) -> None:
 
 def _refuse_file(file: str, *, force: bool) -> None:
     """Raises UsageError where neither a record nor a trace is to be written there, or can be."""
-    try:
-        there = file != "-" and Path(file).is_file() and not is_descriptor(Path(file))
-        nowhere = file != "-" and not Path(file).absolute().parent.is_dir()
-    except PermissionError:
-        above = Path(file).parent
-        raise UsageError(f"{file} cannot be written: nothing may be written in {above}; give another place") from None
+    # Path.is_file raises, up to Python 3.13, where a folder may not be looked at.
+    there = file != "-" and os.path.isfile(file) and not is_descriptor(Path(file))  # noqa: PTH113
     if there and not force:
         raise UsageError(f"{file} exists already; give another name, or --force to replace it")
     if not file.endswith(TRACES) and not record_file.takes_record(file):
         forms = f"{' or '.join(record_file.SUFFIXES)} (a record), {' or '.join(TRACES[:2])} (a trace)"
         raise UsageError(f"{file} does not end in {forms}; name the file so")
-    if nowhere:
-        raise UsageError(f"{file} cannot be written: there is no folder {Path(file).parent}; give another place")
+    if file != "-" and (why := why_not_writable(Path(file), makes_folders=False)):
+        raise UsageError(f"{file} cannot be written: {why}; give another place")
 
 
 def _export_trace(run: _Run, file: Path, wanted: str | None) -> None:

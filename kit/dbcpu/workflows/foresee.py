@@ -12,7 +12,7 @@ from dbcpu.measure import workloads
 from dbcpu.measure.experiments.base import ExperimentOptions, ExperimentShape, load_experiment
 from dbcpu.measure.host_access import access_request
 from dbcpu.measure.preflight import check_counts, seen_cores
-from dbcpu.measure.preview import MEMORY_SHARE, Preview
+from dbcpu.measure.preview import MEMORY_SHARE, Preview, foreseen_rounds, foreseen_time
 from dbcpu.record import plan
 from dbcpu.record.header import AA, Database, HostInfo
 from dbcpu.record.plan import RoundSpec
@@ -39,7 +39,7 @@ def runs_here(kind: str) -> bool:
 
 
 class Forecast(Struct, frozen=True):
-    """What a run would be. ``total_s`` and ``rounds`` are upper limits where ``most`` is ``at most ``."""
+    """What a run would be. ``total_s`` and ``rounds`` are limits on a quiet host where ``at_most`` is set."""
 
     workload: str
     levels: tuple[int, ...]
@@ -48,7 +48,7 @@ class Forecast(Struct, frozen=True):
     total_s: float
     cpu_s: float
     memory_bytes: int
-    most: str
+    at_most: bool
     assumed: str
     memory_available_bytes: int | None
 
@@ -59,9 +59,9 @@ def foresee(request: Request, choices: Choices) -> tuple[str, ...]:
     levels = found.levels
     lines = [
         f"{request.name}, {found.workload}: {'levels' if len(levels) > 1 else 'level'} {short_ranges(levels)}, "
-        f"{found.most}{plural(found.rounds, 'round')}",
-        f"a single session works for about {duration(found.session_s)} in a round{found.assumed}; {found.most}about "
-        f"{duration(found.total_s)} in all",
+        f"{foreseen_rounds(found.rounds, at_most=found.at_most)}",
+        f"a single session works for about {duration(found.session_s)} in a round{found.assumed}; "
+        f"{foreseen_time(found.total_s, at_most=found.at_most)}",
         f"{found.memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
     ]
     return (*lines, *_too_much(found.memory_bytes, found.memory_available_bytes), NOTHING)
@@ -86,7 +86,7 @@ def foresee_pool(request: Request, choices: Choices, pool: ExperimentShape) -> t
         f"{request.name}, {work.name} {work.size}: pools of {short_ranges(levels)} active "
         f"{'session' if levels == (1,) else 'sessions'}, {plural(found.rounds, 'round')}",
         found.amount,
-        f"about {duration(found.duration_s)} in all{ASSUMED}",
+        f"{foreseen_time(found.duration_s, at_most=False)}{ASSUMED}",
         f"{memory_bytes / 1e6:.0f} MB of memory at {plural(max(levels), 'session')}",
         *_too_much(memory_bytes, info.limits.memory_available_bytes if info else None),
         NOTHING,
@@ -133,7 +133,6 @@ def forecast(request: Request, choices: Choices, *, here: bool | None = None) ->
     variants = AA if choices.aa else ("",)
     specs = experiment.specs(levels, choices.repeats, choices.seed or 0, variants)
     adaptive = choices.sessions == "auto" and not choices.aa
-    most = "usually at most " if adaptive else ""
     # Such a plan ends with one session alone.
     specs = (*specs, RoundSpec(1, choices.repeats, variants[0], len(specs), True)) if adaptive else specs
     execution_s = work.rows / TYPICAL_ROWS_PER_S
@@ -146,5 +145,5 @@ def forecast(request: Request, choices: Choices, *, here: bool | None = None) ->
     available = info.limits.memory_available_bytes if info else None
     return Forecast(
         f"{work.name} {work.size}", levels, len(specs), session_s, total_s, cpu_s, work.memory_bytes * max(levels),
-        most, assumed, available,
+        adaptive, assumed, available,
     )  # fmt: skip

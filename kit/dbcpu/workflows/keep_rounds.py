@@ -31,13 +31,24 @@ class Preparing:
     """Around all of a run: Ctrl-C says that nothing was stored, until ``over``. Raises Interrupted then."""
 
     def __init__(self) -> None:
-        self.over = False
+        self.over, self._kept = False, ""
+
+    def kept(self, run_id: str) -> str:
+        """The run is stored and complete; what it used is still to be cleaned up. Returns ``run_id``."""
+        self._kept = run_id
+        return run_id
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and issubclass(kind, KeyboardInterrupt) and not self.over:
+        if kind is None or not issubclass(kind, KeyboardInterrupt):
+            return
+        if self._kept:
+            raise Interrupted(
+                f"interrupted; run {self._kept} is stored and complete, see: dbcpu show {self._kept}"
+            ) from None
+        if not self.over:
             raise Interrupted("interrupted before the first round; nothing was stored") from None
 
 

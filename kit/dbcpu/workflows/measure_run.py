@@ -169,9 +169,9 @@ def run(
             patience=Patience(planned.preview.duration_s, lambda: watcher.stage(stays_busy(opened.host, opened.ticks))),
         )
         next_round = planner(header) if planner and planned.adaptive else plan.fixed(planned.specs)
-        rounds = experiment.rounds(setup, planned.specs, next_round, watcher.begun)
-        preparing.over, stored = True, len(earlier.record.rounds) if earlier else None
-        return keep_rounds(store, header, rounds, watcher.finished, gaps=experiment.survives_failures, stored=stored)
+        rounds, preparing.over = experiment.rounds(setup, planned.specs, next_round, watcher.begun), True
+        gaps, stored = experiment.survives_failures, len(earlier.record.rounds) if earlier else None
+        return preparing.kept(keep_rounds(store, header, rounds, watcher.finished, gaps=gaps, stored=stored))
 
 
 def preview_run(request: Request, choices: Choices, watcher: Watcher) -> Preview:

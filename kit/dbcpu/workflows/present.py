@@ -1,16 +1,17 @@
 """Shows a run that has just been measured: explained, on standard output, and as a report in a folder."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dbcpu.errors import StoreError
+from dbcpu.errors import Interrupted, StoreError
 from dbcpu.record.findings import reached
 from dbcpu.record.rounds import Round
 from dbcpu.store import record_file
 from dbcpu.store.database import Store
-from dbcpu.workflows.show import print_document, write_report
+from dbcpu.workflows.show import has_report, print_document, write_report
 
 
 def present(
@@ -33,7 +34,27 @@ def present(
 
     Raises:
         StoreError: a file cannot be written.
+        Interrupted: the user stopped it; the run is stored and complete.
     """
+    with _telling_it_is_complete(run_id, out, formats):
+        return _present(
+            store, run_id, rounds, out=out, formats=formats, json_file=json_file, fail_on=fail_on, quiet=quiet,
+            brief=brief,
+        )  # fmt: skip
+
+
+def _present(
+    store: Store,
+    run_id: str,
+    rounds: Callable[[], Iterable[Round]],
+    *,
+    out: Path | None,
+    formats: Sequence[str],
+    json_file: str | None,
+    fail_on: str,
+    quiet: bool,
+    brief: bool,
+) -> int:
     # Not before: a run that is refused or interrupted needs none of the analysis.
     from dbcpu.analysis.history.run_figures import run_figures
     from dbcpu.reports.documents import run as of_run
@@ -55,16 +76,35 @@ def present(
         from dbcpu.workflows.compare import variants_document
 
         shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
+    unprinted: Exception | None = None
     try:
         if json_file != "-":
             print_document(shown.brief() if brief else shown)
-    finally:
-        # Standard output that is closed or full takes nothing from the report.
-        with _telling_it_is_kept(store, run_id):
-            where = write_report([document] if shown is document else [document, shown], record, out, formats)
-        if not quiet:
-            sys.stderr.write(f"{where}Show again: {again}\n")
+    except Exception as error:  # standard output that is closed or full takes nothing from the report
+        unprinted = error
+    if not quiet and has_report(formats):
+        sys.stderr.write("writing the report ...\n")
+        sys.stderr.flush()
+    with _telling_it_is_kept(store, run_id):
+        where = write_report([document] if shown is document else [document, shown], record, out, formats)
+    if not quiet:
+        sys.stderr.write(f"{where}Show again: {again}\n")
+    if unprinted is not None:
+        raise unprinted
     return int(reached(analysis.findings, fail_on))
+
+
+@contextmanager
+def _telling_it_is_complete(run_id: str, out: Path | None, formats: Sequence[str]) -> Iterator[None]:
+    """Of a run that was measured: a stop takes no more than its report. Raises Interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        stored = f"interrupted; run {run_id} is stored and complete"
+        if not has_report(formats):
+            raise Interrupted(f"{stored}, see: dbcpu show {run_id}") from None
+        asked = (f" --out {shlex.quote(str(out))}" if out else "") + "".join(f" --format {each}" for each in formats)
+        raise Interrupted(f"{stored}, only its report is missing; write it: dbcpu report {run_id}{asked}") from None
 
 
 @contextmanager

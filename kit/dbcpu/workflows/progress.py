@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 from dbcpu.config.written_files import open_to_append
 from dbcpu.errors import BusyHost, UsageError
 from dbcpu.formatting import duration, joined, plain, plural, seconds, short_ranges, times
-from dbcpu.measure.preview import Preview
+from dbcpu.measure.preview import Preview, foreseen_rounds, foreseen_time
 from dbcpu.record.finding_entry import Level
 from dbcpu.record.header import BASELINE
 from dbcpu.record.plan import RoundSpec
@@ -61,7 +61,7 @@ class ProgressWatcher(Watcher):
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._rounds, self._usual = 0, 0
-        self._at_most = ""
+        self._at_most = False
         self._done = 0
         self._expected_s = 0.0
         self._began_s = 0.0
@@ -69,15 +69,15 @@ class ProgressWatcher(Watcher):
     def agree(self, preview: Preview) -> None:
         self._rounds = self._usual = preview.rounds
         self._expected_s = preview.duration_s
-        self._at_most = "usually at most " if preview.at_most else ""
+        self._at_most = preview.at_most
         for line in described(preview):
             self._say(line)
         for line in preview.changes:
             self._say(f"will be changed and restored: {line}")
         if not preview.private or preview.touches_host:
             changed = " and changes settings of its host meanwhile" if preview.touches_host else ""
-            lasts = duration(preview.duration_s)
-            self._confirm(f"This saturates {plain(preview.target)} for about {lasts}{changed}. Continue?")
+            lasts = foreseen_time(preview.duration_s, at_most=preview.at_most)
+            self._confirm(f"This saturates {plain(preview.target)}{changed}; {lasts}. Continue?")
         self._began_s = time.monotonic()
         if self._stream.isatty() and not self._quiet:
             self._bar = _bar(self._stream)
@@ -112,7 +112,7 @@ class ProgressWatcher(Watcher):
         """On a noisy host a plan that follows from results has more rounds than were foreseen."""
         if self._at_most and self._done >= self._usual:
             return f"round {self._done + 1}, to decide what is inconclusive"
-        return f"round {self._done + 1} of {self._at_most}{self._rounds}"
+        return f"round {self._done + 1} of {self._rounds}{' or fewer' if self._at_most else ''}"
 
     def finished(self, done: Round) -> None:
         self._done += 1
@@ -129,7 +129,8 @@ class ProgressWatcher(Watcher):
     def close(self) -> None:
         """Take the bar off the terminal, and end the log."""
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):  # its terminal was closed
+                self._bar.stop()
         if self._log is not None:
             with suppress(OSError):
                 self._log.close()
@@ -162,10 +163,11 @@ class ProgressWatcher(Watcher):
             self._show(text)
 
     def _show(self, text: str) -> None:
-        if self._bar is None:
-            print(plain(text), file=self._stream, flush=True)
-        else:
-            self._bar.console.print(plain(text), markup=False)
+        with suppress(OSError):  # a terminal that was closed keeps nothing from its clean-up
+            if self._bar is None:
+                print(plain(text), file=self._stream, flush=True)
+            else:
+                self._bar.console.print(plain(text), markup=False)
 
 
 def _opened(log_file: Path) -> TextIO:
@@ -192,11 +194,11 @@ def _bar(stream: TextIO) -> "Progress":
 def described(preview: Preview) -> tuple[str, ...]:
     """What will be measured, and for about how long; what was found that matters; what is left out. A line each."""
     levels = f"{'levels' if len(preview.levels) > 1 else 'level'} {short_ranges(preview.levels)}"
-    most = "usually at most " if preview.at_most else ""
+    rounds = foreseen_rounds(preview.rounds, at_most=preview.at_most)
     size = (
         f"{preview.database.kind} {preview.database.version}, {preview.work.name} {preview.work.size}: {levels}, "
-        f"{most}{plural(preview.rounds, 'round')}, {preview.amount}; {most}about {duration(preview.duration_s)}, "
-        f"{preview.cpu_s:.0f} CPU-seconds, {preview.memory_bytes / 1e6:.0f} MB of memory"
+        f"{rounds}, {preview.amount}; {preview.cpu_s:.0f} CPU-seconds, "
+        f"{preview.memory_bytes / 1e6:.0f} MB of memory; {foreseen_time(preview.duration_s, at_most=preview.at_most)}"
     )
     found = (
         f"{each.level.label}: {joined(each.seen, each.meaning)}.{f' Remedy: {each.remedy}.' if each.remedy else ''}"

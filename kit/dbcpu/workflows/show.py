@@ -77,14 +77,21 @@ def write_report(documents: "Sequence[Document]", record: RunRecord, out: Path |
     Returns:
         The line that says where it is, or ''. Raises as ``write_document``.
     """
-    from dbcpu.reports.write import NO_REPORT, report_folder, write_document
+    from dbcpu.reports.write import report_folder, write_document
 
-    if tuple(formats) == (NO_REPORT,):
+    if not has_report(formats):
         return ""
     folder = out or report_folder(record)
     written = [path for each in documents for path in write_document(each, folder, formats)]
     page = folder / "report.html"
     return f"Report: {page if page in written else folder}\n"
+
+
+def has_report(formats: Sequence[str]) -> bool:
+    """Whether these ask for files."""
+    from dbcpu.reports.write import NO_REPORT
+
+    return tuple(formats) != (NO_REPORT,)
 
 
 def print_document(document: "Document", form: str = "table") -> None:

@@ -191,7 +191,7 @@ def test_results_and_remarks_go_separate_ways(tmp_path: Path) -> None:
     assert err == "older runs are not shown; --limit 0 shows all\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_end_with_130_and_one_sentence(tmp_path: Path, number: int) -> None:
     pipe = tmp_path / "run.json"
     os.mkfifo(pipe)
@@ -202,6 +202,26 @@ def test_signals_end_with_130_and_one_sentence(tmp_path: Path, number: int) -> N
         child.send_signal(number)
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out, err) == (130, "", "dbcpu: interrupted\n")
+
+
+def test_a_closed_terminal_that_is_told_twice_is_one_stop(tmp_path: Path) -> None:
+    """The second comes while the first is cleaned up, however long that takes."""
+    (tmp_path / "hung_up.py").write_text(
+        "import os, signal, sys\n"
+        "from dbcpu import cli\n"
+        "def command(_):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    finally:\n"
+        "        os.kill(os.getpid(), signal.SIGHUP)\n"
+        "        print('cleaned up')\n"
+        "cli._invoke, cli.ONE_PRESS_S = command, -1.0\n"
+        "sys.exit(cli.main([]))\n"
+    )
+    environment = runs.environment(PYTHONPATH=":".join([str(tmp_path), *sys.path]))
+    given = [sys.executable, "-m", "hung_up"]
+    done = subprocess.run(given, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "cleaned up\n", "dbcpu: interrupted\n")
 
 
 def test_ctrl_c_while_a_class_is_being_made_ends_with_130_too(tmp_path: Path) -> None:

@@ -285,6 +285,13 @@ def test_a_folder_that_is_not_there_is_wrong_usage(name: str, capsys: pytest.Cap
     assert f"{name} cannot be written: there is no folder none; give another place" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["/proc/run.json", "/proc/x.pftrace"])
+def test_a_folder_of_the_kernel_is_wrong_usage(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "last", name]) == 2
+    said = f"{name} cannot be written: no file can be made in /proc, which the kernel shows; give another place"
+    assert said in capsys.readouterr().err
+
+
 def test_the_record_is_written_as_before() -> None:
     assert codec.from_data(json.loads(run("last", "-").stdout), "stdout") == SECOND
     assert run("last", "a.json.gz").output == ""

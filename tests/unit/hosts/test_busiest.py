@@ -13,13 +13,17 @@ NAME = f"busy-{os.getpid()}"
 CODE = f"open('/proc/self/comm', 'w').write('{NAME}')\nwhile True: pass"
 
 
+def found(own_pids: list[int]) -> list[tuple[str, int]]:
+    return [(name, pid) for name, pid, _ in busiest(LocalHost(), TICKS, own_pids)]
+
+
 def test_a_busy_process_is_named_and_an_own_one_is_not() -> None:
     with subprocess.Popen([sys.executable, "-S", "-c", CODE]) as busy:
         try:
             pids = [int(each) for each in LocalHost().list("/proc") if each.isdecimal()]
             others = [pid for pid in pids if pid != busy.pid]
-            until(lambda: NAME in dict(busiest(LocalHost(), TICKS, others)), "it is seen")
-            assert NAME not in dict(busiest(LocalHost(), TICKS, [*others, busy.pid]))
+            until(lambda: (NAME, busy.pid) in found(others), "it is seen")
+            assert (NAME, busy.pid) not in found([*others, busy.pid])
         finally:
             busy.kill()
 

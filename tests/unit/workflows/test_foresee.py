@@ -31,7 +31,7 @@ def test_levels_that_depend_on_unknown_vcpus_are_asked_for() -> None:
     far = resolve("postgresql://u@nowhere.invalid/d")
     with pytest.raises(UsageError, match=r"a dry run does not connect; give --vcpus N, or the levels: --sessions 1-8"):
         foresee(far, Choices())
-    assert "levels 1-10,16, usually at most 34 rounds" in foresee(far, Choices(vcpus=8))[0]
+    assert "levels 1-10,16, 34 rounds or fewer" in foresee(far, Choices(vcpus=8))[0]
 
 
 def test_an_execution_that_outlasts_the_usual_round_is_estimated_from_its_rows() -> None:

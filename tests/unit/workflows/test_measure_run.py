@@ -246,16 +246,19 @@ def test_ctrl_c_before_the_first_round_says_that_none_was_finished(
     assert stopped.value.in_campaign == "interrupted; no round was finished"
 
 
-def test_ctrl_c_while_a_whole_run_is_closed_does_not_say_that_nothing_was_stored(
+def test_ctrl_c_while_a_whole_run_is_closed_says_that_it_is_stored(
     measure: Callable[..., RunRecord], store: Store
 ) -> None:
     class Slow(FakeTarget):
         def __exit__(self, *exception: object) -> None:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted) as stopped:
         measure(Slow())
-    assert store.load("last").header.status == "complete"
+    header = store.load("last").header
+    assert header.status == "complete"
+    said = f"interrupted; run {header.run_id} is stored and complete, see: dbcpu show {header.run_id}"
+    assert str(stopped.value) == said
 
 
 def test_lost_connections_fail_the_run_and_keep_the_rounds_before(

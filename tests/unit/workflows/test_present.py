@@ -9,12 +9,13 @@ from dbcpu.analysis import explain
 from dbcpu.analysis.conclusions import single_run
 from dbcpu.cli import main
 from dbcpu.config.request import Request
-from dbcpu.errors import StoreError
+from dbcpu.errors import Interrupted, StoreError
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports import charts
 from dbcpu.store.database import Store, open_store
 from dbcpu.store.record_file import read, write_record
 from dbcpu.workflows import compare, launch
+from dbcpu.workflows import present as of_present
 from dbcpu.workflows.measure_run import Choices
 from dbcpu.workflows.present import present
 from support.builders.comparison import noisy_run, with_variants
@@ -73,7 +74,8 @@ def test_only_the_formats_that_are_asked_for_are_written(
     with kept(tmp_path, run) as store:
         present(store, run.header.run_id, lambda: run.rounds, **given(folder, *formats))
     assert [file.name for file in tmp_path.rglob("*.*") if ".db" not in file.name] == files
-    shown = f"{said}{folder / 'report.html' if files == ['report.html'] else folder}\n" if said else ""
+    where = folder / "report.html" if files == ["report.html"] else folder
+    shown = f"writing the report ...\n{said}{where}\n" if said else ""
     assert capsys.readouterr().err == f"{shown}Show again: dbcpu show {run.header.run_id}\n"
 
 
@@ -83,6 +85,46 @@ def test_a_report_that_cannot_be_written_is_said_with_where_the_run_is(tmp_path:
     with kept(tmp_path, run) as store, pytest.raises(StoreError, match=r"^the report could not be ") as found:
         present(store, "run-1", lambda: run.rounds, **given(tmp_path / "file" / "out", "csv"))
     assert str(found.value).endswith(f"; run run-1 is kept in {tmp_path / 'runs.db'}, see: dbcpu show run-1")
+
+
+@pytest.mark.parametrize(
+    ("formats", "left"),
+    [
+        ((), "only its report is missing; write it: dbcpu report run-1 --out '{out}'"),
+        (("csv",), "only its report is missing; write it: dbcpu report run-1 --out '{out}' --format csv"),
+        (("none",), "see: dbcpu show run-1"),
+    ],
+)
+def test_a_stop_while_the_report_is_written_names_the_run_and_what_is_missing(
+    formats: tuple[str, ...],
+    left: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stopped(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(of_present, "write_report", stopped)
+    run, folder = noisy_run(1), tmp_path / "a report"
+    with kept(tmp_path, run) as store, pytest.raises(Interrupted) as found:
+        present(store, "run-1", lambda: run.rounds, **given(folder, *formats))
+    assert str(found.value) == f"interrupted; run run-1 is stored and complete, {left.format(out=folder)}"
+    assert found.value.exit_code == 130
+    shown = capsys.readouterr()
+    assert shown.out.startswith("run ")
+    assert shown.err == ("" if formats == ("none",) else "writing the report ...\n")
+
+
+def test_a_stop_before_the_result_is_shown_writes_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(of_present, "print_document", stopped)
+    run = noisy_run(1)
+    with kept(tmp_path, run) as store, pytest.raises(Interrupted, match="run run-1 is stored and complete"):
+        present(store, "run-1", lambda: run.rounds, **given(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_compare_explains_each_variant_of_a_run_once(tmp_path: Path, explained: list[str]) -> None:

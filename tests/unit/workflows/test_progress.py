@@ -92,7 +92,8 @@ def test_how_long_a_run_lasts_is_said_as_a_dry_run_says_it(capsys: pytest.Captur
     watcher.agree(preview(rounds=100, duration_s=100.0))
     watcher.begun(RoundSpec(1, 0, "baseline", 0))
     said = capsys.readouterr().err
-    assert f"about {duration(100.0)}, 100 CPU-seconds" in said
+    assert "; 100 CPU-seconds, " in said
+    assert f"on a quiet host the rounds take about {duration(100.0)}\n" in said
     assert f"about {duration(100.0)} left" in said
 
 
@@ -149,6 +150,6 @@ def test_rounds_beyond_those_of_a_plan_that_follows_from_results_are_not_counted
     watcher.begun(RoundSpec(2, 0, "baseline", 1))
     watcher.close()
     said = capsys.readouterr().err
-    assert "usually at most 1 round" in said
-    assert "round 1 of usually at most 1: 1 session" in said
+    assert ", 1 round or fewer, " in said
+    assert "round 1 of 1 or fewer: 1 session" in said
     assert "round 2, to decide what is inconclusive: 2 sessions" in said

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.measurement_findings import repeats_by_level, repeats_words
 from dbcpu.analysis.host_usage.host_counters import others_share
+from dbcpu.analysis.host_usage.host_time import window_s
 from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.results.answer import Assurance
 from dbcpu.analysis.results.run import Analysis
@@ -93,16 +94,16 @@ def _quiet(record: RunRecord, _: Analysis) -> str | None:
 
 def _driver(record: RunRecord, _: Analysis) -> str:
     shares = [
-        (each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / each.cost.window_s
+        (each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / lasted_s
         for each in record.rounds
-        if each.cost and each.cost.window_s > 0
+        if each.cost and (lasted_s := window_s(each)) > 0
     ]
     where = {True: "on the measured host", False: "on another machine", None: "location not known"}
     used = f"used at most {percent(max(shares))} of one CPU, " if shares else ""
     paced = [
-        (each.cost.witness_cpu_s or 0.0) / each.cost.window_s / max(1, len(each.witness.cpus))
+        (each.cost.witness_cpu_s or 0.0) / lasted_s / max(1, len(each.witness.cpus))
         for each in record.rounds
-        if each.cost and each.cost.window_s > 0 and each.witness
+        if each.cost and (lasted_s := window_s(each)) > 0 and each.witness
     ]
     used += f"the witness {percent(max(paced))} of each, " if paced and used else ""
     return used + where[record.header.database.driver_on_host]

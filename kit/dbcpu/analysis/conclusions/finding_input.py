@@ -5,6 +5,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from dbcpu.analysis.host_usage.host_time import window_s
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.pace import TwoSpeeds
 from dbcpu.analysis.results.run import LevelView, MoreRounds, NoiseFloor, Reference, SessionView
@@ -53,9 +54,9 @@ class FindingInput(Struct, frozen=True, dict=True):
         return None
 
     def window_s(self, round_: Round) -> float:
-        """How long the round ran; 0 when nothing ended."""
+        """How long the round ran; 0 when nothing ended, or it was too short for a share of it."""
         if round_.cost:
-            return round_.cost.window_s
+            return window_s(round_)
         spans = [member.span for member in self.sessions if member.round is round_ and member.span]
         return max(span.end_s for span in spans) - min(span.start_s for span in spans) if spans else 0.0
 

@@ -44,8 +44,8 @@ def driver_on_host(given: FindingInput) -> Finding | None:
     used = [
         (share, each)
         for each in given.rounds
-        if each.cost and each.cost.window_s > 0
-        for share in [(each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / each.cost.window_s]
+        if each.cost and given.window_s(each) > 0
+        for share in [(each.cost.driver_cpu_s + (each.cost.sampler_cpu_s or 0.0)) / given.window_s(each)]
         if share > DRIVER_SHARE
     ]
     if not used:

@@ -16,6 +16,7 @@ from dbcpu.formatting import short_ranges
 from dbcpu.record.header import AA, ANONYMOUS, BASELINE, POOL, SOAK, SWEEP, TOGETHER, Header, Plan
 from dbcpu.record.plan import NORMAL, QUICK
 from dbcpu.record.run_findings import (
+    AS_JSON,
     ENOUGH_REPEATS,
     LONGER_EXECUTIONS,
     LONGER_ROUNDS,
@@ -205,7 +206,12 @@ def adding_rounds(header: Header, options: str = "") -> str:
 
 
 def with_own_options(text: str, header: Header) -> str:
-    """A remedy or verdict of ``dbcpu run``, with the options of the command, or of the script, that measured it."""
+    """A remedy or verdict of ``dbcpu run``, with the options of the command, or of the script, that measured it.
+
+    Its run is named where the record names it.
+    """
+    if not header.run_id.endswith(ANONYMOUS):
+        text = text.replace(AS_JSON, AS_JSON.replace("RUN", header.run_id))
     if header.driver.python or header.driver.pid:  # dbcpu measured it, or had a script do so by its own options
         for ours, theirs in _OPTIONS.get(header.plan.experiment, {}).items():
             text = text.replace(ours, theirs)

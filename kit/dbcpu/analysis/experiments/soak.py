@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
+from dbcpu.analysis.host_usage.host_time import window_s as shared_s
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
 from dbcpu.analysis.statistics.bimodality import two_modes
@@ -74,7 +75,7 @@ class Course:
         window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
         self._ends.append(at_s + window_s)
         fast, middle, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
-        queued, throttled = _waited(done, window_s)
+        queued, throttled = _waited(done, shared_s(done) if done.cost else window_s)
         self._segments.append(
             Segment(
                 at_s, window_s, int(elapsed.size), _number(middle), _number(fast), _number(slow),
@@ -176,13 +177,16 @@ def _number(value: object) -> float | None:
 
 
 def _waited(done: Round, window_s: float) -> tuple[float | None, float | None]:
-    """Shares of the sessions' time: in run queues, and throttled by a quota, which the kernel counts as run delay."""
+    """Shares of the sessions' time: in run queues, and throttled by a quota, which the kernel counts as run delay.
+
+    At most 1: counters are read a moment after the time. None where the segment is too short for a share.
+    """
     known = [delay for session in done.sessions if (delay := session.run_delay_s) is not None]
     if not known or window_s <= 0:
         return None, None
     throttled_s = sum(throttled_shares(done).values())
     whole_s = len(known) * window_s
-    return (sum(known) - throttled_s) / whole_s, throttled_s / whole_s
+    return min(1.0, (sum(known) - throttled_s) / whole_s), min(1.0, throttled_s / whole_s)
 
 
 def _trend(segments: Sequence[Segment]) -> SoakTrend | None:

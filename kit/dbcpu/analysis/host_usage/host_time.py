@@ -26,15 +26,17 @@ from dbcpu.record.rounds import Round, RunRecord, Session
 
 TICK_S = 0.01
 MIN_LASTED_S = 1e-9
+MIN_OF_EXECUTION = 0.5
+"""A segment of a soak that lasted less of its shortest execution has no shares: its counters are of a longer time."""
 MIN_LEFT_S = 0.05
 """Of busy time less that of sessions: /proc/stat counts in ticks, and is read a moment after the sessions' counters."""
 
 
 @kept
 def stolen_share(round_: Round) -> float | None:
-    """Of all that the round's CPUs could have given; None where they were not sampled."""
+    """Of all that the round's CPUs could have given; None where they were not sampled, or for too short a time."""
     lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
-    if lasted_s <= 0 or not round_.cpu_timeline:
+    if lasted_s <= 0 or not round_.cpu_timeline or _is_too_short(round_):
         return None
     return sum(sum(row.steal_s) for row in round_.cpu_timeline) / (lasted_s * len(round_.cpu_timeline))
 
@@ -50,9 +52,32 @@ def typical_share(rounds: Iterable[Round]) -> float | None:
     return median(known) if known else None
 
 
+@kept
 def window_s(round_: Round) -> float:
-    """How long the sampler watched the round; 0 where it did not say."""
-    return round_.cost.window_s if round_.cost else 0.0
+    """How long the sampler watched the round; 0 where it did not say, or for too short a time for a share of it.
+
+    In records of earlier versions a soak's segment began after the sampler was read for the one before, and its
+    counters with that reading: their time is that of the polls.
+    """
+    lasted_s = round_.cost.window_s if round_.cost else 0.0
+    if lasted_s <= 0 or not _began_before(round_):
+        return lasted_s
+    if _is_too_short(round_):
+        return 0.0
+    return max(lasted_s, round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0)
+
+
+def _began_before(round_: Round) -> bool:
+    """Whether executions of a soak's segment began in the one before."""
+    return not round_.anchor and any(each.start_s < 0 for one in round_.sessions for each in one.executions)
+
+
+def _is_too_short(round_: Round) -> bool:
+    lasted_s = round_.cost.window_s if round_.cost else 0.0
+    if lasted_s <= 0 or not _began_before(round_):
+        return False
+    shortest_s = min(each.elapsed_s for one in round_.sessions for each in one.executions)
+    return lasted_s < MIN_OF_EXECUTION * shortest_s
 
 
 @kept
@@ -88,7 +113,7 @@ def counted_share(round_: Round) -> float:
     """
     used_s = [session.cpu_s for session in round_.sessions]
     lasted_s = round_.timeline_s[-1] - round_.timeline_s[0] if round_.timeline_s else 0.0
-    if not used_s or None in used_s or lasted_s <= 0:
+    if not used_s or None in used_s or lasted_s <= 0 or _is_too_short(round_):
         return 0.0
     allowed = set(chain.from_iterable(allowed_cpus(round_)[0]))
     rows = [row for row in round_.cpu_timeline if row.cpu in allowed] or round_.cpu_timeline

@@ -5,7 +5,7 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 
 from enum import StrEnum
 
-from dbcpu.record.run_findings import ALL_LEVELS
+from dbcpu.record.run_findings import ALL_LEVELS, AS_JSON
 
 PLAN_WITH_TURBO = (
     "plan with the times measured with as many sessions as you run: a turbo frequency that falls with the number of "
@@ -111,7 +111,7 @@ class Cause(StrEnum):
     )  # fmt: skip
     WAIT = (
         "wait", "non-CPU wait", "#4197c8", ">", "", ("physical-io",),
-        "look at the wait events of the sessions: `dbcpu show RUN --json`",
+        f"look at the wait events of the sessions: {AS_JSON}",
     )  # fmt: skip
     STOPPED = (
         "stopped", "stopped", "#000000", "d", "", (),

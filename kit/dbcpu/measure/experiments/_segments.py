@@ -1,9 +1,11 @@
 """One stretch of a soak: sessions that stay connected, and a round for each segment of their time.
 
 A session that ends its segment delivers what it has and goes on at once; when the last one has delivered, the
-gate pauses (the sessions do not), the sampler is read, and the round is handed over to be kept.
+gate pauses (the sessions do not), the sampler is read, and the round is handed over to be kept. A segment begins
+when the sampler is read for the one before: its counters and its time are of the same stretch.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,12 +24,23 @@ from dbcpu.record.plan import RoundSpec
 from dbcpu.record.rounds import Clock, HostCounters, Round
 from dbcpu.targets.base import DatabaseSession, HostReading, SessionOutcome
 
+MIN_PART = 0.5
+"""Of a segment: one that would be shorter belongs to the one before."""
+
 
 class _Deliveries:
     """Who has delivered the running segment. ``again`` is the gate's; it may be called from several threads."""
 
-    def __init__(self, gate: SessionGate, first_until_s: float, segment_s: float, end_s: float) -> None:
+    def __init__(
+        self,
+        gate: SessionGate,
+        first_until_s: float,
+        segment_s: float,
+        end_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._gate, self._first_until_s, self._segment_s, self._end_s = gate, first_until_s, segment_s, end_s
+        self._clock = clock
         self._lock = threading.Lock()
         self._until_s: dict[int, float] = {}
         self.brought: dict[int, SessionOutcome] = {}
@@ -43,15 +56,28 @@ class _Deliveries:
                 self._gate.pause()
                 return None
             until_s = self._until_s.get(session.ordinal, self._first_until_s)
-            over = until_s >= self._end_s - 0.5 * self._segment_s
-            self._bring(session, more=not over)
+            next_s = self._next(until_s)
+            self._bring(session, more=next_s is not None)
             whole = len(self.brought) == len(self._gate.members)
-            self._until_s[session.ordinal] = until_s + self._segment_s
-            if over:
+            if next_s is None:
                 self._ended.add(session.ordinal)
-            if whole and not over:
+                return None
+            self._until_s[session.ordinal] = next_s
+            if whole:
                 self._gate.pause()
-            return None if over else (None, until_s + self._segment_s)
+            return None, next_s
+
+    def _next(self, until_s: float) -> float | None:
+        """When the next segment of a session ends; None: there is none. One that is late skips what is past."""
+        part_s = MIN_PART * self._segment_s
+        if until_s >= self._end_s - part_s:
+            return None
+        next_s, least_s = until_s + self._segment_s, self._clock() + part_s
+        if next_s >= least_s:
+            return next_s
+        next_s += self._segment_s * math.ceil((least_s - next_s) / self._segment_s)
+        next_s = min(next_s, self._end_s)
+        return next_s if next_s >= least_s else None
 
     def _bring(self, session: DatabaseSession, *, more: bool) -> None:
         """A session may deliver twice before the slowest delivers once: executions may last longer than a segment."""
@@ -84,6 +110,8 @@ class Stretch(Struct):
     _released: bool = False
     _counted: HostReading | None = None
     """The host's counters at the end of the last segment, where no sampler sees it."""
+    _since: tuple[Released, float] | None = None
+    """When the running segment began, after the first, and the CPU time of this process then."""
 
     def rounds(self, begun: Callable[[RoundSpec], object]) -> Iterator[Round]:
         """Each segment as it ends; the one that was cut short by Ctrl-C too, before that is raised again.
@@ -115,7 +143,7 @@ class Stretch(Struct):
         going = True
         while going:
             stopped = False
-            released, cpu_s = _now(), time.process_time()
+            released, cpu_s = self._since or (_now(), time.process_time())
             try:
                 if not self._released:
                     released = gate.release(None, self.segment_s, timeout_s, again=deliveries.again)
@@ -148,6 +176,7 @@ class Stretch(Struct):
         if going and witness:
             witness.begin()
         if going:
+            self._since = _now(), time.process_time()
             self.setup.sampler.start(watched_of(gate.members), self.setup.kit_pids)
         outcomes = deliveries.take([each.session for each in gate.members])
         ended = [outcome.error for outcome in outcomes if outcome.error]

@@ -1,7 +1,7 @@
 """A campaign before it begins: its targets and options, what it will cost, and its rows in the store."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -17,9 +17,10 @@ from dbcpu.config.request import Request
 from dbcpu.errors import UnknownName, UsageError
 from dbcpu.formatting import duration, listed, plural
 from dbcpu.hosts.shell_routes import transport_of
+from dbcpu.measure.preview import foreseen_time
 from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
-from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s
+from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s, least_s
 from dbcpu.workflows.fleet.simulated import is_simulated
 from dbcpu.workflows.fleet.station import command_refused
 from dbcpu.workflows.fleet.window import Window
@@ -128,7 +129,7 @@ def foresight(targets: Sequence[Listed], choices: Choices) -> Foresight:
         sum(one.cpu_s for one in costly),
         max((max(one.levels) for one in costly), default=0),
         assumed,
-        any(one.most for one in costly),
+        any(one.at_most for one in costly),
         len(targets) - len(found),
         tuple(_same_url(targets)),
         Counter(each.origin for each in targets),
@@ -181,7 +182,8 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
     """The preview, line by line."""
     turns = [group for group, count in Counter(each.group for each in items if each.group).items() if count > 1]
     shared = f", {plural(len(turns), 'group')} of targets that take turns" if turns else ""
-    yield f"campaign {name}: {plural(len(items), 'target')}, {min(at_once, len(items))} at once{shared}"
+    chains = len({each.group or ("", each.target) for each in items})
+    yield f"campaign {name}: {plural(len(items), 'target')}, {min(at_once, chains)} at once{shared}"
     yield from ahead.same
     if far := [f"{ahead.origins[each]} {_IN_WORDS[each]}" for each in ORIGINS[1:] if ahead.origins.get(each)]:
         yield f"not measured from here: {listed(far)}"
@@ -193,16 +195,13 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
         yield f"not measured by a station with this environment: {listed(names, most=MAX_NAMED)} ({why})"
     items = [each for each in items if each.target not in ahead.refused]
     if ahead.simulated < len(items):
-        most = "at most " if ahead.at_most else ""
         longest_s = max(ahead.lasts_s[each.target] for each in items)
         yield (
-            f"on quiet hosts {most}about {duration(longest_s)} for a target, {most}about "
-            f"{duration(_all_s(items, ahead, at_once))} in all; hosts that are busy take longer"
+            f"{foreseen_time(longest_s, at_most=ahead.at_most)} for a target, and about "
+            f"{duration(_all_s(items, ahead, at_once))} for all"
         )
         used = f"{ahead.cpu_s / HOUR_S:.1f} CPU-hours" if ahead.cpu_s >= HOUR_S else f"{ahead.cpu_s:.0f} CPU-seconds"
-        yield (
-            f"{most}{used} are used on the targets, and up to {plural(ahead.connections, 'connection')} to one of them"
-        )
+        yield (f"{used} are used on the targets, and up to {plural(ahead.connections, 'connection')} to one of them")
     if ahead.assumed:
         yield f"levels follow from the vCPUs, which are not known before: {ASSUMED_VCPUS} are assumed here"
     if window:
@@ -213,9 +212,4 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
 
 def _all_s(items: Sequence[Item], ahead: Foresight, at_once: int) -> float:
     targets = [Queued(each.target, each.group, lasts_s=ahead.lasts_s[each.target]) for each in items]
-    if len(targets) > MAX_ORDERED:
-        in_turns: dict[str, float] = defaultdict(float)
-        for each in targets:
-            in_turns[each.group or each.name] += each.lasts_s
-        return max(sum(in_turns.values()) / at_once, max(in_turns.values()))
-    return lasts_s(targets, StartLimits(at_once))
+    return least_s(targets, at_once) if len(targets) > MAX_ORDERED else lasts_s(targets, StartLimits(at_once))

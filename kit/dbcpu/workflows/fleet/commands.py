@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -217,8 +217,9 @@ def _failing(opened: Store, campaign: str, fail_on: str, given: str) -> int:
 def _sayer(quiet: bool) -> Callable[[str], None]:
     def say(sentence: str) -> None:
         if not quiet:
-            sys.stderr.write(f"dbcpu: {plain(sentence)}\n")
-            sys.stderr.flush()
+            with suppress(OSError):  # a terminal that was closed ends no campaign halfway
+                sys.stderr.write(f"dbcpu: {plain(sentence)}\n")
+                sys.stderr.flush()
 
     return say
 

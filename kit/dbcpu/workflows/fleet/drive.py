@@ -19,7 +19,7 @@ from dbcpu.store.campaigns import DONE, FAILED, GO_ON, PLANNED, RUNNING, STOP_NO
 from dbcpu.store.database import Store
 from dbcpu.workflows.fleet import lease
 from dbcpu.workflows.fleet.cluster import Workers
-from dbcpu.workflows.fleet.order import Queued, StartLimits, next_step
+from dbcpu.workflows.fleet.order import Queued, StartLimits, least_s, next_step
 from dbcpu.workflows.fleet.outcome import ItemOutcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
 from dbcpu.workflows.fleet.station import Assignment
@@ -205,14 +205,24 @@ class _Driver:
         self._report(target, lasted_s, found)
 
     def _report(self, target: str, lasted_s: float, found: ItemOutcome) -> None:
-        left = [each for each in self._targets() if each.state == PLANNED]
+        left = self._left()
         over = sum(each.state not in (PLANNED, RUNNING) for each in self._items.values())
         took = f" in {duration(lasted_s)}" if lasted_s and found.state == DONE else ""
         why = f": {found.why}" if found.why else ""
-        lasts = duration(sum(each.lasts_s for each in left) / self._bounds.at_once) if left else ""
+        lasts = duration(least_s(left, self._bounds.at_once)) if left else ""
         still = f", about {lasts} left" if lasts else ""
         kept = ", kept on this station until dbcpu fleet sync" if found.spooled else ""
         self._say(f"{target}: {found.state}{took}{why}{kept} ({over} of {len(self._items)}{still})")
+
+    def _left(self) -> list[Queued]:
+        """What is not over, with the time that it still takes; nothing where no more is started and nothing runs."""
+        states = (RUNNING,) if self._stopped else (RUNNING, PLANNED)
+        now_s = time.monotonic()
+        return [
+            replace(each, lasts_s=max(1.0, each.lasts_s - (now_s - self._begun_s.get(each.name, now_s))))
+            for each in self._targets()
+            if each.state in states
+        ]
 
     def _settled(self, target: str, found: ItemOutcome) -> ItemOutcome | None:
         """What the store says of a target whose station does not say what became of it; None: it is still measured."""
@@ -294,7 +304,7 @@ class _Driver:
 
     @contextmanager
     def _two_presses(self) -> Iterator[None]:
-        """The first Ctrl-C (or SIGTERM) starts no more, the second cancels; the third is as everywhere."""
+        """The first Ctrl-C (SIGTERM, SIGHUP) starts no more, the second cancels; the third is as everywhere."""
         pressed_s: list[float] = []
 
         def press(number: int, frame: object) -> None:
@@ -308,7 +318,8 @@ class _Driver:
                 return
             self._events.put((_STOP if len(pressed_s) == 1 else _CANCEL, None))
 
-        numbers = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) != signal.SIG_IGN]
+        stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        numbers = [each for each in stops if signal.getsignal(each) != signal.SIG_IGN]
         before = {number: signal.signal(number, press) for number in numbers}
         try:
             yield

@@ -4,7 +4,7 @@ The first target runs alone, so that a wrong option or a missing privilege costs
 campaign may be wider: 1, 2, 4, ... at once, up to the limit. Targets of one group share something, and take turns.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
@@ -87,6 +87,14 @@ def lasts_s(targets: Sequence[Queued], limits: StartLimits) -> float:
             return now_s
         now_s, name = heappop(ends)
         states[name] = replace(states[name], state=DONE)
+
+
+def least_s(targets: Sequence[Queued], at_once: int) -> float:
+    """How long all of them take at least, whatever their order: groups take turns, and others go on beside them."""
+    in_turns: dict[str, float] = defaultdict(float)
+    for each in targets:
+        in_turns[f"group {each.group}" if each.group else f"target {each.name}"] += each.lasts_s
+    return max(sum(in_turns.values()) / at_once, max(in_turns.values(), default=0.0))
 
 
 def _width(targets: Sequence[Queued]) -> int:

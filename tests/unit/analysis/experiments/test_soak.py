@@ -60,6 +60,48 @@ def test_the_baseline_of_a_soak_is_that_of_its_page() -> None:
     assert analysis.reference.elapsed_s == pytest.approx(soak.alone_s, rel=0.01)
 
 
+def with_segment(run: RunRecord, at: int, window_s: float, begins_s: float) -> RunRecord:
+    """A segment whose executions began ``begins_s`` before it, as those that follow another do; polled since then."""
+    done = [order for order, each in enumerate(run.rounds) if not each.anchor][at]
+    changed = run.rounds[done]
+    sessions = tuple(
+        replace(
+            each,
+            run_delay_s=0.016,
+            executions=tuple(replace(one, start_s=one.start_s - begins_s) for one in each.executions[:1]),
+        )
+        for each in changed.sessions
+    )
+    assert changed.cost is not None
+    changed = replace(
+        changed,
+        sessions=sessions,
+        timeline_s=(-0.05, window_s),
+        cost=replace(changed.cost, window_s=window_s, driver_cpu_s=2 * window_s),
+    )
+    return replace(run, rounds=(*run.rounds[:done], changed, *run.rounds[done + 1 :]))
+
+
+def test_a_segment_shorter_than_an_execution_has_no_shares() -> None:
+    run = with_segment(build.soak(steady), 6, 0.000_44, 2.0)
+    run = replace(run, header=replace(run.header, database=replace(run.header.database, driver_on_host=True)))
+    analysis, soak = explained(run)
+    short = soak.segments[6]
+    assert (short.executions, short.queue, short.throttled, short.steal) == (4, None, None, None)
+    assert {each.code for each in analysis.findings}.isdisjoint({"driver-on-host", "foreign-load", "few-polls"})
+    assert "driver-on-host" in {each.code for each in explain(with_segment(run, 6, 1.5, 2.0)).findings}
+
+
+def test_shares_of_a_segment_are_of_the_time_that_was_polled_and_at_most_all_of_it() -> None:
+    polled = with_segment(build.soak(steady), 6, 1.55, 1.0)
+    assert explained(polled)[1].segments[6].queue == pytest.approx(0.01)
+    at = next(order for order, each in enumerate(polled.rounds) if each.timeline_s[0] < 0)
+    queued = tuple(replace(each, run_delay_s=2.0) for each in polled.rounds[at].sessions)
+    changed = replace(polled.rounds[at], sessions=queued)
+    more = replace(polled, rounds=(*polled.rounds[:at], changed, *polled.rounds[at + 1 :]))
+    assert explained(more)[1].segments[6].queue == 1.0
+
+
 def test_sessions_that_stay_at_the_second_value_are_named() -> None:
     analysis, soak = explained(build.soak(stuck, sessions=5))
     assert soak.second is not None
