@@ -27,7 +27,7 @@ def answer_terms(analysis: Analysis) -> str:
     if more:
         several = len({each.variant for each in analysis.levels}) > 1
         # Sessions that were held share their own CPUs, whatever the host has.
-        held = {each.name for each in analysis.together.parties if each.cpus} if analysis.together else set()
+        held = {each.variant for each in analysis.levels if each.held_on is not None}
         what = (
             "the CPUs that sessions were held on" if held & more.keys() or (held and TOGETHER in more) else "the host"
         )
