@@ -31,10 +31,11 @@ def confirm(question: str, yes: bool) -> None:
     if sys.stdin is not None and sys.stdin.isatty():
         click.confirm(question, abort=True, err=True)
         return
-    # Whoever pipes in an answer knows the question; nobody is shown one that cannot be answered.
     answer = ""
     with suppress(OSError, ValueError):
         answer = sys.stdin.readline() if sys.stdin is not None else ""
+    if answer:  # nobody is shown a question that cannot be answered
+        click.echo(f"{question} [y/N]: {answer.strip()}", err=True)
     if answer.strip().lower() not in ("y", "yes"):
         raise click.UsageError("confirmation needed; give --yes if there is no terminal")
 

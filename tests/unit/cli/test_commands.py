@@ -182,7 +182,7 @@ def test_import_takes_all_files_or_none_when_one_is_damaged(tmp_path: Path, caps
 @pytest.mark.parametrize(("typed", "left"), [("y\n", 1), ("n\n", 2), ("", 2)])
 def test_delete_asks_first(typed: str, left: int) -> None:
     result = run("delete", "last", typed=typed)
-    assert "Delete 20250103-b?" in result.stderr
+    assert ("Delete 20250103-b?" in result.stderr) == bool(typed), "nobody is shown what cannot be answered"
     with open_store() as store:
         assert len(store.list()) == left
 
