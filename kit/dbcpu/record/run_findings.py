@@ -27,6 +27,8 @@ ENOUGH_FOR_VARIANTS = "`--repeats 6`, or `--repeats 10` for small differences"
 """What other commands than ``dbcpu run`` do by options of their own (``analysis.conclusions.remedy_commands``)."""
 AS_JSON = "`dbcpu show RUN --json`"
 """RUN is the run that it is said of, where the record names it."""
+AS_QUOTA_ALLOWS = "run no more sessions than the quota allows"
+"""Of work that waits the finding gives the number, which nobody sees from the quota."""
 ALL_LEVELS = "measure all levels (`--sessions auto`)"
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
@@ -228,7 +230,7 @@ HOST = RunTopic("What else was on the host?", {
         "CPU (`dbcpu vary --variants irq:away` measures the difference, where it can)"),
     "throttled": RunEntry(WARNING, OF_HOST, "control groups of the sessions that used up their CPU quota",
         "the kernel stopped the sessions for part of the time, even if CPUs were idle",
-        "raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or run no more sessions than the quota allows"),
+        f"raise `cpu.max` (systemd: `CPUQuota=`, containers: `--cpus`), or {AS_QUOTA_ALLOWS}"),
     "hidden-quota": RunEntry(WARNING, OF_HOST,
         "a control group that had work and no CPU, without a quota of its own or other load",
         "a limit not visible here, such as that of a pod or a slice, may have stopped the sessions even if CPUs "

@@ -37,61 +37,43 @@ def present(
         Interrupted: the user stopped it; the run is stored and complete.
     """
     with _telling_it_is_complete(run_id, out, formats):
-        return _present(
-            store, run_id, rounds, out=out, formats=formats, json_file=json_file, fail_on=fail_on, quiet=quiet,
-            brief=brief,
-        )  # fmt: skip
+        # Not before: a run that is refused or interrupted needs none of the analysis.
+        from dbcpu.analysis.history.run_figures import run_figures
+        from dbcpu.reports.documents import run as of_run
+        from dbcpu.workflows.check import against_earlier_runs
+        from dbcpu.workflows.explain import explained
+        from dbcpu.workflows.kept_figures import Counted, keep_figures
 
+        header, counted = store.header(run_id), Counted(rounds())
+        record, analysis = explained(header, counted)
+        figures = run_figures(record, analysis, counted.count)
+        keep_figures(store, run_id, figures)
+        if json_file is not None:
+            with _telling_it_is_kept(store, run_id):
+                record_file.write(json_file, header, rounds())
+        before = against_earlier_runs(store, header, figures, make=True)
+        document = shown = of_run.document(record, analysis, before)
+        again = f"dbcpu show {run_id}"
+        if analysis.variants is not None:
+            from dbcpu.workflows.compare import variants_document
 
-def _present(
-    store: Store,
-    run_id: str,
-    rounds: Callable[[], Iterable[Round]],
-    *,
-    out: Path | None,
-    formats: Sequence[str],
-    json_file: str | None,
-    fail_on: str,
-    quiet: bool,
-    brief: bool,
-) -> int:
-    # Not before: a run that is refused or interrupted needs none of the analysis.
-    from dbcpu.analysis.history.run_figures import run_figures
-    from dbcpu.reports.documents import run as of_run
-    from dbcpu.workflows.check import against_earlier_runs
-    from dbcpu.workflows.explain import explained
-    from dbcpu.workflows.kept_figures import Counted, keep_figures
-
-    header, counted = store.header(run_id), Counted(rounds())
-    record, analysis = explained(header, counted)
-    figures = run_figures(record, analysis, counted.count)
-    keep_figures(store, run_id, figures)
-    if json_file is not None:
+            shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
+        unprinted: Exception | None = None
+        try:
+            if json_file != "-":
+                print_document(shown.brief() if brief else shown)
+        except Exception as error:  # standard output that is closed or full takes nothing from the report
+            unprinted = error
+        if not quiet and has_report(formats):
+            sys.stderr.write("writing the report ...\n")
+            sys.stderr.flush()
         with _telling_it_is_kept(store, run_id):
-            record_file.write(json_file, header, rounds())
-    before = against_earlier_runs(store, header, figures, make=True)
-    document = shown = of_run.document(record, analysis, before)
-    again = f"dbcpu show {run_id}"
-    if analysis.variants is not None:
-        from dbcpu.workflows.compare import variants_document
-
-        shown, again = variants_document(record, analysis), f"dbcpu compare {run_id} (causes: dbcpu show {run_id})"
-    unprinted: Exception | None = None
-    try:
-        if json_file != "-":
-            print_document(shown.brief() if brief else shown)
-    except Exception as error:  # standard output that is closed or full takes nothing from the report
-        unprinted = error
-    if not quiet and has_report(formats):
-        sys.stderr.write("writing the report ...\n")
-        sys.stderr.flush()
-    with _telling_it_is_kept(store, run_id):
-        where = write_report([document] if shown is document else [document, shown], record, out, formats)
-    if not quiet:
-        sys.stderr.write(f"{where}Show again: {again}\n")
-    if unprinted is not None:
-        raise unprinted
-    return int(reached(analysis.findings, fail_on))
+            where = write_report([document] if shown is document else [document, shown], record, out, formats)
+        if not quiet:
+            sys.stderr.write(f"{where}Show again: {again}\n")
+        if unprinted is not None:
+            raise unprinted
+        return int(reached(analysis.findings, fail_on))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from dbcpu.formatting import joined, percent, plain, plural, seconds, times
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.reported_steal import steal_unseen
 from dbcpu.record.rounds import UNLISTED, Round
-from dbcpu.record.run_findings import FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE
+from dbcpu.record.run_findings import AS_QUOTA_ALLOWS, FOREIGN_SHARE, STEAL_SHARE, THROTTLED_SHARE
 
 DRIVER_SHARE = 0.05
 """Of one CPU, for driver and sampler together."""
@@ -34,8 +34,6 @@ STALLED_SHARE = 0.1
 """Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05
 """Of one CPU."""
-AS_QUOTA_ALLOWS = "run no more sessions than the quota allows"
-"""In the remedy against a CPU quota; of work that waits it is a number that nobody sees from the quota."""
 
 
 def driver_on_host(given: FindingInput) -> Finding | None:

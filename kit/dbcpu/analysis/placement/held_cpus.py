@@ -9,7 +9,7 @@ from dbcpu.analysis.placement.usable_cpus import core_by_cpu, vcpu_count
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
-MOST_SETS = 10
+MAX_SETS = 10
 """Of different sets of CPUs: of more not every union is looked at, and the answer may be too large."""
 
 
@@ -77,6 +77,6 @@ def _busy_at_most(parties: Sequence[Party], every: frozenset[int]) -> int:
 
 
 def _some_of(sessions: Mapping[frozenset[int], int]) -> Iterator[tuple[frozenset[int], ...]]:
-    sizes = range(len(sessions) + 1) if len(sessions) <= MOST_SETS else (0, 1, len(sessions))
+    sizes = range(len(sessions) + 1) if len(sessions) <= MAX_SETS else (0, 1, len(sessions))
     for size in sizes:
         yield from combinations(sessions, size)

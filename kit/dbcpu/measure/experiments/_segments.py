@@ -72,12 +72,12 @@ class _Deliveries:
         part_s = MIN_PART * self._segment_s
         if until_s >= self._end_s - part_s:
             return None
-        next_s, least_s = until_s + self._segment_s, self._clock() + part_s
-        if next_s >= least_s:
+        next_s, earliest_s = until_s + self._segment_s, self._clock() + part_s
+        if next_s >= earliest_s:
             return next_s
-        next_s += self._segment_s * math.ceil((least_s - next_s) / self._segment_s)
+        next_s += self._segment_s * math.ceil((earliest_s - next_s) / self._segment_s)
         next_s = min(next_s, self._end_s)
-        return next_s if next_s >= least_s else None
+        return next_s if next_s >= earliest_s else None
 
     def _bring(self, session: DatabaseSession, *, more: bool) -> None:
         """A session may deliver twice before the slowest delivers once: executions may last longer than a segment."""

@@ -20,7 +20,7 @@ from dbcpu.hosts.shell_routes import transport_of
 from dbcpu.measure.preview import foreseen_time
 from dbcpu.measure.workloads import sql_hash
 from dbcpu.store.campaigns import MAX_NAME, Campaign, Item, now
-from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s, least_s
+from dbcpu.workflows.fleet.order import Queued, StartLimits, lasts_s, min_duration_s
 from dbcpu.workflows.fleet.simulated import is_simulated
 from dbcpu.workflows.fleet.station import command_refused
 from dbcpu.workflows.fleet.window import Window
@@ -212,4 +212,4 @@ def described(name: str, items: Sequence[Item], ahead: Foresight, at_once: int, 
 
 def _all_s(items: Sequence[Item], ahead: Foresight, at_once: int) -> float:
     targets = [Queued(each.target, each.group, lasts_s=ahead.lasts_s[each.target]) for each in items]
-    return least_s(targets, at_once) if len(targets) > MAX_ORDERED else lasts_s(targets, StartLimits(at_once))
+    return min_duration_s(targets, at_once) if len(targets) > MAX_ORDERED else lasts_s(targets, StartLimits(at_once))

@@ -19,7 +19,7 @@ from dbcpu.store.campaigns import DONE, FAILED, GO_ON, PLANNED, RUNNING, STOP_NO
 from dbcpu.store.database import Store
 from dbcpu.workflows.fleet import lease
 from dbcpu.workflows.fleet.cluster import Workers
-from dbcpu.workflows.fleet.order import Queued, StartLimits, least_s, next_step
+from dbcpu.workflows.fleet.order import Queued, StartLimits, min_duration_s, next_step
 from dbcpu.workflows.fleet.outcome import ItemOutcome
 from dbcpu.workflows.fleet.recover import deliver, plan_again, take_up
 from dbcpu.workflows.fleet.station import Assignment
@@ -209,7 +209,7 @@ class _Driver:
         over = sum(each.state not in (PLANNED, RUNNING) for each in self._items.values())
         took = f" in {duration(lasted_s)}" if lasted_s and found.state == DONE else ""
         why = f": {found.why}" if found.why else ""
-        lasts = duration(least_s(left, self._bounds.at_once)) if left else ""
+        lasts = duration(min_duration_s(left, self._bounds.at_once)) if left else ""
         still = f", about {lasts} left" if lasts else ""
         kept = ", kept on this station until dbcpu fleet sync" if found.spooled else ""
         self._say(f"{target}: {found.state}{took}{why}{kept} ({over} of {len(self._items)}{still})")

@@ -89,7 +89,7 @@ def lasts_s(targets: Sequence[Queued], limits: StartLimits) -> float:
         states[name] = replace(states[name], state=DONE)
 
 
-def least_s(targets: Sequence[Queued], at_once: int) -> float:
+def min_duration_s(targets: Sequence[Queued], at_once: int) -> float:
     """How long all of them take at least, whatever their order: groups take turns, and others go on beside them."""
     in_turns: dict[str, float] = defaultdict(float)
     for each in targets:
