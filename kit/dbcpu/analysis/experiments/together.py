@@ -1,9 +1,9 @@
 """The slowdown of each target in the rounds of all targets, compared with its own rounds alone.
 
 Figures are medians per round and then over rounds. A slowdown is significant when it is beyond 10 %, beyond three times
-the noise of the rounds alone (robust standard deviation), and when each of three rounds or more beside was slower than
-each of three or more alone: by chance that happens once in twenty times. Rounds in which a session of any target failed
-count only if there is no other.
+the noise of the rounds alone (robust standard deviation), and when three rounds or more beside rank above three or more
+alone as they do by chance in one of twenty cases at most (Mann and Whitney's test; of three against three, each beside
+is slower than each alone). Rounds in which a session of any target failed count only if there is no other.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -19,10 +19,13 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import MIN_ROUNDS_APART, PartyView, Together
 from dbcpu.analysis.results.run import SPREADS, SessionView
 from dbcpu.analysis.sessions.valid_sessions import Key, Timed, by_round, times_of
+from dbcpu.analysis.statistics.inference import mann_whitney_p
 from dbcpu.analysis.statistics.robust import median, median_of_known, robust_deviation
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
+ONE_SIDED = 0.05
+"""How often rounds that are equally fast may rank so far apart, with those beside the slower ones."""
 MIN_WORKED = 0.01
 """Of its time: a session that waited for longer than that leaves is counted with it."""
 
@@ -78,7 +81,7 @@ def _party(
         stretch.cpu for members in beside for each in members for stretch in each.session.residency
         if stretch.state == "R"
     }  # fmt: skip
-    told = loss is not None and loss > gate and _apart(alone_s, beside_s)
+    told = loss is not None and loss > gate and _rank_above(alone_s, beside_s)
     enough = whole and min(len(alone_s), len(beside_s)) >= MIN_ROUNDS_APART
     ratio, cause = _counted(alone, beside, counted)
     return PartyView(
@@ -130,8 +133,10 @@ def _counted_slowdown(members: Sequence[SessionView]) -> float | None:
     return median(factors) if factors and len(factors) == len(members) else None
 
 
-def _apart(alone_s: Sequence[float], beside_s: Sequence[float]) -> bool:
-    return min(len(alone_s), len(beside_s)) >= MIN_ROUNDS_APART and min(beside_s) > max(alone_s)
+def _rank_above(alone_s: Sequence[float], beside_s: Sequence[float]) -> bool:
+    """Of rounds beside whose median is the slower one."""
+    enough = min(len(alone_s), len(beside_s)) >= MIN_ROUNDS_APART
+    return enough and mann_whitney_p(alone_s, beside_s) <= 2 * ONE_SIDED
 
 
 def _by_round(sessions: Sequence[Timed]) -> list[list[Timed]]:

@@ -3,6 +3,7 @@
 import re
 from statistics import median
 
+from dbcpu.analysis.host_usage.host_time import window_s
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
 from dbcpu.analysis.levels.level_losses import is_known_by_count
@@ -34,6 +35,9 @@ from dbcpu.reports.documents.quoted import quoted_of_run
 from dbcpu.reports.documents.run_scaling import scaling_words
 
 SHOWN_CPUS = 8
+EVENT_S = 1e-6
+"""CPU time of an event of the kernel's trace (docs/benchmarks.md, "Cost of the kernel's trace")."""
+LEAST_SHOWN = 0.001
 
 
 def cause_counts(level: LevelView) -> str:
@@ -161,7 +165,7 @@ def summary(record: RunRecord, analysis: Analysis) -> tuple[tuple[str, str], ...
         ("scaling", scaling_words(record, analysis)),
         ("contention", of_first_variant(analysis, _contention(analysis))),
         ("pace", _pace(record, analysis)),
-        ("trace", _trace(record)),
+        ("trace", _trace(record, analysis.vcpus)),
         ("capacity", of_first_variant(analysis, _capacity(record, analysis))),
         *((TO_QUOTE, sentence) for sentence in quoted_of_run(record, analysis)),
         ("targets", OWN_BASELINES if analysis.own_baselines else ""),
@@ -211,8 +215,8 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     return "; ".join(parts)
 
 
-def _trace(record: RunRecord) -> str:
-    """Where the kernel's trace was taken: how much of it is used, and how soon sessions that were woken ran.
+def _trace(record: RunRecord, vcpus: int | None) -> str:
+    """Where the kernel's trace was taken: how much of it is used, its cost, and how soon sessions that were woken ran.
 
     Percentiles are those of each session that was woken so often; their median over these sessions is shown.
     """
@@ -220,6 +224,10 @@ def _trace(record: RunRecord) -> str:
     if not used:
         return ""
     text = f"exact placement in {len(used)} of {plural(len(record.rounds), 'round')}, by the kernel's trace"
+    cpu_s = sum(window_s(each) for each in used) * (vcpus or 0)
+    if cpu_s:
+        share = sum(each.trace.events for each in used if each.trace) * EVENT_S / cpu_s
+        text += f", which took {percent(share) if share >= LEAST_SHOWN else 'less than 0.1 %'} of the CPU time"
     woken = [session.wake_ups for each in used for session in each.sessions if session.wake_ups]
     if not woken:
         return text

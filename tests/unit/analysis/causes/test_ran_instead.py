@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from dbcpu.analysis.explain import explain
-from dbcpu.record.rounds import UNLISTED, Foreign, RanInstead, Session, Trace, WakeUps
+from dbcpu.record.rounds import UNLISTED, Foreign, KitCost, RanInstead, Session, Trace, WakeUps
 from dbcpu.reports.documents.run_summary import summary
 from support.builders.record import record, round_of, session, solos
 
@@ -86,12 +86,22 @@ def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_i
     run = record([*solos(), whole, cut])
     analysis = explain(run)
     assert dict(summary(run, analysis))["trace"] == (
-        "exact placement in 1 of 5 rounds, by the kernel's trace; "
+        "exact placement in 1 of 5 rounds, by the kernel's trace, which took less than 0.1 % of the CPU time; "
         "once woken, the usual session ran after 200 us (median), 1.0 ms (95 %), 2.0 ms (99 %); "
         "the longest wait was 4.0 ms"
     )
     found = next(each for each in analysis.findings if each.code == "trace-incomplete")
     assert found.seen == "the kernel's trace of 1 of 5 rounds was not used (N=1): 12 events were lost"
+
+
+@pytest.mark.parametrize(("events", "share"), [(1000, "less than 0.1 %"), (40_000, "2.0 %")])
+def test_the_summary_says_what_the_trace_cost(events: int, share: str) -> None:
+    """A microsecond an event: 40,000 of them in a second of 2 vCPUs."""
+    cost = KitCost(1.0, 0.0)
+    run = record([*solos(), replace(round_of([waiting()]), trace=Trace(events, 0), cost=cost)])
+    analysis = explain(run)
+    assert analysis.vcpus == 2
+    assert f"by the kernel's trace, which took {share} of the CPU time" in dict(summary(run, analysis))["trace"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Headline, verdict and advice of a run name one limit beyond which sessions lose, whatever bounds them."""
 
+import functools
 import re
 import shlex
 
@@ -47,6 +48,7 @@ def simulated(preset: str | None, **given: object) -> RunRecord:
     return simulate_now(preset, **given)  # type: ignore[arg-type]
 
 
+@functools.cache
 def explained(options: str) -> Analysis:
     return explain(simulated.main(args=shlex.split(options), standalone_mode=False))
 

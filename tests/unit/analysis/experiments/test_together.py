@@ -103,14 +103,18 @@ def test_the_round_that_is_drawn_is_one_of_all_together() -> None:
     assert len(sessions_of_round(analysis)) == 4
 
 
-def test_rounds_that_overlap_tell_no_loss() -> None:
-    record = build.together([2.0, 2.0], [2.6, 2.6])
+@pytest.mark.parametrize(("rounds", "lucky_s", "told"), [(3, 2.03, False), (4, 2.05, True)])
+def test_three_rounds_that_overlap_tell_no_loss_but_more_of_which_one_does(
+    rounds: int, lucky_s: float, told: bool
+) -> None:
+    """Of four, all of 1.3 but one, it was inconclusive."""
+    record = build.together([2.0, 2.0], [2.6, 2.6], rounds)
     lucky, *_ = [each for each in record.rounds if each.variant == "together"]
-    at_once = build.together([2.0, 2.0], [1.9, 2.6]).rounds[lucky.order]
+    at_once = build.together([2.0, 2.0], [lucky_s, 2.6], rounds).rounds[lucky.order]
     analysis = explain(replace(record, rounds=tuple(at_once if each is lucky else each for each in record.rounds)))
     assert analysis.together is not None
     assert [round(each.loss or 0, 1) for each in analysis.together.parties] == [1.3, 1.3]
-    assert [each.told for each in analysis.together.parties] == [False, True]
+    assert [each.told for each in analysis.together.parties] == [told, True]
 
 
 @pytest.mark.parametrize(("rounds", "told"), [(2, False), (3, True)])
