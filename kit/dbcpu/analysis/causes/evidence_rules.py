@@ -53,12 +53,12 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
     unexplained.
     """
     met = of.evidence
-    sessions_s = _sessions_s(met)
-    # A single session waits behind no other session, whether or not it was seen what ran there.
-    blind = on & _is_blind_alone(of)
-    by_others = others_had_it(blind, queue_s, of, ACCOUNTS)
-    unwatched = on & ~blind & ~_is_watched(met, of.elapsed_s)
-    watched = on & ~blind & ~unwatched
+    sessions_s = _sessions_s(of)
+    uncovered = on & _is_uncovered_alone(queue_s, of)
+    by_others = others_had_it(uncovered, queue_s, of, ACCOUNTS)
+    is_watched = _is_watched(met, of.elapsed_s)
+    unwatched = on & ~uncovered & ~is_watched
+    watched = on & ~uncovered & ~unwatched
     uncounted, counted = watched & np.isnan(met.foreign_cpu_s), watched & ~np.isnan(met.foreign_cpu_s)
     ran_s = sessions_s + met.foreign_cpu_s
     empty = counted & _is_empty(met, ran_s, queue_s)
@@ -80,19 +80,21 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
     def behind(row: int) -> str:
         return f"{seconds(behind_s[row])} of it behind other sessions{with_whom(row)}"
 
+    def alone(row: int) -> str:
+        return (where if is_watched[row] else waited)(row) + others_words(of, row)
+
     def may_be(row: int) -> str:
         return "steal" if of.counted.steal_s[row] > 0 else "a CPU quota"
 
     return [
-        LossPart.where(by_others, Cause.COMPETITOR, queue_s, lambda row: waited(row) + others_words(of, row)),
-        LossPart.where(blind & ~by_others, Cause.UNEXPLAINED, queue_s, lambda row: waited(row) + others_words(of, row)),
+        LossPart.where(by_others, Cause.COMPETITOR, queue_s, alone),
+        LossPart.where(uncovered & ~by_others, Cause.UNEXPLAINED, queue_s, alone),
         LossPart.where(unwatched, Cause.RUN_QUEUE, queue_s, waited),
         LossPart.where(covered, Cause.RUN_QUEUE, queue_s, lambda row: where(row) + with_whom(row)),
         LossPart.where(in_part, Cause.UNEXPLAINED, queue_s - behind_s, lambda row: where(row) + UNSEEN),
         LossPart.where(in_part & (behind_s > 0), Cause.RUN_QUEUE, behind_s, behind),
         LossPart.where(empty, Cause.UNEXPLAINED, queue_s, lambda row: f"{where(row)}{IDLE}: {may_be(row)} may be why"),
-        LossPart.where(nobody & of.lone, Cause.UNEXPLAINED, queue_s, lambda row: where(row) + others_words(of, row)),
-        LossPart.where(nobody & ~of.lone, Cause.RUN_QUEUE, queue_s, where),
+        LossPart.where(nobody, Cause.RUN_QUEUE, queue_s, where),
         *_divided(divided, queue_s, of, where, with_whom),
     ]
 
@@ -100,21 +102,27 @@ def queueing(on: Mask, queue_s: Floats, of: Sessions) -> list[LossPart]:
 def behind_others_s(queue_s: Floats, of: Sessions) -> Floats:
     """How much of that wait ``queueing`` puts down to other processes."""
     met = of.evidence
-    foreign_s, sessions_s = or_zero(met.foreign_cpu_s), _sessions_s(met)
+    foreign_s, sessions_s = or_zero(met.foreign_cpu_s), _sessions_s(of)
     known = _is_watched(met, of.elapsed_s) & ~_is_empty(met, sessions_s + foreign_s, queue_s) & (foreign_s > 0)
     found_s = np.divide(queue_s * foreign_s, sessions_s + foreign_s, out=np.zeros_like(queue_s), where=known)
-    return np.where(others_had_it(_is_blind_alone(of), queue_s, of, ACCOUNTS), queue_s, found_s)
+    uncovered = _is_uncovered_alone(queue_s, of)
+    return np.where(uncovered, np.where(others_had_it(uncovered, queue_s, of, ACCOUNTS), queue_s, 0.0), found_s)
 
 
-def _is_blind_alone(of: Sessions) -> Mask:
-    """Single sessions of which nothing was counted of what others ran on their CPUs."""
+def _is_uncovered_alone(queue_s: Floats, of: Sessions) -> Mask:
+    """Single sessions whose wait is not covered by what other processes ran on their CPUs, nor were these seen idle."""
     met = of.evidence
-    return np.asarray(of.lone & (~_is_watched(met, of.elapsed_s) | np.isnan(met.foreign_cpu_s)))
+    covered = (met.foreign_cpu_s >= ACCOUNTS * queue_s) | _is_empty(met, met.foreign_cpu_s, queue_s)
+    return np.asarray(of.lone & ~(_is_watched(met, of.elapsed_s) & covered))
 
 
-def _sessions_s(met: Evidence) -> Floats:
-    """What other sessions ran on its CPUs meanwhile; where that is not known, how long they were there."""
-    return np.where(np.isnan(met.others_cpu_s), met.shared_queue_s, met.others_cpu_s)
+def _sessions_s(of: Sessions) -> Floats:
+    """What other sessions ran on its CPUs meanwhile; where that is not known, how long they were there.
+
+    A single session has no others: what is there by its counters is what they are rounded by.
+    """
+    met = of.evidence
+    return np.where(of.lone, 0.0, np.where(np.isnan(met.others_cpu_s), met.shared_queue_s, met.others_cpu_s))
 
 
 def _is_watched(met: Evidence, elapsed_s: Floats) -> Mask:
@@ -130,7 +138,7 @@ def _is_empty(met: Evidence, ran_s: Floats, queue_s: Floats) -> Mask:
 def _divided(on: Mask, queue_s: Floats, of: Sessions, where: Words, with_whom: Words) -> list[LossPart]:
     """The wait in the ratio of what sessions and other processes ran."""
     met = of.evidence
-    sessions_s, foreign_s = _sessions_s(met), met.foreign_cpu_s
+    sessions_s, foreign_s = _sessions_s(of), met.foreign_cpu_s
     by_sessions_s = queue_s * sessions_s / (sessions_s + foreign_s)
     by_foreign_s = queue_s * foreign_s / (sessions_s + foreign_s)
 

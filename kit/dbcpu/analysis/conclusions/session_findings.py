@@ -17,6 +17,7 @@ from dbcpu.analysis.levels.rounds_apart import (
     apart_words,
     rounds_differ,
 )
+from dbcpu.analysis.placement.held_cpus import share_cores_by_cpus
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
@@ -36,6 +37,9 @@ BALANCING_KERNEL = (6, 6)
 PINNED = "pin each session to a CPU (`taskset -cp CPUS PID`, `cpuset.cpus`), or keep other work off these CPUs"
 AS_MANY_CPUS = "give each target as many CPUs as it has sessions (`--cpus`), or fewer sessions"
 OWN_CORES = "give each target a core for each of its sessions (`--cpus`; `dbcpu topology` shows the threads of a core)"
+NO_CORE_FOR_EACH = (
+    "run no more sessions of all targets together than cores, and give each target one for each of its own (`--cpus`)"
+)
 TWO_KINDS = "the host has cores of two kinds"
 FULL_SPEED_CORES = (
     "keep the database on the cores of full speed, if these are enough for it (`cpuset.cpus`, `taskset -cp CPUS PID`; "
@@ -99,8 +103,10 @@ def slow_together(given: FindingInput) -> Finding | None:
     if not cause.is_known or cause is Cause.SLOWER_CPU:
         reasons = list(possible_reasons(given, worst, two_kinds=two_kinds))
         return replace(found, meaning=f"possible reason{'s' if len(reasons) > 1 else ''}: {', '.join(reasons)}")
-    own = cause is Cause.SHARED_CORE and _are_held_on_few_cores(given, worst)
-    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=OWN_CORES if own else cause.remedy)
+    remedy = cause.remedy
+    if cause is Cause.SHARED_CORE and _are_held_on_few_cores(given, worst):
+        remedy = OWN_CORES if _has_core_for_each(given) else NO_CORE_FOR_EACH
+    return replace(found, meaning=f"most of the loss is by {cause.words}", remedy=remedy)
 
 
 def _held(given: FindingInput, level: LevelView) -> str:
@@ -170,29 +176,31 @@ def shared_cores(given: FindingInput) -> Finding | None:
     worst = max(seen, key=lambda each: each.share(each.sharing_s))
     tail_s = max(each.tail_misplaced_s or 0.0 for each in seen)
     tail = f", and {seconds(tail_s)} more after other sessions had ended and left cores idle" if tail_s > TAIL_S else ""
-    named, held = [each.level for each in seen], _are_held_on_few_cores(given, worst)
-    idle = "no core that `--cpus` gave them was idle" if held else "no core was idle"
+    named, held = [each.level for each in seen], [_are_held_on_few_cores(given, each) for each in seen]
+    idle = "no core that they may use was idle" if any(held) else "no core was idle"
     found = noted(
         "shared-cores",
         f"at N={ranges(named)} sessions shared a core while {idle}, for up to "
         f"{percent(worst.share(worst.sharing_s))} of their time{worst_words(worst.level, named)}{tail}",
         cores=cores or "as many as cores",
     )
-    if held:
+    if all(held) and _has_core_for_each(given):
         return replace(
             found, meaning="these sessions had to share cores: other cores were not theirs", remedy=OWN_CORES
         )
+    if any(held) and not _has_core_for_each(given):
+        found = replace(found, meaning="there is no core for each session of all targets, however they are placed")
     return replace(found, remedy=f"{_fewer(given, cores)}{SMT_OFF}{_price_of_smt_off(given)}") if cores else found
 
 
 def _are_held_on_few_cores(given: FindingInput, level: LevelView) -> bool:
     """Whether dbcpu itself held the targets of a level on threads of fewer cores than they could have had."""
-    core, parties = core_by_cpu(given.record), given.record.header.plan.parties
-    own = [each for each in parties if level.variant in (each.target, TOGETHER)]
-    if not own or not all(each.cpus for each in own):
-        return False
-    theirs = {core.get(cpu) for each in own for cpu in each.cpus}
-    return len(theirs) < min(level.level, given.cores or 0)
+    return share_cores_by_cpus(given.record, level.variant, level.level)
+
+
+def _has_core_for_each(given: FindingInput) -> bool:
+    """Whether all sessions of all targets together can have a core each."""
+    return sum(each.sessions for each in given.record.header.plan.parties) <= (given.cores or 0)
 
 
 def _fewer(given: FindingInput, cores: int) -> str:

@@ -104,8 +104,13 @@ def is_counted_only(level: LevelView) -> bool:
     if level.even is Answer.NO and level.main_cause.is_known and level.main_cause is not level.counted_cause:
         return False
     counted = level.counted_slowdown or 1.0
-    alike = (level.slowdown_median or 1.0) < 1.0 + (counted - 1.0) / 2 and (level.max_over_min or 1.0) < counted
+    alike = is_lost_alone_too(level) and (level.max_over_min or 1.0) < counted
     return counted > EQUAL and (level.level == 1 or alike)
+
+
+def is_lost_alone_too(level: LevelView) -> bool:
+    """Whether the slowdown of the median session does not show what was counted: one session alone loses as much."""
+    return (level.slowdown_median or 1.0) < 1.0 + ((level.counted_slowdown or 1.0) - 1.0) / 2
 
 
 def counted_alone(levels: Iterable[LevelView]) -> float:

@@ -1,11 +1,11 @@
-"""On how many CPUs can the sessions of a target be at once, where `--cpus` held the targets of a run?"""
+"""On how many CPUs or cores can the sessions of a target be at once, where `--cpus` held the targets of a run?"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from msgspec import Struct
 
-from dbcpu.analysis.placement.usable_cpus import core_by_cpu, vcpu_count
+from dbcpu.analysis.placement.usable_cpus import core_by_cpu, core_count, vcpu_count
 from dbcpu.record.header import TOGETHER, Party
 from dbcpu.record.rounds import RunRecord
 
@@ -38,6 +38,19 @@ def held_on(record: RunRecord, variant: str) -> int | None:
     return count if count < min(most, sum(each.sessions for each in own)) else None
 
 
+def share_cores_by_cpus(record: RunRecord, variant: str, sessions: int) -> bool:
+    """Whether so many sessions share cores because `--cpus` held them: without it there is one for more of them.
+
+    ``variant``: as of ``held_on``.
+    """
+    core, parties = core_by_cpu(record), record.header.plan.parties
+    own = [each for each in parties if variant in (each.target, TOGETHER)]
+    if not any(each.cpus for each in own):
+        return False
+    cores = [(frozenset(map(core.__getitem__, _cpus_of(each, frozenset(core)))), each.sessions) for each in own]
+    return _busy_at_most(cores) < min(sessions, core_count(record) or 0)
+
+
 def held_groups(record: RunRecord) -> tuple[SessionsOnCpus, ...]:
     """Of the rounds of all targets together; one of all sessions where no target was held."""
     every, first = frozenset(core_by_cpu(record)), 0
@@ -54,22 +67,25 @@ def held_groups(record: RunRecord) -> tuple[SessionsOnCpus, ...]:
                 cpus.union(*(own for _, _, own in near)),
             )
         )
-    return tuple(SessionsOnCpus(ordinals, _busy_at_most(parties, every)) for parties, ordinals, _ in groups)
+    return tuple(
+        SessionsOnCpus(ordinals, _busy_at_most([(_cpus_of(each, every), each.sessions) for each in parties]))
+        for parties, ordinals, _ in groups
+    )
 
 
 def _cpus_of(party: Party, every: frozenset[int]) -> frozenset[int]:
     return every & set(party.cpus) or every
 
 
-def _busy_at_most(parties: Sequence[Party], every: frozenset[int]) -> int:
-    """As many CPUs as can have a session each: the largest matching of sessions and CPUs.
+def _busy_at_most(held: Sequence[tuple[frozenset[int], int]]) -> int:
+    """As many CPUs as can have a session each: the largest matching of sessions and CPUs. The same of cores.
 
-    Source: Koenig and Hall, the least of all sets of sessions' CPUs and the sessions outside of the set.
+    ``held``: on which CPUs so many sessions may be. Source: Koenig and Hall, the least of all sets of sessions' CPUs
+    and the sessions outside of the set.
     """
     sessions: dict[frozenset[int], int] = {}
-    for each in parties:
-        cpus = _cpus_of(each, every)
-        sessions[cpus] = sessions.get(cpus, 0) + each.sessions
+    for cpus, many in held:
+        sessions[cpus] = sessions.get(cpus, 0) + many
     return min(
         len(frozenset().union(*some)) + sum(count for cpus, count in sessions.items() if cpus not in some)
         for some in _some_of(sessions)

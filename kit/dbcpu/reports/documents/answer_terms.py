@@ -44,12 +44,15 @@ def answer_terms(analysis: Analysis) -> str:
 
 def _against_the_table(analysis: Analysis) -> str:
     """Why a level of this table has another answer than its figures seem to give."""
-    few, rounds = _with_too_few_rounds(analysis)
+    few = _with_too_few_rounds(analysis)
     said = ""
     if few:
-        there = f"there {'is' if rounds == 1 else 'are'} {rounds}"
-        where = _where_of_each(analysis, few)
-        said += f". Equal is ? at {where} though max/min is small: yes needs {MIN_CALM_ROUNDS} rounds, {there}"
+        where = _where_of_each(analysis, [each for some in few.values() for each in some])
+        told = listed([f"{rounds} at {_where_of_each(analysis, some)}" for rounds, some in few.items()])
+        there = f" of a level and larger ones, there are {told}"
+        if len(few) == 1:
+            there = ", there is 1" if 1 in few else f", there are {next(iter(few))}"
+        said += f". Equal is ? at {where} though max/min is small: yes needs {MIN_CALM_ROUNDS} rounds{there}"
     counted = [
         each
         for each in analysis.levels
@@ -63,9 +66,9 @@ def _against_the_table(analysis: Analysis) -> str:
     return said
 
 
-def _with_too_few_rounds(analysis: Analysis) -> tuple[Sequence[LevelView], int]:
-    """Levels up to the vCPUs that are as equal as a yes needs, and the most rounds that count for one of them."""
-    few, most = [], 0
+def _with_too_few_rounds(analysis: Analysis) -> Mapping[int, Sequence[LevelView]]:
+    """Levels up to the vCPUs that are as equal as a yes needs, by the rounds that count for them, the most first."""
+    few: dict[int, list[LevelView]] = {}
     for each in analysis.levels:
         small = each.even is Answer.UNDECIDED and each.even_bound is not None and each.even_bound < EQUAL
         if each.level == 1 or each.level > (analysis.vcpus or each.level) or not small:
@@ -77,9 +80,8 @@ def _with_too_few_rounds(analysis: Analysis) -> tuple[Sequence[LevelView], int]:
         )
         rounds = each.calm_rounds or sum(larger)
         if not are_enough(rounds):
-            few.append(each)
-            most = max(most, rounds)
-    return few, most
+            few.setdefault(rounds, []).append(each)
+    return dict(sorted(few.items(), reverse=True))
 
 
 def _more_than_lasts(analysis: Analysis) -> Mapping[str, Sequence[LevelView]]:

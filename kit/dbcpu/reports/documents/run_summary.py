@@ -6,7 +6,7 @@ from statistics import median
 from dbcpu.analysis.host_usage.host_time import window_s
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
-from dbcpu.analysis.levels.level_losses import is_known_by_count
+from dbcpu.analysis.levels.level_losses import is_known_by_count, is_lost_alone_too
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count
 from dbcpu.analysis.results.answer import Answer
@@ -54,6 +54,8 @@ def cause_counts(level: LevelView) -> str:
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
     some_rounds = level.level == 1 and level.rounds_apart is not None and rounds_differ(level)
     is_lost = counted != Cause.NONE and (level.counted_slowdown or 1.0) > EQUAL and not some_rounds
+    # Where few have a cause, what the slowdown shows too is a mean of these and the others, which nobody lost.
+    is_lost = is_lost and (level.level == 1 or not few or is_lost_alone_too(level))
 
     def share(cause: Cause, many: int) -> str:
         if cause == counted and some_rounds and level.rounds_apart is not None:

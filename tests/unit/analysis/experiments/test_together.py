@@ -286,6 +286,28 @@ def test_targets_that_are_held_on_the_same_cpus_are_told_to_have_more() -> None:
     assert slow.remedy.startswith("give each target as many CPUs as it has sessions (`--cpus`)")
 
 
+@pytest.mark.parametrize(
+    ("sessions", "cpus", "remedy", "means"),
+    [
+        # Each alone has no more than two of the cores, and both together have all four: no core for each of eight.
+        ((4, 4), ((0, 1, 4, 5), (2, 3, 6, 7)), "run no more sessions of all targets together than cores", "no core"),
+        # Both have all cores between them, and two sessions share one of these.
+        ((2, 2), ((0, 4), (1, 5, 2, 6, 3, 7)), "give each target a core for each", "other cores were not theirs"),
+    ],
+)
+def test_what_is_said_of_held_targets_is_true_of_both_together_too(
+    sessions: tuple[int, int], cpus: tuple[tuple[int, ...], ...], remedy: str, means: str
+) -> None:
+    host = SimulatedHost("h", cores=4, threads=2)
+    found = explain(simulate_together(host, sessions, cpus, RunOptions(size="short", repeats=3, seed=1)))
+    seen = {each.code: each for each in found.findings}
+    slow, shared = seen["slow-together"], seen["shared-cores"]
+    assert slow.remedy.startswith(remedy)
+    assert f"at N={sessions[0]},{sum(sessions)} sessions shared a core while no core that they may use" in shared.seen
+    assert means in shared.meaning
+    assert ("core for each of its sessions" in shared.remedy) is (sum(sessions) <= 4)
+
+
 def test_two_of_three_targets_on_one_cpu_are_told_whatever_the_third_has() -> None:
     host = SimulatedHost("h", cores=4, threads=1)
     record = simulate_together(host, (1, 1, 1), [(0,), (0,), (1, 2)], RunOptions(size="short", repeats=3, seed=1))
@@ -478,7 +500,7 @@ def test_targets_on_threads_of_the_same_cores_are_no_strangers_to_each_other() -
         assert analysis.verdict.startswith("Together, each on its own CPUs, which are threads of the same cores, ")
         assert headline(analysis).remedy.startswith("give each target a core for each of its sessions (`--cpus`")
     found = {each.code: each for each in explain(run).findings}
-    assert "while no core that `--cpus` gave them was idle" in found["shared-cores"].seen
+    assert "while no core that they may use was idle" in found["shared-cores"].seen
     assert found["slow-together"].remedy == found["shared-cores"].remedy
     full = simulate_together(host, (4, 4), [(0, 1, 2, 3), (4, 5, 6, 7)], RunOptions(size="short", repeats=3, seed=1))
     assert headline(explain(full)).remedy.startswith("run one session per core")

@@ -1,5 +1,7 @@
 """The head of a run says what did the work, and calls only a database one."""
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
@@ -63,6 +65,16 @@ def test_what_a_single_session_loses_as_much_is_named_in_the_column_of_causes() 
     lost = percent(1 - 1 / (found.levels[0].counted_slowdown or 1.0))
     assert cause_counts(found.levels[0]) == f"CPU steal; {lost} lost"
     assert cause_counts(explain(simulate(SimulatedHost(cores=2, threads=1), (1, 2), repeats=5, seed=1)).levels[0]) == ""
+
+
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_a_median_between_slow_rounds_and_others_is_no_share_that_anybody_lost(rounds: int) -> None:
+    """With interrupts on one of four CPUs one of two sessions lost half of its time in some rounds, three nothing."""
+    host = SimulatedHost(cores=4, threads=1, irq=0.5)
+    found = explain(simulate(host, (1, 2, 3, 4, 5), repeats=rounds, seed=rounds, size="short", executions=3))
+    two = found.levels[1]
+    assert (two.level, two.counted_cause) == (2, Cause.IRQ) and (two.counted_slowdown or 1.0) > 1.2
+    assert re.fullmatch(rf"interrupts \(\d of {2 * rounds}\)", cause_counts(two))
 
 
 def test_what_all_lose_alike_comes_before_the_few_sessions_that_are_slower_as_well() -> None:
@@ -196,6 +208,10 @@ def test_the_terms_say_why_an_answer_is_another_than_the_figures_beside_it_seem_
     assert seen.levels[1].even is Answer.UNDECIDED and (seen.levels[1].even_bound or 2.0) < 1.1
     said = dict(summary(few, seen))["terms"]
     assert "Equal is ? at N=2 though max/min is small: yes needs 5 rounds, there are 3" in said
+    one = simulate(SimulatedHost(cores=4, threads=1), (1, 2, 3, 4), 1, seed=1, size="medium")
+    said = dict(summary(one, explain(one)))["terms"]
+    why = "yes needs 5 rounds of a level and larger ones, there are 3 at N=2, 2 at N=3 and 1 at N=4"
+    assert f"Equal is ? at N=2-4 though max/min is small: {why}" in said
     enough = simulate(SimulatedHost(cores=2, threads=1), (1, 2), 5, seed=1, size="medium")
     assert "though" not in dict(summary(enough, explain(enough)))["terms"]
 
