@@ -49,7 +49,7 @@ def _explained(
         rounds = map(without_db_cpu, rounds)
     if header.plan.experiment != SWEEP:
         return _of_experiment(header, rounds, licence_rules)
-    failures = FailureCount()
+    failures = FailureCount(header.plan.experiment)
     record = RunRecord(header, tuple(failures.each(rounds)))
     analysis = replace(_swept(record, licence_rules), failures=failures.result())
     return record, _of_run(analysis, header, len(record.rounds))
@@ -68,7 +68,7 @@ def _of_experiment(
 ) -> tuple[RunRecord, Analysis]:
     from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 
-    failures = FailureCount()
+    failures = FailureCount(header.plan.experiment)
     if header.plan.experiment == SOAK:
         kept, soak = thinned(header, failures.each(rounds))
         said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, failures.of_rounds)

@@ -31,7 +31,7 @@ LEVELS_SHOW = f"{ALL_LEVELS}: they show whether CPUs share cores that this host 
 def inconclusive(given: FindingInput) -> Finding | None:
     """Levels up to the vCPUs without an answer; not for experiments, which ask another question."""
     first = [each for each in given.levels if each.variant == given.levels[0].variant]
-    undecided = level_losses(first, given.vcpus).undecided
+    undecided = level_losses(first, given.vcpus, given.lost).undecided
     if not undecided or given.reference is None or given.record.header.plan.experiment != SWEEP:
         return None
     where = f"at N={ranges(each.level for each in undecided)} it is inconclusive"

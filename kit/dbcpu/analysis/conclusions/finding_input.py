@@ -15,7 +15,7 @@ from dbcpu.record.rounds import Round, RunRecord
 
 
 class FindingInput(Struct, frozen=True, dict=True):
-    """A record, and what has been made of it so far. ``in_turns``: as of ``RunContext``."""
+    """A record, and what has been made of it so far. ``in_turns`` and ``lost``: as of ``RunContext``."""
 
     record: RunRecord
     sessions: tuple[Timed, ...]
@@ -31,6 +31,7 @@ class FindingInput(Struct, frozen=True, dict=True):
     two_speeds: TwoSpeeds | None = None
     more_rounds: MoreRounds | None = None
     in_turns: bool = False
+    lost: tuple[int, ...] = ()
 
     @cached_property
     def counted(self) -> tuple[Timed, ...]:

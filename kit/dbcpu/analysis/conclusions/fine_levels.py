@@ -29,6 +29,6 @@ def fine_words(found: LevelLosses) -> str:
         every, ratio = "every measured level", f"measured at N={short_ranges(measured)}; {ratio}"
     apart = level_with_most_slow_rounds(found.fine)
     ratio += f"), but not in every round (at {plural(apart.level, 'session')}, {apart_words(apart)}" if apart else ""
-    if all(map(is_fine, found.levels)):
+    if all(map(is_fine, found.levels)) and not found.lost:
         return f"all sessions get equal CPU {speed}, at {every} up to {up_to} ({ratio})"
     return f"up to {up_to} all get equal CPU {speed} ({ratio})"

@@ -4,14 +4,12 @@ The question is: does every session get the same CPU, and if not, how large is t
 what would fix it?
 """
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.advice import Advice, advice_words, is_said
+from dbcpu.analysis.conclusions.advice import Advice, advice_words
 from dbcpu.analysis.conclusions.fine_levels import fast_levels
-from dbcpu.analysis.conclusions.lost_level_words import failure_remedy, no_whole_round
+from dbcpu.analysis.conclusions.lost_level_words import failure_words, with_failure_advice
 from dbcpu.analysis.conclusions.named_levels import limit_of, lost_words, take_turns
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, unreliable
@@ -27,9 +25,9 @@ from dbcpu.analysis.levels.level_losses import (
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.failures import Failures
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
-from dbcpu.record.finding_entry import Level
 
 MORE_SESSIONS = Advice("measure several sessions beside each other: `dbcpu run --sessions auto`")
 QUIETER_HOST = Advice("measure again on a quieter host, with longer executions: `--size long`")
@@ -51,22 +49,28 @@ class Headline(Struct, frozen=True):
 
 def headline(analysis: Analysis) -> Headline:
     """For the first variant, by the answers of its levels; with what failed, if no answer is refused."""
-    found, failed = _answer(analysis), analysis.failures
-    if refusal(analysis) is not None or failed is None:
+    found = _answer(analysis)
+    if refusal(analysis) is not None:
         return found
-    facts, lost = list(found.facts), no_whole_round(analysis.levels_lost)
-    for name, many, of_all, levels in (
-        ("failed sessions", failed.sessions, failed.of_sessions, failed.levels),
-        ("failed rounds", failed.rounds, failed.of_rounds, failed.levels_of_rounds),
-    ):
-        facts += [Fact(name, str(many), f"of {of_all}, at N={short_ranges(levels)}")] if many else []
-    serious = any(each.code == "failed-session" and each.level == Level.PROBLEM for each in analysis.findings)
-    said = lost or (f"{plural(failed.sessions, 'session')} failed" if serious and failed.sessions else "")
-    words, helps, mend = "; ".join(filter(None, (found.headline, said))), found.advice, failure_remedy(analysis)
-    if lost and mend and not is_said(mend, helps):
-        what = "failed sessions" if failed.sessions else "failed rounds"
-        helps = (*helps, Advice(mend, what if helps else ""))
-    return replace(found, headline=words, facts=tuple(facts), advice=helps)
+    said, facts = failure_words(analysis), (*found.facts, *_failed(analysis.failures))
+    helps = with_failure_advice(found.advice, analysis) if said else found.advice
+    return replace(found, headline="; ".join(filter(None, (found.headline, said))), facts=facts, advice=helps)
+
+
+def _failed(failures: Failures | None) -> tuple[Fact, ...]:
+    """A card for each kind of what failed."""
+    if failures is None:
+        return ()
+    kinds = (
+        ("failed sessions", failures.sessions, failures.of_sessions, failures.levels),
+        ("failed rounds", failures.rounds, failures.of_rounds, failures.levels_of_rounds),
+        ("wrong answers", failures.wrong, failures.of_sessions, failures.levels_of_wrong),
+    )
+    return tuple(
+        Fact(name, str(many), f"of {of_all}, at N={short_ranges(levels)}")
+        for name, many, of_all, levels in kinds
+        if many
+    )
 
 
 def _answer(analysis: Analysis) -> Headline:
@@ -77,12 +81,12 @@ def _answer(analysis: Analysis) -> Headline:
     if analysis.experiment is not None:
         helps = what_helps_experiment(analysis, levels)
         return Headline(analysis.experiment.tone, analysis.experiment.headline, _alone(analysis), helps)
-    found = level_losses(levels, analysis.vcpus)
+    found = level_losses(levels, analysis.vcpus, analysis.levels_lost)
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        mend = failure_remedy(analysis) if analysis.levels_lost else ""
-        helps = (Advice(mend),) if mend else to_decide(analysis) or (() if together else (MORE_SESSIONS,))
+        mends = with_failure_advice((), analysis) if analysis.levels_lost else ()
+        helps = mends or to_decide(analysis) or (() if together else (MORE_SESSIONS,))
         return Headline(Outcome.UNKNOWN, words, _alone(analysis), helps if levels else ())
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:
         words = "Inconclusive: the baseline is not reliable"
@@ -90,13 +94,7 @@ def _answer(analysis: Analysis) -> Headline:
     if not all(each.shares_known for each in levels):
         return Headline(Outcome.UNKNOWN, _of_totals(found), _facts(analysis, levels, found))
     facts = _facts(analysis, levels, found)
-    return Headline(_kind(found, analysis), _words(found, analysis), facts, what_helps(analysis, found))
-
-
-def _kind(found: LevelLosses, analysis: Analysis) -> Outcome:
-    """No level is left out of a yes: one up to the vCPUs that has no whole round leaves it open."""
-    lost = [each for each in analysis.levels_lost if analysis.vcpus is None or each <= analysis.vcpus]
-    return Outcome.UNKNOWN if lost and found.fine and found.kind in (Outcome.GOOD, Outcome.PARTLY) else found.kind
+    return Headline(found.kind, _words(found, analysis), facts, what_helps(analysis, found))
 
 
 def one_word(analysis: Analysis) -> str:
@@ -115,7 +113,7 @@ def one_word(analysis: Analysis) -> str:
 
 def _words(found: LevelLosses, analysis: Analysis) -> str:
     up_to = f"up to {plural(found.fine[-1].level, 'session')}" if found.fine else ""
-    kind = _kind(found, analysis)
+    kind = found.kind
     if kind == Outcome.GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
     if kind == Outcome.PARTLY:
@@ -127,14 +125,13 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
         limit = limit_of(found, analysis.vcpus, analysis.cpu_quota)
         above = f"above {limit.short} {'shares are unequal' if uneven else turn}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
-    failed = analysis.levels_lost
     if kind == Outcome.BAD:
-        return _loss_words(found, up_to, failed)
+        return _loss_words(found, up_to)
     # Of one single session nothing is counted that leaves it open: the verdict names only the others.
     measured_twice = analysis.reference is not None and analysis.reference.noise_range is not None
     alone = found.alone_undecided and (measured_twice or not found.undecided)
-    open_ = [*([1] if alone else []), *(each.level for each in found.undecided if each.level not in failed)]
-    if failed and not open_:
+    open_ = [*([1] if alone else []), *(each.level for each in found.undecided)]
+    if found.lost and not open_:
         return f"Equal CPU {up_to}" if up_to else "Inconclusive"
     where = f"N={short_ranges(open_)}" if open_ else "all levels"
     return f"Equal CPU {up_to}; inconclusive at {where}" if up_to else f"Inconclusive at {where}"
@@ -149,7 +146,7 @@ def _of_totals(found: LevelLosses) -> str:
     return f"{text[0].upper()}{text[1:]}; shares not known"
 
 
-def _loss_words(found: LevelLosses, up_to: str, failed: Sequence[int]) -> str:
+def _loss_words(found: LevelLosses, up_to: str) -> str:
     first = found.losses[0]
     if first.level == 1:
         if rounds_differ(first) or not is_counted_only(first):
@@ -159,7 +156,7 @@ def _loss_words(found: LevelLosses, up_to: str, failed: Sequence[int]) -> str:
     noun = "" if up_to else " sessions"
     lose = lost_words(first, "they" if noun and lasts else "sessions")
     where = f"from {first.level}{noun} on" if lasts else f"at N={first.level}"
-    open_ = [each.level for each in found.undecided if each.level not in failed]
+    open_ = [each.level for each in found.undecided]
     fine = f"Equal CPU {up_to}" if found.alone_undecided else f"Yes {up_to}"
     words = f"{fine}, {where} {lose}" if up_to else f"No: {where} {lose}"
     return f"{words}; inconclusive at N={short_ranges(open_)}" if open_ else words

@@ -242,7 +242,7 @@ def throttled(given: FindingInput) -> Finding | None:
         f"the control group {plain(group.path)} is limited to {quota} and was throttled for up to "
         f"{seconds(seconds_held)} of CPU time in a round (N={worst.level})",
     )
-    fine = level_losses(given.levels, given.vcpus).fine
+    fine = level_losses(given.levels, given.vcpus, given.lost).fine
     if given.busy == 1 or not fine or fine[-1].level <= (group.quota_cpus or given.vcpus or 0):
         return found
     # Work that waits: a quota of 6.2 CPUs allows 12 such sessions.

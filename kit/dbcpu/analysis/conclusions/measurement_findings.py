@@ -19,7 +19,7 @@ from dbcpu.analysis.placement.residency import poll_hz
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.run import SPREADS, Analysis, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
-from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, clock_basis
+from dbcpu.analysis.sessions.valid_sessions import clock_basis, has_failed, spoils_round
 from dbcpu.formatting import listed, percent, plain, plural, seconds, short_ranges, times
 from dbcpu.record.finding_entry import Level
 from dbcpu.record.findings import Finding, noted
@@ -72,12 +72,12 @@ def work_not_done(given: FindingInput) -> Finding | None:
 
 
 def failed_sessions(given: FindingInput) -> Finding | None:
-    failed = [each for each in given.sessions if each.why and each.session.answer_ok is not False and not each.undone]
-    failed = [each for each in failed if not each.round.error and each.why != ONLY_WAITED]
+    failed = [each for each in given.sessions if has_failed(each.why, each.session) and not each.undone]
+    failed = [each for each in failed if not each.round.error]
     if not failed:
         return None
     reasons = dict.fromkeys(plain(each.why) for each in failed)
-    lost = {each.round.order for each in given.sessions if each.why and each.why != ONLY_WAITED}
+    lost = {each.round.order for each in given.sessions if spoils_round(each.why)}
     whole = {(each.level, each.variant) for each in given.rounds if each.order not in lost and not each.error}
     invalid = any((each.round.level, each.round.variant) not in whole for each in failed)
     where, why = level_words(e.round for e in failed), "; ".join(list(reasons)[:3])

@@ -69,6 +69,7 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView], more: Mo
 def half_undecided(found: LevelLosses, context: RunContext, alone: LevelView | None) -> tuple[str, ...]:
     """Open questions of levels with a loss, of shares above the vCPUs, and of one session, ``alone``, if it has one."""
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
+    some = [each for each in some if each.level not in context.lost]
     shares = [each.level for each in some if each.even is Answer.UNDECIDED]
     speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
     parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -208,7 +208,7 @@ def _fewer(given: FindingInput, cores: int) -> str:
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
     own = [each for each in given.levels if each.variant == given.levels[0].variant]
-    fine = level_losses(own, given.vcpus).fine
+    fine = level_losses(own, given.vcpus, given.lost).fine
     busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
     most = advised(cores, given.scaling)
     if most < cores and most >= fast:
@@ -267,6 +267,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
             given.busy,
             given.levels,
             given.scaling,
+            given.lost,
         ),
         more=_what_adds_cpu(given, bounding_quota(given.record)),
     )
@@ -301,18 +302,20 @@ def _room(quota: float, levels: Sequence[LevelView]) -> int:
     return max(1, int(quota), *(level for level in full if level < quota + 1))
 
 
-def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView], scaling: Scaling) -> str:
+def sessions_that_fit(
+    vcpus: int, busy: float, levels: Sequence[LevelView], scaling: Scaling, no_round: Collection[int] = ()
+) -> str:
     """So many keep the vCPUs busy, and no more than get most done; of work that waits more than one per vCPU.
 
     Of that the largest level below the first that lost: they sleep at random, and wait before all CPUs are busy. Where
-    full speed is shown for fewer, this is said.
+    full speed is shown for fewer, this is said. ``no_round``: levels of which no round is whole.
     """
     if busy == 1.0:
         return plural(advised(vcpus, scaling), "busy session")
     fit = round(vcpus / busy)
     lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
     kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
-    most, fine = advised(kept, scaling), level_losses(levels, vcpus).fine
+    most, fine = advised(kept, scaling), level_losses(levels, vcpus, no_round).fine
     shown = fine[-1].level if fine else 1
     unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
     return plural(most, "such session") + unsure

@@ -22,7 +22,6 @@ from dbcpu.analysis.host_usage.scaled_cpu import without_scaled_cpu
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import worth_counting
 from dbcpu.analysis.levels.level_views import levels
-from dbcpu.analysis.levels.lost_levels import lost_levels
 from dbcpu.analysis.levels.noise_floor import noise_floor
 from dbcpu.analysis.levels.representative_round import level_to_show, usual_order
 from dbcpu.analysis.levels.round_figures import work
@@ -125,7 +124,7 @@ def _explained(
     more = more_rounds(context, first)
     given = FindingInput(
         record, context.sessions, tuple(views.values()), level_views, ref, vcpus, cores, curve, topology, floor, shared,
-        speeds, more, in_turns,
+        speeds, more, in_turns, context.lost,
     )  # fmt: skip
     disturbance = main_disturbance(given)
     first, level_views = (with_others(each, record, vcpus, cores, disturbance) for each in (first, level_views))
@@ -152,7 +151,7 @@ def _explained(
         two_kinds=has_two_kinds(record),
         steal_share=typical_share(record.rounds),
         cpu_quota=felt_quota(record),
-        levels_lost=lost_levels(context),
+        levels_lost=context.lost,
     )
     return refused(found), SingleSessions(ref, context.single, lost) if ref else None
 

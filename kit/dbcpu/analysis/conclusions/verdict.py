@@ -1,10 +1,10 @@
 """What is known, what is undecided, and what would decide it: does every session get the same CPU?"""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from dbcpu.analysis.causes.attribution import not_sampled
 from dbcpu.analysis.conclusions.fine_levels import fast_levels, fine_words
-from dbcpu.analysis.conclusions.lost_level_words import lost_level_words, without_levels
+from dbcpu.analysis.conclusions.lost_level_words import lost_level_words
 from dbcpu.analysis.conclusions.named_levels import (
     ALIKE,
     as_well_words,
@@ -32,7 +32,6 @@ from dbcpu.analysis.levels.level_losses import (
     lost_to,
     over_ideal,
 )
-from dbcpu.analysis.levels.lost_levels import lost_levels
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds, rounds_differ
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
@@ -71,9 +70,8 @@ def verdict(
     measured = [each for each in levels if each.sessions]
     if not measured:
         return _nothing(context.record)
-    lost = lost_levels(context)
-    said = _Words(context, topology, scaling, more, lost).body(measured)
-    return " ".join(filter(None, (said, lost_level_words(lost, context))))
+    said = _Words(context, topology, scaling, more).body(measured)
+    return " ".join(filter(None, (said, lost_level_words(context.lost, context))))
 
 
 def _nothing(record: RunRecord) -> str:
@@ -91,13 +89,12 @@ class _Words:
         topology: TopologyCheck | None,
         scaling: Scaling | None,
         more: MoreRounds | None,
-        lost: Collection[int] = (),
     ) -> None:
         self.context, self.record = context, context.record
         self.reference, self.vcpus = context.reference, context.vcpus
         self.cores, self.topology, self.scaling = context.cores, topology, scaling
         self.speeds = context.split.two_speeds if context.split else None
-        self.more, self.lost, self.threads = more, lost, max(context.threads, default=1)
+        self.more, self.threads = more, max(context.threads, default=1)
 
     def body(self, levels: Sequence[LevelView]) -> str:
         together = [each for each in levels if each.level > 1]
@@ -109,13 +106,13 @@ class _Words:
                 f"Without a valid single-session baseline only the spread is known: the largest median max/min is "
                 f"{number(worst.max_over_min)}, at {plural(worst.level, 'session')}."
             )
-        found = level_losses(levels, self.vcpus)
+        found = level_losses(levels, self.vcpus, self.context.lost)
         if not together:
             unit = self.record.header.plan.workload.unit
             alone = f"A single session reaches {number(self.reference.mrows_per_s)} {unit}"
             lost = f"{self._alone(levels[0])}; " if is_loss(levels[0]) else ""
             lost = "it is inconclusive whether that is all of a CPU; " if found.alone_undecided else lost
-            further = "" if self.lost else "measure more sessions to see whether each gets the same CPU"
+            further = "" if self.context.lost else "measure more sessions to see whether each gets the same CPU"
             return f"{f'{alone} ({seconds(self.reference.elapsed_s)}); {lost}{further}'.removesuffix('; ')}."
         if not all(each.shares_known for each in together):
             return self._of_totals(found)
@@ -131,8 +128,8 @@ class _Words:
         said = (
             (fine_words(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
             falls_words(self.scaling),
-            self._undecided(without_levels(found, self.lost)),
-            half_undecided(without_levels(found, self.lost), self.context, one),
+            self._undecided(found),
+            half_undecided(found, self.context, one),
             self._pace(found),
         )
         return " ".join(filter(None, (sentences(*clauses) for clauses in said)))

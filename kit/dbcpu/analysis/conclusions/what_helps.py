@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.advice import Advice, is_said
-from dbcpu.analysis.conclusions.lost_level_words import failure_remedy
+from dbcpu.analysis.conclusions.lost_level_words import with_failure_advice
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_by_turns_alone, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import (
     AS_MANY_CPUS,
@@ -50,7 +50,7 @@ NOBODY_WAITS = "fewer sessions, too: then no session waits for a CPU"
 
 def what_helps(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:
     """Of a run with levels; () where nothing is lost."""
-    helps = _of_levels(analysis, found, to_decide(analysis) if found.kind == Outcome.UNKNOWN else ())
+    helps = _of_levels(analysis, found, _what_decides(analysis, found))
     fewer = fewer_words(analysis.scaling)
     if fewer and not (helps and _is_advised(analysis.scaling, helps[0].text)):
         helps = (Advice(fewer), *helps)
@@ -65,6 +65,16 @@ def what_helps(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:
         if each.code in HELPED_LAST and not is_said(each.remedy, helps):
             helps = (*helps, Advice(each.remedy, HELPED_LAST[each.code]))
     return helps
+
+
+def _what_decides(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:
+    """Against what failed first: where only that leaves the answer open nothing else decides it."""
+    if found.kind != Outcome.UNKNOWN:
+        return ()
+    mends = with_failure_advice((), analysis) if found.lost else ()
+    if mends and not found.undecided and not found.alone_undecided:
+        return mends
+    return (*mends, *(replace(each, decides=bool(mends) or each.decides) for each in to_decide(analysis)))
 
 
 def _is_advised(scaling: Scaling, text: str) -> bool:
@@ -130,8 +140,9 @@ def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
     parties = both.parties
     told = any(each.told for each in parties)
     decides = () if told or all(each.slower is Answer.NO for each in parties) else _more_rounds_beside(parties)
-    if decides and not any(each.whole for each in parties) and (mend := failure_remedy(analysis)):
-        decides = (Advice(mend),)
+    if decides and any(each.loss is None or not each.whole for each in parties):
+        noise = decides if any(each.loss is not None and each.whole for each in parties) else ()
+        decides = _then_to_decide(with_failure_advice((), analysis), noise) or decides
     beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
     seen = any(lost_to(each).is_known for each in beside) and any((each.loss or 0.0) > each.gate for each in parties)
     if not (told or seen or any(each.counted_cause.is_known for each in parties)):
@@ -141,9 +152,9 @@ def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
     has_cores = sum(each.sessions for each in parties) <= (analysis.cores or 0)
     if both.common_cores and has_cores and any(lost_to(each) is Cause.SHARED_CORE for each in beside):
         return _then_to_decide((Advice(OWN_CORES),), decides)
-    # Levels of targets of different kinds have no answer of their own: what their sessions lost to is known.
+    # Levels of targets of different kinds, or without a whole round, have no answer: what sessions lost to is known.
     helps = _of_levels(analysis, level_losses(beside, analysis.vcpus))
-    lost = [each for each in beside if lost_to(each).is_known] if analysis.own_baselines else []
+    lost = [each for each in beside if lost_to(each).is_known] if analysis.own_baselines or told else []
     return _then_to_decide(helps or _against(analysis, lost), decides)
 
 
@@ -258,7 +269,9 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: boo
     if has_room and (others or analysis.disturbance in cause.others):
         wanted = (*cause.others, *wanted)
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        fit = sessions_that_fit(analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling)
+        fit = sessions_that_fit(
+            analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling, analysis.levels_lost
+        )
         return by_code.get("oversubscribed") or f"run no more than {fit}"
     in_general = (
         _of_waits(analysis, worst, cause) or (Cause.COMPETITOR if others else cause).remedy or Cause.UNEXPLAINED.remedy
@@ -275,7 +288,8 @@ def _of_waits(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     """Work that waits in between shares cores before that slows anybody: as many as were at full speed are no loss."""
     if cause is not Cause.SHARED_CORE or analysis.busy == 1 or not _is_beyond(analysis, worst):
         return ""
-    fine = level_losses([each for each in analysis.levels if each.variant == worst.variant], analysis.vcpus).fine
+    own = [each for each in analysis.levels if each.variant == worst.variant]
+    fine = level_losses(own, analysis.vcpus, analysis.levels_lost).fine
     most = fine[-1].level if fine else 0
     return f"run no more than {plural(most, 'such session')}, or add cores" if most >= (analysis.cores or 0) else ""
 

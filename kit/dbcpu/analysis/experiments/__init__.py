@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from dbcpu.analysis.experiments.disturbance_caveat import disturbance_caveat
-from dbcpu.analysis.experiments.pool import pool
+from dbcpu.analysis.experiments.pool import measured_sizes, pool
 from dbcpu.analysis.experiments.pool_sentences import (
     fewer_may_do,
     in_turn_words,
+    lost_words,
     pool_conclusion,
     pool_sentence,
     without_smaller_pool,
@@ -57,10 +58,11 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
     if kind == POOL:
         sessions = timed(record)
         found = pool(record, sessions, analysis.vcpus, analysis.busy)
+        lost = found.lost if found else measured_sizes(record)
         said = (
             pool_sentence(found, record, analysis) + in_turn_words(found)
             if found
-            else "No pool finished all of its jobs."
+            else f"No pool finished all of its jobs.{lost_words(lost)}"
         )
         verdict, conclusion = (
             f"{said} {disturbance_caveat(analysis)}".rstrip(),
@@ -74,7 +76,7 @@ def with_experiment(analysis: Analysis, record: RunRecord) -> Analysis:
             experiment=conclusion,
             findings=findings,
             capacity=None,
-            levels_lost=found.lost if found else (),
+            levels_lost=lost,
         )
     if kind == TOGETHER:
         both = together(record, timed(record), analysis.sessions)

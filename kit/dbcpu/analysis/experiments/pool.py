@@ -35,7 +35,7 @@ MIN_PIECES = 20
 
 def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: float) -> Pool | None:
     """The answer, or None when no round did all of its work. A session computes ``busy`` of its time."""
-    pieces, tried = record.header.plan.pieces or 0, {each.level for each in record.rounds if not each.anchor}
+    pieces = record.header.plan.pieces or 0
     rounds: dict[int, list[list[Timed]]] = {}
     for done in record.rounds:
         members = [each for each in sessions if each.round is done]
@@ -70,8 +70,13 @@ def pool(record: RunRecord, sessions: Sequence[Timed], vcpus: int | None, busy: 
         plan.connections,
         plan.one_at_a_time,
         larger,
-        tuple(sorted(tried - set(rounds))),
+        tuple(each for each in measured_sizes(record) if each not in rounds),
     )
+
+
+def measured_sizes(record: RunRecord) -> tuple[int, ...]:
+    """Those with a round, whole or not."""
+    return tuple(sorted({each.level for each in record.rounds if not each.anchor}))
 
 
 def sessions_of_use(plan: Plan, vcpus: int | None, busy: float) -> float:

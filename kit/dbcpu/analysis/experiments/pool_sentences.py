@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.experiments.pool import sessions_of_use
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_losses import is_loss, lost_to
+from dbcpu.analysis.levels.lost_levels import IN_EACH
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import Cause
@@ -24,9 +25,8 @@ def pool_conclusion(found: Pool | None, fewer: int | None) -> Conclusion:
         return Conclusion("No pool finished all of its jobs", Outcome.UNKNOWN)
     if found.larger:
         most = found.sizes[-1].active
-        if found.lost and found.lost[-1] > most:
-            return Conclusion(f"Inconclusive: no pool of more than {most} has a whole round", Outcome.UNKNOWN)
-        return Conclusion(f"Inconclusive: no pool of more than {most} was measured", Outcome.UNKNOWN)
+        if not _lost_beyond(found, most):
+            return Conclusion(f"Inconclusive: no pool of more than {most} was measured", Outcome.UNKNOWN)
     if found.enough is None:
         return Conclusion("Inconclusive: no pool size is shown to be enough", Outcome.UNKNOWN)
     if fewer is not None or any(each.enough is Answer.UNDECIDED for each in found.sizes if each.active < found.enough):
@@ -53,16 +53,16 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
         only = found.sizes[0]
         many = plural(only.active, "active session")
         other = "" if found.lost else "; no other size was measured"
-        return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}{other}.{_lost(found)}"
+        return f"{plural(found.pieces, 'job')} take {seconds(only.total_s)} with {many}{other}.{lost_words(found.lost)}"
     limit, most, fewer = _limit(found), found.sizes[-1], fewer_may_do(found, record, analysis)
-    notes = f"{_lost(found)}{_waiting(found)}{_throttled(found, analysis)}"
+    notes = f"{lost_words(found.lost)}{_waiting(found)}{_throttled(found, analysis)}"
     cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
     if found.larger:
         fast = "takes the shortest time" if found.best == most.active else "is as fast as any"
+        larger = "" if _lost_beyond(found, most.active) else "; measure larger ones"
         return (
-            f"Inconclusive how many active sessions are enough{cpus}: the largest measured pool, with "
-            f"{most.active}, {fast} ({seconds(most.total_s)} for {plural(found.pieces, 'job')}); "
-            f"measure larger ones.{notes}"
+            f"Inconclusive how many active sessions are enough{cpus}: {_largest(found)}, with {most.active}, {fast} "
+            f"({seconds(most.total_s)} for {plural(found.pieces, 'job')}){larger}.{notes}"
         )
     if found.enough is None:
         parts = [f"inconclusive how many active sessions are enough: {limit}"]
@@ -76,7 +76,7 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     maybe = [each.active for each in found.sizes if each.active < enough.active and each.enough is Answer.UNDECIDED]
     if maybe and most.active == enough.active:
         return (
-            f"Inconclusive how few active sessions are enough{cpus}: the largest measured pool, with {enough.active}, "
+            f"Inconclusive how few active sessions are enough{cpus}: {_largest(found)}, with {enough.active}, "
             f"is enough ({plural(found.pieces, 'job')} take {seconds(enough.total_s)}), and whether "
             f"{listed([str(each) for each in maybe])} would be enough is inconclusive: {limit}"
             f"{_impossible(found, analysis)}.{notes}"
@@ -85,12 +85,16 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     first = f"{answer}{cpus}: {plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
     first = f"{first[0].upper()}{first[1:]}"
     if most.active == enough.active:
-        larger = [each for each in found.lost if each > most.active]
-        said = f"{first}, the shortest time measured{'' if larger else '; larger pools were not measured'}"
+        larger = "" if _lost_beyond(found, most.active) else "; larger pools were not measured"
+        said = f"{first}, the shortest time measured{larger}"
     else:
         said = f"{first}; with {most.active} they take {_beyond(enough, most)}"
     less = max((each.active for each in found.sizes if each.active < enough.active), default=enough.active)
-    if fewer is not None:
+    between = [str(each) for each in found.lost if less < each < enough.active]
+    if between and fewer in (None, *found.lost):
+        begin = f"{less} are too few, and " if fewer is not None else ""
+        said += f"; {begin}whether {listed(between)} would be enough is not known"
+    elif fewer is not None:
         said += f"; {less} are too few, and whether {fewer} are enough was not measured (`--active {less},{fewer}`)"
     elif enough.active - less > 1:
         said += f"; sizes between {less} and {enough.active} were not measured"
@@ -99,15 +103,26 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     return f"{said}{_impossible(found, analysis)}.{notes}"
 
 
-def _lost(found: Pool) -> str:
-    """Sizes of which nothing is known, though they were measured."""
-    if not found.lost:
+def lost_words(sizes: Sequence[int]) -> str:
+    """Sizes of which nothing is known, though they were measured, in a sentence; '' without such."""
+    if not sizes:
         return ""
-    pools, it = ("The pool", "it") if len(found.lost) == 1 else ("The pools", "them")
+    pools, it = ("The pool", "it") if len(sizes) == 1 else ("The pools", "them")
     return (
-        f" {pools} of {listed([str(each) for each in found.lost])} {'has' if it == 'it' else 'have'} no whole round, "
-        f"because each failed, or a session of it; when that no longer happens, measure {it} again."
+        f" {pools} of {listed([str(each) for each in sizes])} {'has' if it == 'it' else 'have'} no whole round: "
+        f"{IN_EACH}; when that no longer happens, measure {it} again."
     )
+
+
+def _lost_beyond(found: Pool, active: int) -> bool:
+    """Whether larger pools were measured, without a whole round."""
+    return any(each > active for each in found.lost)
+
+
+def _largest(found: Pool) -> str:
+    """What the largest pool is of which anything is known."""
+    whole = _lost_beyond(found, found.sizes[-1].active)
+    return f"the largest {'pool with a whole round' if whole else 'measured pool'}"
 
 
 def _are_enough(active: int) -> str:

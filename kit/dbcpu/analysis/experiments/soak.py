@@ -15,9 +15,10 @@ from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.host_usage.host_time import window_s as shared_s
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
+from dbcpu.analysis.sessions.valid_sessions import has_failed, whys_left_out
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
-from dbcpu.record.header import Header, WorkloadInfo
+from dbcpu.record.header import SOAK, Header, WorkloadInfo
 from dbcpu.record.reported_steal import why_unseen
 from dbcpu.record.rounds import Execution, Round
 
@@ -44,6 +45,7 @@ class Course:
         self._ends: list[float] = []
         self._times: list[tuple[Floats, Floats, Floats]] = []
         self._alone: dict[str, list[float]] = {}
+        self._whole: list[bool] = []
         self._level = 0
 
     def add(self, done: Round) -> None:
@@ -72,6 +74,8 @@ class Course:
             (ordinals.astype(np.float32), (at_s + starts).astype(np.float32), elapsed.astype(np.float32))
         )
         self._variants.append(done.variant)
+        whys = zip(whys_left_out(done, SOAK), done.sessions, strict=True)
+        self._whole.append(not any(has_failed(why, each) or each.answer_ok is False for why, each in whys))
         window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
         self._ends.append(at_s + window_s)
         fast, middle, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
@@ -115,6 +119,7 @@ class Course:
             sizes=tuple(self._sizes()) if plan.sizes else (),
             heat=_heat(ordinals, starts, elapsed) if elapsed.size and not plan.sizes else None,
             histogram=_histogram(elapsed) if elapsed.size else None,
+            whole=not mine or any(self._whole[at] for at in mine),
         )
 
     def _second(self, ordinals: Floats, elapsed: Floats, by_segment: Sequence[Floats]) -> SecondValue | None:

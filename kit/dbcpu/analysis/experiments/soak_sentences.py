@@ -36,7 +36,7 @@ def soak_sentence(soak: Soak, analysis: Analysis) -> str:
         return "No execution ended."
     many = plural(soak.sessions, "session")
     if soak.sizes:
-        return _sized(soak, disturbance_words(disturbances(analysis)))
+        return _sized(soak, disturbance_words(disturbances(analysis))) + _of_parts(soak)
     parts = [
         f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak, analysis)}, " + _two(soak.second, analysis)
     ]
@@ -51,7 +51,14 @@ def soak_sentence(soak: Soak, analysis: Analysis) -> str:
     if soak.gaps:
         lost = sum(gap.to_s - gap.from_s for gap in soak.gaps)
         parts.append(f"{plural(len(soak.gaps), 'gap')} of {duration(lost)} in all ({plain(soak.gaps[0].why)})")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." + _of_parts(soak)
+
+
+def _of_parts(soak: Soak) -> str:
+    """That the sessions had more CPU in every segment than beside all of them."""
+    if soak.whole:
+        return ""
+    return " In every segment a session failed or gave a wrong answer: the others had more CPU than beside all."
 
 
 def _level(soak: Soak, analysis: Analysis) -> str:

@@ -32,7 +32,8 @@ from dbcpu.analysis.statistics.robust import median_factor
 def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | None:
     """Of the levels of one variant; None where the vCPUs or the shares of sessions are not known.
 
-    Without levels of which every round has a failed session: the others had more CPU than the level gives.
+    Without levels of which every round has a failed session: the others had more CPU than the level gives. With such a
+    level, or one of which every round failed, it is never even: how even that is nobody knows.
     """
     within = {each.level: each for each in levels if each.max_over_min and 1 < each.level <= (context.vcpus or 0)}
     rounds = _rounds_of(context, within.values())
@@ -49,7 +50,8 @@ def evenness(context: RunContext, levels: Sequence[LevelView]) -> Evenness | Non
         if shown is not None:
             shown = Interval(shown.low, min(shown.high, max(1 / ratio, 1 / EQUAL)))
         return Evenness(1 / ratio, shown, worst.level, Answer.NO)
-    open_ = leaves_sharing_open(tuple(within.values()), context.vcpus, context.cores)
+    lost = any(1 < each <= (context.vcpus or 0) for each in context.lost)
+    open_ = lost or leaves_sharing_open(tuple(within.values()), context.vcpus, context.cores)
     even = not open_ and all(each.even is Answer.YES for each in within.values())
     bounds = [each.even_bound for each in within.values()]
     known = [bound for bound in bounds if bound is not None]

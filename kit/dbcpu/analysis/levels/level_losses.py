@@ -1,7 +1,7 @@
 """What all levels of a variant say together: up to where it is fine, where something is lost, what is undecided."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -34,7 +34,8 @@ class LevelLosses(Struct, frozen=True):
 
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
     the levels above them. ``alone_undecided``: what was counted leaves it open whether a single session gets a whole
-    CPU.
+    CPU. ``lost``: those up to the vCPUs of which no round is whole. They are not in ``undecided``, for more rounds that
+    fail decide nothing.
     """
 
     levels: tuple[LevelView, ...]
@@ -43,12 +44,13 @@ class LevelLosses(Struct, frozen=True):
     undecided: tuple[LevelView, ...]
     beyond: tuple[LevelView, ...]
     alone_undecided: bool = False
+    lost: tuple[int, ...] = ()
 
     @property
     def kind(self) -> Outcome:
         if self.losses:
             return Outcome.BAD
-        if self.undecided or self.alone_undecided or not self.levels:
+        if self.undecided or self.lost or self.alone_undecided or not self.levels:
             return Outcome.UNKNOWN
         if not self.fine:  # only levels above the vCPUs were measured
             return Outcome.PARTLY if all(map(is_loss, self.beyond)) else Outcome.UNKNOWN
@@ -67,7 +69,9 @@ class LevelLosses(Struct, frozen=True):
 
     def lasts(self, first: LevelView) -> bool:
         """Whether every level from ``first`` on has a loss."""
-        return all(is_loss(each) for each in self.levels if each.level >= first.level)
+        shown = {each.level for each in self.levels if is_loss(each)}
+        measured = {each.level for each in self.levels} | {*self.lost}
+        return all(each in shown for each in measured if each >= first.level)
 
 
 def loss_ratio(level: LevelView) -> float:
@@ -165,17 +169,19 @@ def second_cause(views: Iterable[SessionView], main: Cause, causes: Sequence[tup
     return max(more, key=lambda each: counts[each], default=Cause.NONE) if counts.get(main) else Cause.NONE
 
 
-def level_losses(levels: Sequence[LevelView], vcpus: int | None) -> LevelLosses:
-    """Of the levels of one variant."""
+def level_losses(levels: Sequence[LevelView], vcpus: int | None, lost: Collection[int] = ()) -> LevelLosses:
+    """Of the levels of one variant; ``lost``: those without a whole round, also where some sessions are left."""
     measured = sorted((each for each in levels if each.sessions), key=lambda each: each.level)
     counted = tuple(each for each in measured if each.level > 1 or is_loss(each))
     within = tuple(each for each in counted if vcpus is None or each.level <= vcpus)
-    end = next((at for at, each in enumerate(counted) if not is_fine(each)), len(counted))
+    open_ = min((each for each in lost if each > 1), default=float("inf"))
+    end = next((at for at, each in enumerate(counted) if not is_fine(each) or each.level >= open_), len(counted))
     return LevelLosses(
         levels=counted,
         fine=counted[:end],
         losses=tuple(each for each in within if is_loss(each)),
-        undecided=tuple(each for each in within if not is_fine(each) and not is_loss(each)),
+        undecided=tuple(each for each in within if each.level not in lost and not is_fine(each) and not is_loss(each)),
         beyond=tuple(each for each in counted if vcpus is not None and each.level > vcpus),
         alone_undecided=any(each.level == 1 and each.full_speed is Answer.UNDECIDED for each in measured),
+        lost=tuple(sorted(each for each in lost if vcpus is None or each <= vcpus)),
     )

@@ -1,32 +1,37 @@
 """Levels that were measured and of which nothing is known: in each of their rounds something failed."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.failures import Failures
-from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED
+from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, Timed, has_failed, spoils_round, whys_left_out
 from dbcpu.record.header import SWEEP
-from dbcpu.record.rounds import Round
+from dbcpu.record.rounds import Round, RunRecord
+
+IN_EACH = "in each a session failed or gave a wrong answer"
+"""Of the rounds of such a level, in a sentence."""
 
 
-def lost_levels(context: RunContext) -> tuple[int, ...]:
+def lost_levels(record: RunRecord, sessions: Iterable[Timed]) -> tuple[int, ...]:
     """Of a sweep of one variant: those without a round in which every session counts.
 
     Of an experiment there are none: it has rules of its own for what it makes of rounds.
     """
-    if context.record.header.plan.experiment != SWEEP:
+    if record.header.plan.experiment != SWEEP:
         return ()
-    failed = {each.round.order for each in context.sessions if each.why not in ("", ONLY_WAITED)}
-    rounds = context.record.rounds
-    whole = {each.level for each in rounds if not each.error and each.order not in failed}
-    return tuple(sorted({each.level for each in rounds} - whole))
+    failed = {each.round.order for each in sessions if spoils_round(each.why)}
+    whole = {each.level for each in record.rounds if not each.error and each.order not in failed}
+    return tuple(sorted({each.level for each in record.rounds} - whole))
 
 
 class FailureCount:
     """Counts what fails while rounds are read one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, experiment: str) -> None:
+        self._experiment = experiment
+        self._ended, self._ran_on = set[int](), Counter[tuple[int, int]]()
         self._sessions, self._of_sessions, self._levels = 0, 0, set[int]()
+        self._wrong, self._levels_of_wrong = 0, set[int]()
         self._rounds, self.of_rounds, self._levels_of_rounds = 0, 0, set[int]()
 
     def each(self, rounds: Iterable[Round]) -> Iterator[Round]:
@@ -37,20 +42,37 @@ class FailureCount:
                 self._rounds += 1
                 self._levels_of_rounds.add(one.level)
             else:
-                failed = sum(session.error is not None for session in one.sessions)
-                self._sessions, self._of_sessions = self._sessions + failed, self._of_sessions + len(one.sessions)
-                self._levels |= {one.level} if failed else set()
+                self._add(one)
             yield one
+
+    def _add(self, one: Round) -> None:
+        """The sessions of a round that did not fail as a whole."""
+        self._of_sessions += len(one.sessions)
+        if not one.anchor:
+            self._ended |= {each.ordinal for each in one.sessions if each.executions}
+        for session, why in zip(one.sessions, whys_left_out(one, self._experiment), strict=True):
+            if why == STILL_RAN:
+                self._ran_on[session.ordinal, one.level] += 1
+            elif has_failed(why, session):
+                self._sessions += 1
+                self._levels.add(one.level)
+            elif session.answer_ok is False:
+                self._wrong += 1
+                self._levels_of_wrong.add(one.level)
 
     def result(self) -> Failures | None:
         """Of the rounds so far; None where nothing failed."""
-        if not self._sessions and not self._rounds:
+        never = {key: many for key, many in self._ran_on.items() if key[0] not in self._ended}
+        sessions = self._sessions + sum(never.values())
+        if not sessions and not self._rounds and not self._wrong:
             return None
         return Failures(
-            self._sessions,
+            sessions,
             self._of_sessions,
-            tuple(sorted(self._levels)),
+            tuple(sorted(self._levels | {level for _, level in never})),
             self._rounds,
             self.of_rounds,
             tuple(sorted(self._levels_of_rounds)),
+            self._wrong,
+            tuple(sorted(self._levels_of_wrong)),
         )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.solo_reference import without_unusual_loss
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.analysis.sessions.valid_sessions import ONLY_WAITED, Timed, times_of
+from dbcpu.analysis.sessions.valid_sessions import Timed, spoils_round, times_of
 from dbcpu.analysis.statistics.chance import Chance
 from dbcpu.analysis.statistics.pooled_spread import pooled
 from dbcpu.analysis.statistics.robust import median
@@ -20,13 +20,9 @@ def usable(rounds: Sequence[Sequence[Timed]]) -> list[list[Timed]]:
 
     A session of a pool whose jobs only waited did not fail; it has no times.
     """
-    clean = [members for members in rounds if not any(map(_failed, members))]
+    clean = [members for members in rounds if not any(spoils_round(each.why) for each in members)]
     rest = [[each for each in members if not each.why] for members in clean or rounds]
     return [members for members in rest if members]
-
-
-def _failed(session: Timed) -> bool:
-    return session.why not in ("", ONLY_WAITED)
 
 
 def is_whole(members: Sequence[Timed]) -> bool:

@@ -34,7 +34,7 @@ ROUNDS = (3, 4, 5, 6, 8, 10, 15, 20)
 
 def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds | None:
     """For the ``levels`` of one variant; None where none is undecided, or 20 rounds are not expected to decide all."""
-    undecided = level_losses(levels, context.vcpus).undecided
+    undecided = level_losses(levels, context.vcpus, context.lost).undecided
     known = [ref for each in undecided if (ref := context.reference_at(each.level)) is not None]
     if not known:
         return None

@@ -7,6 +7,7 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from dbcpu.analysis.levels.lost_levels import lost_levels
 from dbcpu.analysis.levels.noise import noise, within_rounds
 from dbcpu.analysis.levels.solo_reference import (
     reference,
@@ -58,6 +59,11 @@ class RunContext(Struct, frozen=True, dict=True):
     alone: Chance | None = None
     delivered_alone: Chance | None = None
     in_turns: bool = False
+
+    @cached_property
+    def lost(self) -> tuple[int, ...]:
+        """The levels of which no round is whole."""
+        return lost_levels(self.record, self.sessions)
 
     @cached_property
     def scatter_of_rounds(self) -> dict[str, Chance | None]:

@@ -111,7 +111,10 @@ class Histogram(Struct, frozen=True):
 
 
 class Soak(Struct, frozen=True):
-    """A soak as a whole. ``worst``: index of the segment with the slowest median. ``lasted_s`` includes gaps."""
+    """A soak as a whole. ``worst``: index of the segment with the slowest median. ``lasted_s`` includes gaps.
+
+    ``whole``: whether there is a segment in which no session failed or gave a wrong answer.
+    """
 
     sessions: int
     lasted_s: float
@@ -126,6 +129,7 @@ class Soak(Struct, frozen=True):
     sizes: tuple[SizeView, ...]
     heat: Heat | None
     histogram: Histogram | None
+    whole: bool = True
 
 
 class CallTime(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What failed of a run: how many sessions and rounds, and at which levels."""
+"""What failed of a run: how many sessions and rounds, how many answers are wrong, and at which levels."""
 
 from msgspec import Struct
 
@@ -6,7 +6,8 @@ from msgspec import Struct
 class Failures(Struct, frozen=True):
     """``sessions`` of ``of_sessions`` failed at ``levels``, and ``rounds`` of ``of_rounds`` at ``levels_of_rounds``.
 
-    Sessions are those of the rounds that did not fail as a whole.
+    ``wrong`` sessions at ``levels_of_wrong`` returned a wrong answer: they did not fail. A session that ended no
+    execution did. Sessions are those of the rounds that did not fail as a whole.
     """
 
     sessions: int
@@ -15,3 +16,5 @@ class Failures(Struct, frozen=True):
     rounds: int
     of_rounds: int
     levels_of_rounds: tuple[int, ...]
+    wrong: int = 0
+    levels_of_wrong: tuple[int, ...] = ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from operator import attrgetter
 
 from dbcpu.analysis.levels.host_evenness import evenness, leaves_sharing_open
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level
@@ -51,9 +52,11 @@ def capacity(
     # With as many sessions as vCPUs all share a core, and are alike again.
     open_ = cores is not None and leaves_sharing_open(measured, vcpus, cores)
     sure = (cores or 0) if open_ and cores != vcpus else float("inf")
-    even = _while(measured, lambda each: each.even is Answer.YES and each.level <= sure)
-    fast = _while(measured, lambda each: is_fine(each) and each.level <= sure)
-    beyond = [each for each in measured if even is None or each.level > even.level]
+    # A level of which no round is whole ends it, also where no session is left of it.
+    every = sorted((each for each in levels if each.sessions or each.level in context.lost), key=attrgetter("level"))
+    even = _while(every, lambda each: each.even is Answer.YES and each.level <= sure)
+    fast = _while(every, lambda each: is_fine(each) and each.level <= sure)
+    beyond = [each for each in every if even is None or each.level > even.level]
     again = [each for each in beyond if each.even is Answer.YES and each.level <= (vcpus or 0)]
     wanted = vcpus / context.reference.busy if vcpus and context.reference else None
     most = (

@@ -32,6 +32,9 @@ FASTER, CLOCK_STEP_S = 1.01, 0.05
 _COUNTED = ("cpu_s", "run_delay_s")
 BACKWARDS = "its times run backwards"
 ONLY_WAITED = "its jobs only waited"
+NONE_ENDED = "no execution ended"
+STILL_RAN = f"{NONE_ENDED} in this segment"
+"""Of a soak, whose executions may last longer than that."""
 SERVER_CLOCK = "server"
 """``Clock.source`` of the database's own; a remote sampler's says nothing of when an execution ran."""
 
@@ -143,7 +146,11 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
     sessions = [session for each in rounds for session in each.sessions]
     of_round = [*chain.from_iterable(map(repeat, rounds, [len(each.sessions) for each in rounds]))]
     keys = [*zip(map(attrgetter("order"), of_round), map(attrgetter("ordinal"), sessions), strict=True)]
-    whys = [why for each in rounds for why in _whys_left_out(each)]
+    whys = [why for each in rounds for why in whys_left_out(each, record.header.plan.experiment)]
+    if STILL_RAN in whys:
+        ended = {each.ordinal for one in rounds if not one.anchor for each in one.sessions if each.executions}
+        never = [why == STILL_RAN and key[1] not in ended for why, key in zip(whys, keys, strict=True)]
+        whys = [NONE_ENDED if is_never else why for is_never, why in zip(never, whys, strict=True)]
     is_undone = [False] * len(sessions)
     if not_done := undone_in_rounds(record, rounds, times):
         for at, key in enumerate(keys):
@@ -228,24 +235,40 @@ def _is_remote(session: Session, node: Mapping[int, int]) -> bool:
     return far_s > near_s
 
 
-def _whys_left_out(round_: Round) -> Sequence[str]:
-    """Of each of its sessions; of most rounds all count."""
+def spoils_round(why: str) -> bool:
+    """Whether a session that is left out for this reason leaves its round without an answer: all but one that waited.
+
+    The others of the round had more CPU than its level gives, unless its jobs only waited.
+    """
+    return why not in ("", ONLY_WAITED)
+
+
+def has_failed(why: str, session: Session) -> bool:
+    """Whether it is left out because it ended nothing, not because its answer is wrong, or it ran on."""
+    return spoils_round(why) and why != STILL_RAN and session.answer_ok is not False
+
+
+def whys_left_out(round_: Round, experiment: str) -> Sequence[str]:
+    """Of each of its sessions, in a run of this kind; of most rounds all count."""
     every = round_.sessions
     if not round_.error and all(map(attrgetter("executions"), every)) and all(map(attrgetter("answer_ok"), every)):
         return [error or "" for error in map(attrgetter("error"), every)]
+    none = STILL_RAN if experiment == SOAK and not round_.anchor else NONE_ENDED
     return [
-        "" if each.executions and each.answer_ok and not (each.error or round_.error) else _why_left_out(round_, each)
+        "" if each.executions and each.answer_ok and not (each.error or round_.error)
+        else _why_left_out(round_, each, none)
         for each in every
-    ]
+    ]  # fmt: skip
 
 
-def _why_left_out(round_: Round, session: Session) -> str:
+def _why_left_out(round_: Round, session: Session, none: str) -> str:
+    """``none``: why, if no execution ended."""
     if round_.error:
         return f"the round failed: {round_.error}"
     if session.error:
         return session.error
     if not session.executions:
-        return ONLY_WAITED if session.blocked else "no execution ended"
+        return ONLY_WAITED if session.blocked else none
     return "wrong answer" if session.answer_ok is False else ""
 
 

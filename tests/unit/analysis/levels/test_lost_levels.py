@@ -1,5 +1,7 @@
 """A level of which no round is whole is named wherever a run is answered, with what to do."""
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
@@ -7,12 +9,14 @@ from dbcpu.analysis.conclusions.headline import headline, one_word
 from dbcpu.analysis.experiments import MAX_KEPT
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.history.run_figures import run_figures
-from dbcpu.analysis.results.answer import Outcome
+from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.record.rounds import Round, RunRecord, Session
 from dbcpu.reports.documents.run import document
+from dbcpu.reports.documents.run_readings import reading
 from dbcpu.reports.tables.of_run import RUNS
 from dbcpu.reports.tables.table import ExplainedRun
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_together
 from support.builders import experiments
 from support.builders.record import host, record, round_of, session, solos
 
@@ -40,6 +44,44 @@ def with_failed_sessions(run: RunRecord, *levels: int, every: bool = False) -> R
     return replace(run, rounds=tuple(map(changed, run.rounds)))
 
 
+def wrong(one: Session) -> Session:
+    return replace(one, answer_ok=False)
+
+
+def unfinished(one: Session) -> Session:
+    return replace(one, executions=(), answer_ok=None)
+
+
+SPOILT: dict[str, tuple[Callable[[Session], Session], str, str]] = {
+    "error": (failed, "failed sessions", "read the error in the database's log"),
+    "wrong answer": (wrong, "wrong answers", "run the workload's file below `sql/` by hand"),
+    "no execution": (unfinished, "failed sessions", "read the error in the database's log"),
+}
+"""By what is wrong with a session: how, the card of it, and what helps."""
+ROUNDS_HELP = "`dbcpu doctor TARGET` checks what can prevent a run"
+
+
+def spoilt(run: RunRecord, how: str, *levels: int, only: int | None = None) -> RunRecord:
+    """In each round of ``levels``, or in that of the repeat ``only``, the last session is so; or the rounds failed."""
+
+    def changed(one: Round) -> Round:
+        if one.level not in levels or only not in (None, one.repeat):
+            return one
+        if how == "round":
+            return replace(one, error="lost")
+        return replace(one, sessions=(*one.sessions[:-1], SPOILT[how][0](one.sessions[-1])))
+
+    return replace(run, rounds=tuple(map(changed, run.rounds)))
+
+
+def below(run: RunRecord, level: int) -> tuple[Round, ...]:
+    return tuple(each for each in run.rounds if each.level < level)
+
+
+def remedies(run: RunRecord) -> list[str]:
+    return [each.text for each in headline(explain(run)).advice]
+
+
 def with_failed_rounds(run: RunRecord, level: int) -> RunRecord:
     return replace(run, rounds=tuple(replace(e, error="lost" if e.level == level else None) for e in run.rounds))
 
@@ -52,11 +94,82 @@ def test_a_level_of_which_every_round_failed_is_in_headline_verdict_and_on_a_car
     assert found.levels_lost == (4,)
     assert headline(found).headline == "Equal CPU up to 3 sessions; no whole round at N=4"
     assert (headline(found).kind, one_word(found)) == (Outcome.UNKNOWN, "inconclusive")
-    assert "N=4 has no whole round, because each failed, or a session of it; when that" in found.verdict
+    assert "N=4 has no whole round: in each a session failed or gave a wrong answer; when that" in found.verdict
     assert [(each.value, each.beside) for each in front.tiles if each.name == "failed rounds"] == [
         ("6", "of 36, at N=4")
     ]
     assert "`dbcpu doctor TARGET` checks what can prevent a run" in front.remedy
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_whatever_is_wrong_with_a_session_of_each_round_the_level_is_named_and_helped(how: str) -> None:
+    """After a wrong answer in each round of four sessions the headline said equal up to three, and nothing of four."""
+    run = spoilt(swept(), how, 4)
+    found = explain(run)
+    front = document(run, found).front
+    _, card, helps = SPOILT[how]
+    assert headline(found).headline == "Equal CPU up to 3 sessions; no whole round at N=4"
+    assert [(each.name, each.value, each.beside) for each in front.tiles if each.name == card] == [
+        (card, "6", "of 126, at N=4")
+    ]
+    assert headline(found).remedy.startswith(helps)
+    everywhere = headline(explain(spoilt(swept(), how, *LEVELS[1:])))
+    assert everywhere.headline == "Inconclusive; no whole round at N=2-6"
+    assert [each.text[: len(helps)] for each in everywhere.advice] == [helps], "more rounds of that decide nothing"
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_the_headline_counts_as_failed_what_the_finding_does(how: str) -> None:
+    found = explain(spoilt(swept(), how, 3, 4))
+    seen = {each.code: each.seen for each in found.findings}
+    failures = found.failures
+    assert failures is not None
+    assert ("failed-session" in seen) is bool(failures.sessions)
+    assert ("wrong-answer" in seen) is bool(failures.wrong)
+    counted = failures.sessions + failures.wrong
+    assert seen.get("failed-session", seen.get("wrong-answer", "")).startswith(f"{counted} sessions ")
+
+
+@pytest.mark.parametrize("how", [*SPOILT, "round"])
+def test_all_parts_leave_a_level_open_of_which_no_round_is_whole(how: str) -> None:
+    """Four sessions had equal shares at full speed, and all levels were even, where the rounds of three had failed."""
+    found = explain(spoilt(swept(), how, 3))
+    assert headline(found).headline == "Equal CPU up to 2 sessions; no whole round at N=3"
+    assert found.verdict.startswith("Up to 2 sessions all get equal CPU at full speed")
+    assert found.capacity is not None
+    assert (found.capacity.full_speed_up_to, found.capacity.even_up_to) == (2, 2)
+    assert found.capacity.evenness is not None
+    assert found.capacity.evenness.even is Answer.UNDECIDED
+    assert found.capacity.evenness.interval is None
+    assert "inconclusive" not in {each.code for each in found.findings}
+    assert "--repeats" not in headline(found).remedy, "more rounds do not help against what failed"
+    assert found.more_rounds is None
+
+
+@pytest.mark.parametrize("how", [*SPOILT, "round"])
+def test_without_a_level_up_to_the_vcpus_nothing_is_said_of_those_above_alone(how: str) -> None:
+    """It was no, by those above the vCPUs, where the rounds up to them had failed."""
+    found = headline(explain(spoilt(swept(), how, 2, 3, 4)))
+    assert (found.kind, found.headline) == (Outcome.UNKNOWN, "Inconclusive; no whole round at N=2-4")
+
+
+def test_what_else_is_open_is_to_be_decided_after_the_failure() -> None:
+    noisy = simulate(SimulatedHost(cores=4, threads=1, noise=0.08), LEVELS, repeats=3, seed=2)
+    assert headline(explain(noisy)).headline.startswith("Inconclusive at N=2-4"), "else this tests nothing"
+    found = headline(explain(spoilt(noisy, "error", 3)))
+    assert found.headline == "Inconclusive at N=2,4; no whole round at N=3"
+    assert found.remedy.startswith("read the error in the database's log")
+    assert "To decide: " in found.remedy
+
+
+def test_advised_is_what_helps_against_the_failure_that_lost_the_level() -> None:
+    """Against rounds that failed it was to read the error of a session that failed at another level."""
+    run = spoilt(spoilt(swept(), "error", 2, only=1), "round", 3)
+    assert remedies(run)[0] == ROUNDS_HELP
+    assert not any("read the error" in each for each in remedies(run))
+    both = remedies(spoilt(spoilt(swept(), "error", 2), "wrong answer", 3))
+    assert both[0].startswith("read the error")
+    assert both[1].startswith("run the workload's file")
 
 
 def test_a_lost_level_above_the_vcpus_leaves_the_answer_up_to_them() -> None:
@@ -125,6 +238,82 @@ def test_a_pool_of_which_no_round_is_whole_was_measured_nevertheless() -> None:
     assert headline(found).headline.endswith("; no whole round at N=4")
     assert headline(found).remedy.startswith("read the error")
     assert "has no whole round" not in explain(run).verdict
+
+
+def test_a_pool_that_failed_was_measured() -> None:
+    """Whether four are enough was not measured, it said."""
+    small = experiments.pool({1: 10.0, 2: 9.0, 4: 5.0, 8: 4.0}, pieces=40)
+    run = explain(with_failed_sessions(small, 4))
+    assert run.pool is not None
+    assert run.pool.enough == 8
+    assert "whether 4 would be enough is not known" in run.verdict
+    assert "not measured (" not in run.verdict
+    assert "sizes between" not in run.verdict
+
+
+def test_where_the_largest_pool_failed_no_larger_ones_are_asked_for() -> None:
+    """Eight was the largest measured pool, it said, and the headline said of sixteen the same twice."""
+    run = simulate_pool(SimulatedHost(cores=16, threads=1), 60, (2, 4, 8, 16), RunOptions(repeats=6, seed=1))
+    assert "the largest measured pool, with 8" in explain(replace(run, rounds=below(run, 16))).verdict
+    found = explain(with_failed_sessions(run, 16))
+    assert headline(found).headline == "Inconclusive: no pool size is shown to be enough; no whole round at N=16"
+    assert "the largest pool with a whole round, with 8, takes the shortest time" in found.verdict
+    assert "measure larger ones" not in found.verdict
+
+
+def test_the_picture_of_a_pool_says_that_larger_ones_failed() -> None:
+    found = explain(with_failed_sessions(experiments.pool({1: 10.0, 2: 5.0, 4: 5.0}), 4))
+    assert reading("pool", found, ()).endswith("Larger ones have no whole round.")
+
+
+def test_where_all_pools_failed_they_are_named_with_what_helps() -> None:
+    """There was no advice, and no level was said to be without a whole round."""
+    found = explain(with_failed_sessions(experiments.pool({1: 10.0, 2: 5.0, 4: 5.0}), 1, 2, 4))
+    first = headline(found)
+    assert found.levels_lost == (1, 2, 4)
+    assert first.headline == "No pool finished all of its jobs; no whole round at N=1-2,4"
+    assert first.remedy.startswith("read the error")
+    assert "The pools of 1, 2 and 4 have no whole round" in found.verdict
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_a_soak_of_which_no_segment_is_whole_says_so_and_what_helps(how: str) -> None:
+    run = spoilt(experiments.soak(lambda *_: 2.0, sessions=4), how, 4)
+    found = explain(run)
+    first = headline(found)
+    words = "12 sessions gave a wrong answer" if how == "wrong answer" else "12 sessions failed"
+    assert first.headline.endswith(f"; {words}")
+    assert first.remedy.startswith(SPOILT[how][2])
+    in_all = "In every segment a session failed or gave a wrong answer" in found.verdict
+    assert in_all is (how != "no execution"), "who ended nothing ran all the same"
+    once = explain(spoilt(experiments.soak(lambda *_: 2.0, sessions=4), how, 4, only=3))
+    assert "In every segment" not in once.verdict
+
+
+def test_who_ends_no_execution_in_a_segment_of_a_soak_but_does_later_did_not_fail() -> None:
+    """Of executions that last longer than a segment the sessions had failed, it said."""
+    run = spoilt(experiments.soak(lambda *_: 2.0, sessions=4), "no execution", 4, only=3)
+    found = explain(run)
+    assert found.failures is None
+    assert "failed-session" not in {each.code for each in found.findings}
+    assert [each.why for each in found.sessions if not each.valid] == ["no execution ended in this segment"]
+
+
+def test_slower_targets_without_a_whole_round_have_advice() -> None:
+    """A target was slower by half, and nothing was said of what helps: no round of all was whole."""
+    run = simulate_together(SimulatedHost(cores=4, threads=1), (4, 4), (), RunOptions(repeats=6, seed=1))
+    first = headline(explain(with_failed_sessions(run, 8)))
+    assert first.headline.startswith("Slower beside the others: database-2")
+    assert first.remedy.startswith("run no more than 4 busy sessions")
+    assert "Against failed sessions: read the error in the database's log" in first.remedy
+
+
+def test_a_target_of_which_each_round_alone_failed_has_that_helped_first() -> None:
+    """Longer executions were to decide what it loses."""
+    run = simulate_together(SimulatedHost(cores=8, threads=1), (2, 3), (), RunOptions(repeats=6, seed=1))
+    first = headline(explain(spoilt(run, "wrong answer", 2)))
+    assert first.headline.startswith("Inconclusive: what database-1 loses beside the others is not known")
+    assert first.remedy.startswith("run the workload's file below `sql/` by hand")
 
 
 def test_of_one_pool_that_is_whole_the_others_are_not_said_to_be_unmeasured() -> None:
