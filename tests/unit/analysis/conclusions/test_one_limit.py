@@ -70,6 +70,43 @@ def test_of_work_that_waits_the_limit_is_the_last_level_at_full_speed() -> None:
     assert "; above 6 they take turns: at 12 sessions" in found.verdict
 
 
+@pytest.mark.parametrize(("options", "short", "said"), [
+    (
+        "--cores 4 --threads 2 --quota 7 --sessions 1,4,8",
+        "Yes up to 4 sessions; above the CPU quota of 7 they are slower (shared core and CPU quota)",
+        "Above the CPU quota of 7: at 8 sessions all are equally slow, with a slowdown of 1.71x (shared core: ",
+    ),
+    (
+        "--cores 6 --quota 4 --turbo 0.3 --sessions 1,5 --seed 23",
+        "No: above the CPU quota of 4 they are slower (slower CPU and CPU quota)",
+        "Above the CPU quota of 4: at 5 sessions all are equally slow, with a slowdown of 1.63x (slower CPU: ",
+    ),
+    (
+        WAITS_UNDER_QUOTA,
+        "Yes up to 12 sessions; above 12 they take turns",
+        "above 12 they take turns: at 16 sessions the median slowdown is 1.28x (run-queue wait, and CPU quota as well)",
+    ),
+])  # fmt: skip
+def test_sessions_take_turns_only_where_they_wait_for_a_cpu(options: str, short: str, said: str) -> None:
+    """Of 8 sessions on 8 vCPUs that shared cores under a quota it was said, and no cause was named."""
+    found = explained(options)
+    assert headline(found).headline == short
+    assert said in found.verdict
+
+
+@pytest.mark.parametrize(("options", "short"), [
+    ("--cores 8 --quota 6 --sessions 1-10", "they are throttled, in unequal shares at N=9-10"),
+    ("--cores 4 --sessions 1,2,6,8", "they take turns, in unequal shares at N=6"),
+    ("--cores 4 --sessions 1,2,6", "shares are unequal"),
+])  # fmt: skip
+def test_the_headline_says_at_which_levels_shares_are_unequal(options: str, short: str) -> None:
+    """That shares are unequal above a quota was said of four equal levels and two unequal ones."""
+    found = explained(options)
+    assert headline(found).headline.endswith(f" {short}")
+    where = short.partition("in unequal shares")[2]
+    assert f"shares are unequal{where}: at " in found.verdict
+
+
 def test_against_a_quota_so_many_sessions_are_advised_as_kept_their_speed() -> None:
     """No more sessions than a quota of 6.2 allows were advised, where 12 had full speed."""
     found = explained(WAITS_UNDER_QUOTA)
