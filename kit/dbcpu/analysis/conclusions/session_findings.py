@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.fine_levels import most_at_full_speed
 from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.conclusions.possible_reasons import possible_reasons
 from dbcpu.analysis.conclusions.throughput_words import advised
 from dbcpu.analysis.conclusions.unequal_words import usual_count
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
-from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to
+from dbcpu.analysis.levels.level_losses import is_loss, lost_to
 from dbcpu.analysis.levels.rounds_apart import (
     apart_words,
     rounds_differ,
@@ -199,9 +200,7 @@ def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
-    own = [each for each in given.levels if each.variant == given.levels[0].variant]
-    fine = level_losses(own, given.vcpus).fine
-    busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
+    busy, fast = round(cores / given.busy), most_at_full_speed(given.levels, given.vcpus)
     most = advised(cores, given.scaling)
     if most < cores and most >= fast:
         return f"{SHARE_LESS} a pool of {most} (with more sessions throughput falls), "
@@ -304,8 +303,7 @@ def sessions_that_fit(vcpus: int, busy: float, levels: Sequence[LevelView], scal
     fit = round(vcpus / busy)
     lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
     kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
-    most, fine = advised(kept, scaling), level_losses(levels, vcpus).fine
-    shown = fine[-1].level if fine else 1
+    most, shown = advised(kept, scaling), most_at_full_speed(levels, vcpus) or 1
     unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
     return plural(most, "such session") + unsure
 

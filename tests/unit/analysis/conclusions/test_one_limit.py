@@ -9,6 +9,7 @@ import pytest
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.cli._simulation_options import simulation_options
 from dbcpu.record.rounds import RunRecord
@@ -119,3 +120,17 @@ def test_against_a_quota_so_many_sessions_are_advised_as_kept_their_speed() -> N
 def test_a_quota_that_stops_work_that_never_waits_keeps_its_remedy() -> None:
     remedies = {each.code: each.remedy for each in explained("--cores 4 --quota 2.5 --sessions 1-6").findings}
     assert remedies["throttled"].endswith("run no more sessions than the quota allows")
+
+
+@pytest.mark.parametrize(("host", "code", "limit"), [
+    ("--together 4:6", "oversubscribed", "8 such sessions, shown at full speed up to 6 and inconclusive beyond"),
+    ("--together 2:6 --quota 3 --seed 4", "throttled", "6 such sessions"),
+])  # fmt: skip
+def test_of_targets_together_advice_knows_what_each_alone_was_shown(host: str, code: str, limit: str) -> None:
+    """Up to 1 session was said to be at full speed: those of one target were undecided, six of the other were fine."""
+    found = explained(f"--cores 4 --waits 0.5 --repeats 3 {host}")
+    (six,) = [each for each in found.levels if (each.variant, each.level) == ("database-2", 6)]
+    assert (six.even, six.full_speed) == (Answer.YES, Answer.YES)
+    (advice,) = [each.remedy for each in found.findings if each.code == code]
+    assert f"run no more than {limit}" in advice
+    assert advice in headline(found).remedy
