@@ -118,7 +118,7 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
     if kind == Outcome.GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
     if kind == Outcome.PARTLY:
-        limit = limit_of(found, analysis.vcpus, analysis.cpu_quota)
+        limit = limit_of(found, analysis.vcpus, analysis.limiting_quota)
         above = f"above {limit.short} {beyond_words(found, analysis.vcpus, analysis.busy)}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     failed = analysis.levels_lost

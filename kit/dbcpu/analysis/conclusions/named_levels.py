@@ -34,7 +34,7 @@ class Limit(Struct, frozen=True):
 
 
 def limit_of(found: LevelLosses, vcpus: int | None, quota: float | None) -> Limit:
-    """The vCPUs, or the CPU quota that is felt; more where more sessions than these were at full speed.
+    """The vCPUs, or the limiting CPU quota; more where more sessions than these were at full speed.
 
     So are those of work that waits, and 4 with a quota of 3.9.
     """

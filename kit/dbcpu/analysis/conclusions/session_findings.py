@@ -19,7 +19,7 @@ from dbcpu.analysis.levels.rounds_apart import (
     rounds_differ,
 )
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, limiting_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import WAITS_FOR_CPU, Cause
 from dbcpu.analysis.results.host import Scaling
@@ -89,7 +89,7 @@ def slow_together(given: FindingInput) -> Finding | None:
     if held := _held(given, worst):
         found = noted("slow-together", f"{slowdown}: {held}", INFO)
         return replace(found, meaning="these sessions had to take turns on these CPUs", remedy=AS_MANY_CPUS)
-    quota = felt_quota(given.record)
+    quota = limiting_quota(given.record)
     room = "although there is a CPU for each"
     if quota is not None and quota < worst.level:
         room = f"with a CPU quota of {quota:g}"
@@ -238,7 +238,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
     seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in WAITS_FOR_CPU]
     if not seen:
         return None
-    quota = felt_quota(given.record)
+    quota = limiting_quota(given.record)
     worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]
     shares = "took turns"
     if uneven:

@@ -39,7 +39,7 @@ from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, limiting_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -168,7 +168,7 @@ class _Words:
         named = named_beyond(found, self.vcpus)
         if not named:
             return ()
-        first, limit = named[0], limit_of(found, self.vcpus, felt_quota(self.record))
+        first, limit = named[0], limit_of(found, self.vcpus, limiting_quota(self.record))
         above = f"above {limit.words}"
         if first.even is Answer.NO:
             where = where_unequal(found)
