@@ -99,6 +99,12 @@ def test_sessions_take_turns_only_where_they_wait_for_a_cpu(options: str, short:
     assert said in found.verdict
 
 
+def test_where_work_that_waits_shares_cores_under_a_quota_advice_is_against_both() -> None:
+    found = headline(explained("--cores 4 --threads 2 --quota 6.2 --waits 0.5 --sessions 8,12"))
+    assert found.headline == "Yes up to 8 sessions; above 8 they are slower (shared core and CPU quota)"
+    assert found.remedy.startswith("run no more than 8 such sessions, or add cores. Against CPU quota: raise `cpu.max`")
+
+
 @pytest.mark.parametrize(("options", "short"), [
     ("--cores 8 --quota 6 --sessions 1-10", "they are throttled, in unequal shares at N=9-10"),
     ("--cores 4 --sessions 1,2,6,8", "they take turns, in unequal shares at N=6"),
