@@ -145,12 +145,20 @@ def _order(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
 
 
 def _above(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
-    """The verdict does not pass over shares that are unequal above the vCPUs."""
+    """Verdict and headline pass over no shares that are unequal above the vCPUs, and say turns where sessions wait."""
     uneven = [each.level for each in levels if analysis.vcpus and each.level > analysis.vcpus and each.even is NO]
     told = re.search(r"bove the [^:;]*? shares are unequal(?: at N=([\d,-]+))?", analysis.verdict)
     silent = analysis.reference is None or "baseline is not reliable" in analysis.verdict
     if uneven and not silent and (told is None or (told[1] and not set(uneven) <= _numbers(told[1]))):
         yield f"shares are unequal at {uneven}, the verdict says: {analysis.verdict}"
+    short, lost = headline(analysis).headline, [e for e in levels if e.level > (analysis.vcpus or 0) and _lost(e)]
+    named = re.search(r"above .* unequal(?: shares)?(?: at N=([\d,-]+))?", short)
+    wanted = set(uneven) if named and named[1] else {each.level for each in lost}
+    if named and wanted != (_numbers(named[1]) if named[1] else set(uneven)):
+        yield f"shares are unequal at {uneven}, the headline says: {short}"
+    waited = any(not each.causes or dict(each.causes).get(Cause.RUN_QUEUE) for each in lost)
+    if lost and not waited and re.search("bove .* (take turns|wait .*at times)", f"{short} {analysis.verdict}"):
+        yield f"no session waits for a CPU, headline and verdict say: {short} / {analysis.verdict}"
 
 
 def _usable(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:

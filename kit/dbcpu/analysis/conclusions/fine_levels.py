@@ -1,18 +1,31 @@
 """The levels at which nothing is lost, in the words of a verdict."""
 
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.levels.answers import exceeds
-from dbcpu.analysis.levels.level_losses import LevelLosses, is_fine
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_fine, level_losses
 from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow_rounds
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import number, plural, short_ranges
+from dbcpu.record.header import TOGETHER
 
 
 def fast_levels(found: LevelLosses) -> tuple[LevelView, ...]:
     """The levels at full speed, from the smallest one on without a gap."""
     return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
+
+
+def most_at_full_speed(levels: Sequence[LevelView], vcpus: int | None, lost: Collection[int] = ()) -> int:
+    """The largest level in equal shares at full speed, by the levels of one variant; 0 without one.
+
+    ``lost``: those without a whole round. Of targets together it is that of any of them, else of the first variant.
+    """
+    together = any(each.variant == TOGETHER for each in levels)
+    own = [[e for e in levels if e.variant == name] for name in dict.fromkeys(each.variant for each in levels)]
+    fine = [level_losses(each, vcpus, lost).fine for each in (own if together else own[:1])]
+    return max((each[-1].level for each in fine if each), default=0)
 
 
 def fine_words(found: LevelLosses) -> str:

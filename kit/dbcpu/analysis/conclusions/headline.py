@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dbcpu.analysis.conclusions.advice import Advice, advice_words
 from dbcpu.analysis.conclusions.fine_levels import fast_levels
 from dbcpu.analysis.conclusions.lost_level_words import failure_words, with_failure_advice
-from dbcpu.analysis.conclusions.named_levels import limit_of, lost_words, take_turns
+from dbcpu.analysis.conclusions.named_levels import beyond_words, limit_of, lost_words
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, unreliable
 from dbcpu.analysis.conclusions.what_helps import headline_level, to_decide, what_helps, what_helps_experiment
@@ -18,7 +18,6 @@ from dbcpu.analysis.levels.level_losses import (
     LevelLosses,
     counted_alone,
     is_counted_only,
-    is_loss,
     level_losses,
     lost_to,
 )
@@ -117,13 +116,8 @@ def _words(found: LevelLosses, analysis: Analysis) -> str:
     if kind == Outcome.GOOD:
         return f"Yes: equal CPU at full speed {up_to}"
     if kind == Outcome.PARTLY:
-        lost = {lost_to(each) for each in found.beyond if is_loss(each)}
-        turns = any(take_turns(each, analysis.busy) for each in found.beyond if is_loss(each))
-        turn = "they take turns" if turns else "they wait at times"
-        turn = "they are throttled" if lost == {Cause.THROTTLED} else turn
-        uneven = any(each.even is Answer.NO for each in found.beyond)
-        limit = limit_of(found, analysis.vcpus, analysis.cpu_quota)
-        above = f"above {limit.short} {'shares are unequal' if uneven else turn}"
+        limit = limit_of(found, analysis.vcpus, analysis.limiting_quota)
+        above = f"above {limit.short} {beyond_words(found, analysis.vcpus, analysis.busy)}"
         return f"Yes {up_to}; {above}" if up_to else f"No: {above}"
     if kind == Outcome.BAD:
         return _loss_words(found, up_to)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.ran_instead import processes_in_place_of
 from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.fine_levels import most_at_full_speed
 from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
     listed_share,
@@ -17,7 +18,7 @@ from dbcpu.analysis.host_usage.host_time import (
 )
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
-from dbcpu.analysis.levels.level_losses import is_loss, level_losses
+from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.joined_rounds import irq_s
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
@@ -242,12 +243,12 @@ def throttled(given: FindingInput) -> Finding | None:
         f"the control group {plain(group.path)} is limited to {quota} and was throttled for up to "
         f"{seconds(seconds_held)} of CPU time in a round (N={worst.level})",
     )
-    fine = level_losses(given.levels, given.vcpus, given.lost).fine
-    if given.busy == 1 or not fine or fine[-1].level <= (group.quota_cpus or given.vcpus or 0):
+    most = most_at_full_speed(given.levels, given.vcpus, given.lost)
+    if given.busy == 1 or most <= (group.quota_cpus or given.vcpus or 0):
         return found
     # Work that waits: a quota of 6.2 CPUs allows 12 such sessions.
-    most = plural(fine[-1].level, "such session")
-    return replace(found, remedy=found.remedy.replace(AS_QUOTA_ALLOWS, f"run no more than {most}"))
+    fewer = f"run no more than {plural(most, 'such session')}"
+    return replace(found, remedy=found.remedy.replace(AS_QUOTA_ALLOWS, fewer))
 
 
 def hidden_quota(given: FindingInput) -> Finding | None:

@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.formatting import plural
+from dbcpu.formatting import listed, plural, short_ranges
 
 MUCH_WORSE = 1.1
 """A later level is named beside the first one where it loses this many times as much."""
@@ -34,7 +34,7 @@ class Limit(Struct, frozen=True):
 
 
 def limit_of(found: LevelLosses, vcpus: int | None, quota: float | None) -> Limit:
-    """The vCPUs, or the CPU quota that is felt; more where more sessions than these were at full speed.
+    """The vCPUs, or the limiting CPU quota; more where more sessions than these were at full speed.
 
     So are those of work that waits, and 4 with a quota of 3.9.
     """
@@ -138,9 +138,20 @@ def as_well_words(second: Cause, others: Collection[Cause]) -> str:
 
 
 def named_by_turns_alone(level: LevelView) -> bool:
-    """Whether a verdict says of a level above the vCPUs that its sessions take turns, and names no cause."""
-    cause = lost_to(level)
-    return level.even is not Answer.NO and (not cause.is_known or cause in (Cause.RUN_QUEUE, Cause.SHARED_CORE))
+    """Whether all that is said of a level above the vCPUs is that its sessions take turns: they wait for a CPU."""
+    cause, second = lost_to(level), level.second_cause
+    waits = cause is Cause.RUN_QUEUE or (cause is Cause.SHARED_CORE and second is Cause.RUN_QUEUE)
+    return level.even is not Answer.NO and (waits or not cause.is_known)
+
+
+def beside_turns(level: LevelView, vcpus: int | None) -> str:
+    """What sessions that take turns lose to as well, as `` (run-queue wait, and CPU quota as well)``; '' for nothing.
+
+    Other processes are named as those that had the CPUs.
+    """
+    said = (Cause.RUN_QUEUE, Cause.COMPETITOR, *ALIKE)
+    also = [each.words for each in named_causes(level, vcpus) if each not in said]
+    return f" ({Cause.RUN_QUEUE.words}, and {listed(also)} as well)" if also else ""
 
 
 def take_turns(level: LevelView, busy: float) -> bool:
@@ -149,6 +160,31 @@ def take_turns(level: LevelView, busy: float) -> bool:
     Work that waits (``busy`` below 1) leaves some free: there a session waits for one at times.
     """
     return busy == 1.0 or exceeds(level.ideal_slowdown or 1.0)
+
+
+def beyond_words(found: LevelLosses, vcpus: int | None, busy: float) -> str:
+    """What happens above the limit, in a headline: of the last level whose shares are not unequal, and which ones are.
+
+    The cause is named where it is another than the limit.
+    """
+    where = where_unequal(found)
+    level = next((each for each in reversed(found.beyond) if is_loss(each) and each.even is not Answer.NO), None)
+    if level is None:
+        return f"shares are unequal{where}"
+    if named_by_turns_alone(level):
+        words = "they take turns" if take_turns(level, busy) else "they wait at times"
+    elif lost_to(level) is Cause.THROTTLED:
+        words = "they are throttled"
+    else:
+        words = f"they are slower ({listed([each.words for each in named_causes(level, vcpus)])})"
+    return f"{words}, in unequal shares{where}" if where else words
+
+
+def where_unequal(found: LevelLosses) -> str:
+    """`` at N=9-10``: the levels above the vCPUs with unequal shares; '' where all that lose something have these."""
+    uneven = [each.level for each in found.beyond if each.even is Answer.NO]
+    others = any(each not in found.fine and each.even is not Answer.NO for each in found.beyond)
+    return f" at N={short_ranges(uneven)}" if uneven and others else ""
 
 
 def by_turns(level: LevelView, vcpus: int | None) -> bool:

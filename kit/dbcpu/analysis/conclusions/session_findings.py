@@ -7,19 +7,20 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
+from dbcpu.analysis.conclusions.fine_levels import most_at_full_speed
 from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.conclusions.possible_reasons import possible_reasons
 from dbcpu.analysis.conclusions.throughput_words import advised
 from dbcpu.analysis.conclusions.unequal_words import usual_count
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
-from dbcpu.analysis.levels.level_losses import is_loss, level_losses, lost_to
+from dbcpu.analysis.levels.level_losses import is_loss, lost_to
 from dbcpu.analysis.levels.rounds_apart import (
     apart_words,
     rounds_differ,
 )
 from dbcpu.analysis.placement.held_cpus import share_cores_by_cpus
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, limiting_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import WAITS_FOR_CPU, Cause
 from dbcpu.analysis.results.host import Scaling
@@ -92,7 +93,7 @@ def slow_together(given: FindingInput) -> Finding | None:
     if held := _held(given, worst):
         found = noted("slow-together", f"{slowdown}: {held}", INFO)
         return replace(found, meaning="these sessions had to take turns on these CPUs", remedy=AS_MANY_CPUS)
-    quota = felt_quota(given.record)
+    quota = limiting_quota(given.record)
     room = "although there is a CPU for each"
     if quota is not None and quota < worst.level:
         room = f"with a CPU quota of {quota:g}"
@@ -207,9 +208,7 @@ def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
-    own = [each for each in given.levels if each.variant == given.levels[0].variant]
-    fine = level_losses(own, given.vcpus, given.lost).fine
-    busy, fast = round(cores / given.busy), fine[-1].level if fine else 0
+    busy, fast = round(cores / given.busy), most_at_full_speed(given.levels, given.vcpus, given.lost)
     most = advised(cores, given.scaling)
     if most < cores and most >= fast:
         return f"{SHARE_LESS} a pool of {most} (with more sessions throughput falls), "
@@ -247,7 +246,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
     seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in WAITS_FOR_CPU]
     if not seen:
         return None
-    quota = felt_quota(given.record)
+    quota = limiting_quota(given.record)
     worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]
     shares = "took turns"
     if uneven:
@@ -315,8 +314,7 @@ def sessions_that_fit(
     fit = round(vcpus / busy)
     lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
     kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
-    most, fine = advised(kept, scaling), level_losses(levels, vcpus, no_round).fine
-    shown = fine[-1].level if fine else 1
+    most, shown = advised(kept, scaling), most_at_full_speed(levels, vcpus, no_round) or 1
     unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
     return plural(most, "such session") + unsure
 

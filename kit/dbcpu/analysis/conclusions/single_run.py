@@ -31,7 +31,7 @@ from dbcpu.analysis.levels.stickiness import with_stickiness
 from dbcpu.analysis.levels.two_groups import noise_limit, session_groups
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
 from dbcpu.analysis.placement.once_per_round import answers_kept
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s, felt_quota, quota_of
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s, limiting_quota, quota_of
 from dbcpu.analysis.results.host import Scaling, SharedCore, TopologyCheck
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.analysis.scaling.capacity import capacity, has_idle_cpus
@@ -150,7 +150,7 @@ def _explained(
         disturbance=disturbance,
         two_kinds=has_two_kinds(record),
         steal_share=typical_share(record.rounds),
-        cpu_quota=felt_quota(record),
+        limiting_quota=limiting_quota(record),
         levels_lost=context.lost,
     )
     return refused(found), SingleSessions(ref, context.single, lost) if ref else None

@@ -8,6 +8,7 @@ from dbcpu.analysis.conclusions.lost_level_words import lost_level_words
 from dbcpu.analysis.conclusions.named_levels import (
     ALIKE,
     as_well_words,
+    beside_turns,
     by_turns,
     limit_of,
     lost_words,
@@ -16,6 +17,7 @@ from dbcpu.analysis.conclusions.named_levels import (
     named_causes,
     named_losses,
     take_turns,
+    where_unequal,
 )
 from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
 from dbcpu.analysis.conclusions.others_beside import others_words
@@ -36,7 +38,7 @@ from dbcpu.analysis.levels.rounds_apart import apart_words, level_with_most_slow
 from dbcpu.analysis.levels.rounds_needed import ROUNDS
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.levels.two_groups import SIBLING_SLOWDOWN
-from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, felt_quota, vcpu_words
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, limiting_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.host import Scaling, TopologyCheck
@@ -163,12 +165,10 @@ class _Words:
         named = named_beyond(found, self.vcpus)
         if not named:
             return ()
-        first, limit = named[0], limit_of(found, self.vcpus, felt_quota(self.record))
+        first, limit = named[0], limit_of(found, self.vcpus, limiting_quota(self.record))
         above = f"above {limit.words}"
         if first.even is Answer.NO:
-            uneven = [each for each in found.beyond if each.even is Answer.NO]
-            many = sum(each not in found.fine for each in found.beyond)
-            where = f" at N={short_ranges(each.level for each in uneven)}" if len(uneven) < many else ""
+            where = where_unequal(found)
             return (f"{above} shares are unequal{where}", f"{COLON}{self._at(first)}", *map(self._at, named[1:]))
         if not named_by_turns_alone(first):
             return (f"{above}: {self._at(first)}",)
@@ -176,7 +176,7 @@ class _Words:
         what = "take turns" if take_turns(first, self.reference.busy) else "wait for a CPU at times"
         return (
             f"{above} {'they' if limit.sessions else 'sessions'} {what}: at {first.level} sessions the median slowdown "
-            f"is {times(first.slowdown_median)}{self._beside_others(first)}",
+            f"is {times(first.slowdown_median)}{beside_turns(first, self.vcpus)}{self._beside_others(first)}",
         )
 
     def _why_blind(self, level: LevelView) -> str:

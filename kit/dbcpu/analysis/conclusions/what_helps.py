@@ -95,7 +95,8 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: tuple[Advice, ...]
     if first is None or worst is None:
         return _then_to_decide(_against(analysis, apart), noise)
     shares = (_main(worst, analysis.findings), *named_causes(worst, analysis.vcpus))
-    if analysis.busy < 1 and not found.losses and found.fine and not noise and Cause.SHARED_CORE in shares:
+    sharing = Cause.SHARED_CORE in shares and Cause.THROTTLED not in shares
+    if analysis.busy < 1 and not found.losses and found.fine and not noise and sharing:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
         return (Advice(f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"),)
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))

@@ -50,7 +50,7 @@ from dbcpu.analysis.levels.two_groups import noise_limit
 from dbcpu.analysis.placement.held_cpus import held_on
 from dbcpu.analysis.placement.left_node import are_much_away
 from dbcpu.analysis.placement.regimes import RegimeSeconds, regime, regime_seconds
-from dbcpu.analysis.placement.usable_cpus import felt_quota
+from dbcpu.analysis.placement.usable_cpus import limiting_quota
 from dbcpu.analysis.placement.usual_cpu import usual_cpus
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import WAITS_FOR_CPU, Cause
@@ -172,7 +172,7 @@ def _times_and_rates(variant: str, rounds: list[list[Timed]], seen: _Rounds, con
     vcpus = context.vcpus if held is None else held
     connects = [[s for s in map(attrgetter("session.connect_s"), members) if s is not None] for members in rounds]
     busy = reference.busy if reference else 1.0  # who waits leaves the CPU to others; a quota may stop even one
-    room = max(busy, min(felt_quota(context.record) or vcpus, vcpus)) / busy if vcpus else None
+    room = max(busy, min(limiting_quota(context.record) or vcpus, vcpus)) / busy if vcpus else None
     ideal = reference.mrows_per_s * min(level, room) if reference and room else None
     throughput, makespan = seen.median("throughput"), seen.median("makespan")
     return LevelView(

@@ -13,8 +13,8 @@ def vcpu_count(record: RunRecord) -> int | None:
 
 
 def vcpu_words(record: RunRecord) -> str:
-    """``8 vCPUs``; ``CPU quota of 2.5`` where that is what bounds them and keeps sessions waiting."""
-    quota = felt_quota(record)
+    """``8 vCPUs``; ``CPU quota of 2.5`` where that is the limit of the sessions."""
+    quota = limiting_quota(record)
     return plural(vcpu_count(record) or 0, "vCPU") if quota is None else f"CPU quota of {quota:g}"
 
 
@@ -36,8 +36,8 @@ def bounding_quota(record: RunRecord) -> float | None:
     return quota if quota is not None and quota <= vcpus and quota < len(core_by_cpu(record)) else None
 
 
-def felt_quota(record: RunRecord) -> float | None:
-    """The same, but None where nobody ever had to wait for it (``is_quota_spare``)."""
+def limiting_quota(record: RunRecord) -> float | None:
+    """The same as limit of the sessions, reached or not; None where the vCPUs are it (``is_quota_spare``)."""
     return None if is_quota_spare(record) else bounding_quota(record)
 
 

@@ -210,7 +210,7 @@ class LevelView(Struct, frozen=True):
     the sessions' rates; ``makespan_throughput`` all work over the time until the last session ended.
     ``ideal_throughput`` is solo rate x min(N, room), ``efficiency`` the part of it that was reached (None where that
     is impossible), and ``ideal_slowdown`` max(1, N / room). Room is max(1, vCPUs / busy), instead of the vCPUs a
-    quota that keeps sessions waiting (``busy``: see ``Reference``). ``slower`` is the median number of sessions whose
+    quota that is the limit (``busy``: see ``Reference``). ``slower`` is the median number of sessions whose
     cause is not 'none', ``slower_factor`` their median slowdown, ``slower_min`` the least. ``causes`` counts sessions,
     first or second: the main one, ``second_cause``, and then the commonest.
     ``main_cause`` is what cost the sessions most time in most
@@ -352,8 +352,9 @@ class Analysis(Struct, frozen=True):
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
     of the rounds, None where none was sampled. ``own_baselines``: targets are of different kinds, and each session is
-    over its own target's single sessions; ``reference`` is of the first. ``cpu_quota``: that keeps sessions waiting.
-    ``levels_lost``: of a sweep's first variant, or of a pool, those of which no round is whole.
+    over its own target's single sessions; ``reference`` is of the first. ``limiting_quota``:
+    where a CPU quota and not the vCPUs is the limit, reached or not; None where it left all CPUs in use and stopped
+    nobody. ``levels_lost``: of a sweep's first variant, or of a pool, those of which no round is whole.
     """
 
     run_id: str
@@ -382,7 +383,7 @@ class Analysis(Struct, frozen=True):
     two_kinds: bool = False
     steal_share: float | None = None
     own_baselines: bool = False
-    cpu_quota: float | None = None
+    limiting_quota: float | None = None
     levels_lost: tuple[int, ...] = ()
     failures: Failures | None = None
 

@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from dbcpu.analysis.levels.variant_rounds import one_variant, real_variants
-from dbcpu.analysis.placement.usable_cpus import felt_quota
+from dbcpu.analysis.placement.usable_cpus import limiting_quota
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural
@@ -170,14 +170,14 @@ def top_label(axes: Axes, x: float, text: str, line: int = 0) -> None:
 
 
 def quota_under(record: RunRecord, variant: str) -> float | None:
-    """The quota that keeps sessions waiting under a variant, in CPUs; None where it leaves fewer CPUs than that."""
-    return felt_quota(one_variant(record, variant) if variant in real_variants(record) else record)
+    """The quota that is the limit of the sessions under a variant, in CPUs; None where the vCPUs are."""
+    return limiting_quota(one_variant(record, variant) if variant in real_variants(record) else record)
 
 
 def cpu_limits(record: RunRecord, analysis: Analysis, variant: str = "") -> list[tuple[float, str]]:
     """Where cores, and then vCPUs, run out (under a variant), in words; once only if there are as many of both.
 
-    A quota that is less, and keeps sessions waiting, stands for both.
+    A quota that is the limit stands for both.
     """
     found = analysis.variants.variants if analysis.variants else ()
     left = next((each for each in found if each.name == variant), None)

@@ -6,6 +6,7 @@ import pytest
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis
@@ -35,6 +36,22 @@ def test_what_a_single_session_loses_too_makes_no_shares_unequal() -> None:
     assert found.verdict.startswith("Even a single session loses 31 % of its time (CPU steal)")
     assert "at 5 sessions 4 of 5 have a slowdown, from 1.24x to 1.49x (run-queue wait: more " in found.verdict
     assert "run-queue wait" in {each.against for each in headline(found).advice}
+
+
+@pytest.mark.parametrize(("host", "levels", "limiting"), [
+    (SimulatedHost(cores=8, threads=1, quota_cpus=5.0), (1, 2, 3), 5.0),
+    (SimulatedHost(cores=4, threads=1, quota_cpus=3.5), (1, 4, 5), 3.5),
+    (SimulatedHost(cores=4, threads=1, irq=0.5, quota_cpus=3.5), (1, 4, 5), None),
+])  # fmt: skip
+def test_the_quota_that_is_the_limit_has_a_name_of_its_own(
+    host: SimulatedHost, levels: tuple[int, ...], limiting: float | None
+) -> None:
+    """It had the name of the stored figure, which is of any quota that leaves less than the CPUs."""
+    record = simulate(host, levels, 6, 1, size="medium")
+    found = explain(record)
+    assert found.limiting_quota == limiting
+    assert "cpu_quota" not in Analysis.__struct_fields__
+    assert run_figures(record, found).value("cpu_quota") == host.quota_cpus
 
 
 @pytest.mark.parametrize(("seed", "rounds"), [(4, 3), (2, 2)])

@@ -174,7 +174,7 @@ def test_advised_is_what_helps_against_the_failure_that_lost_the_level() -> None
 
 def test_a_lost_level_above_the_vcpus_leaves_the_answer_up_to_them() -> None:
     found = explain(with_failed_sessions(swept(), 5))
-    assert headline(found).headline == "Yes up to 4 sessions; above 4 shares are unequal; no whole round at N=5"
+    assert headline(found).headline == "Yes up to 4 sessions; above 4 shares are unequal at N=6; no whole round at N=5"
     assert headline(found).kind is Outcome.PARTLY
     assert "inconclusive" not in found.verdict, "rounds that failed again would decide nothing"
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from msgspec import Struct
 
-from dbcpu.analysis.placement.usable_cpus import felt_quota
+from dbcpu.analysis.placement.usable_cpus import limiting_quota
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.formatting import listed, plain, plural
 from dbcpu.record.rounds import RunRecord
@@ -86,7 +86,7 @@ def measured_words(record: RunRecord, analysis: Analysis) -> str:
     """On what, and with what: the grey line below a title."""
     header = record.header
     host = header.host.hostname if header.host else header.plan.target
-    quota = felt_quota(record)
+    quota = limiting_quota(record)
     known = plural(analysis.vcpus, "vCPU") if analysis.vcpus else ""
     cpus = f", quota {quota:g}" if quota is not None else f", {known}" if known else ""
     work = f"{header.plan.workload.name} {header.plan.workload.size}".strip()
