@@ -135,7 +135,7 @@ def host_route(configured: str | None) -> str | None:
 
 
 def unavailable(host: Host | None) -> str | None:
-    """Why nothing can be traced there, or None. Whether the kernel and sudo allow it is seen when it is opened."""
+    """Why nothing can be traced there, or None. Whether the kernel and sudo allow it is not tried: see ``refusal``."""
     if is_over(host, "ssh"):
         return None
     if isinstance(host, RemoteHost):
@@ -149,12 +149,28 @@ def unavailable(host: Host | None) -> str | None:
     return None
 
 
+def refusal(host: Host | None, *, sudo: bool = True) -> str | None:
+    """Why nothing can be traced there, or None, after a trace of a moment. ``sudo``: as for ``Tracer.open``."""
+    if (why := unavailable(host)) is not None or host is None:
+        return why
+    from dbcpu.measure.samplers._tracer import Tracer
+
+    tracer = Tracer(host)
+    try:
+        tracer.open(sudo=sudo)
+    except MeasureError as error:
+        return str(error)
+    finally:
+        tracer.close()
+    return None
+
+
 def open_sampler(host: Host | None, hz: float) -> Sampler:
-    """Raises MeasureError where nothing can be traced."""
+    """Raises MeasureError where nothing can be traced: before a run measures anything, long before it is entered."""
     instead = "ssh" if is_over(host, "ssh") else "procfs"
-    why = unavailable(host)
+    why = refusal(host)
     if host is None or why is not None:
-        raise MeasureError(f"--sampler trace is not possible: {why}; use --sampler procfs")
+        raise MeasureError(f"--sampler trace is not possible: {why}; use --sampler {instead}")
     from dbcpu.measure.samplers._remote import open_over
     from dbcpu.measure.samplers._tracer import Tracer
 
