@@ -1,6 +1,7 @@
 """The kernel's trace of a host over a real ssh connection: exact, refused in a sentence, gone when either end is."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,7 +39,15 @@ WORK = (
     "while time.process_time() - start < 0.2: pass\n"
     "print(flush=True); sys.stdin.readline()"
 )
-SUDO = '#!/bin/sh\n[ "$1" = -n ] || exit 9\nshift\nexec "$@"\n'
+SUDO = '#!/bin/sh\n[ "$1" = -n ] && [ "$2" = sh ] || exit 9\nshift\nexec "$@"\n'
+"""One that permits sh, and nothing else."""
+UNMOUNTED = """#!/bin/sh
+for file; do :; done
+[ "$file" != /proc/mounts ] || exit 1
+exec {grep} "$@"
+"""
+"""``grep``, where tracefs is not mounted."""
+NO_RIGHT = "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n"
 REFUSING = "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n"
 ORDINARY = "#!/bin/sh\necho 1000\n"
 """``id``, of a login that is not root."""
@@ -151,14 +160,21 @@ def test_an_ordinary_login_traces_by_sudo(sshd: Sshd) -> None:
     [
         ({"sudo": REFUSING}, r"tracing needs root, and sudo -n sh is refused: sudo: a password is required"),
         ({}, "tracing needs root, and there is no sudo"),
+        (
+            {"id": "#!/bin/sh\necho 0\n", "unshare": NO_RIGHT},
+            "tracefs is not mounted, and to mount it for dbcpu alone needs CAP_SYS_ADMIN: unshare: unshare failed: "
+            "Operation not permitted",
+        ),
     ],
-    ids=["refused", "no sudo"],
+    ids=["refused", "no sudo", "no capability"],
 )
 def test_without_root_a_sentence_ends_it_before_anything_is_measured(
     sshd: Sshd, programs: dict[str, str], why: str
 ) -> None:
     with (
-        host_with(sshd, "dash and mawk", id=ORDINARY, **programs) as host,
+        host_with(
+            sshd, "dash and mawk", **{"id": ORDINARY, "grep": UNMOUNTED.format(grep=shutil.which("grep")), **programs}
+        ) as host,
         pytest.raises(MeasureError, match=f"^--sampler trace is not possible: {why}; use --sampler ssh$"),
         trace.open_sampler(host, 20.0),
     ):
