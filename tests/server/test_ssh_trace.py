@@ -175,7 +175,7 @@ def test_without_root_a_sentence_ends_it_before_anything_is_measured(
         host_with(
             sshd, "dash and mawk", **{"id": ORDINARY, "grep": UNMOUNTED.format(grep=shutil.which("grep")), **programs}
         ) as host,
-        pytest.raises(MeasureError, match=f"^--sampler trace is not possible: {why}; use --sampler ssh$"),
+        pytest.raises(MeasureError, match=f"^--sampler trace is not possible: {why}; leave out --sampler trace$"),
         trace.open_sampler(host, 20.0),
     ):
         pytest.fail("it was opened")

@@ -30,9 +30,8 @@ SLACK, MIN_SLACK_S = 0.05, 0.02
 class TraceSampler:
     """See ``samplers.base.Sampler``."""
 
-    def __init__(self, polls: Sampler, tracer: "Tracer", instead: str) -> None:
-        """``instead``: the sampler to be named where there is no trace."""
-        self._polls, self._tracer, self._instead = polls, tracer, instead
+    def __init__(self, polls: Sampler, tracer: "Tracer") -> None:
+        self._polls, self._tracer = polls, tracer
         self._lost = ""
 
     @property
@@ -50,7 +49,7 @@ class TraceSampler:
             self._polls.__enter__()
         except MeasureError as error:
             self._tracer.close()
-            raise MeasureError(f"--sampler trace is not possible: {error}; use --sampler {self._instead}") from None
+            raise _impossible(str(error)) from None
         except BaseException:
             self._tracer.close()
             raise
@@ -167,12 +166,16 @@ def refusal(host: Host | None, *, sudo: bool = True) -> str | None:
 
 def open_sampler(host: Host | None, hz: float) -> Sampler:
     """Raises MeasureError where nothing can be traced: before a run measures anything, long before it is entered."""
-    instead = "ssh" if is_over(host, "ssh") else "procfs"
     why = refusal(host)
     if host is None or why is not None:
-        raise MeasureError(f"--sampler trace is not possible: {why}; use --sampler {instead}")
+        raise _impossible(why)
     from dbcpu.measure.samplers._remote import open_over
     from dbcpu.measure.samplers._tracer import Tracer
 
-    polls = open_over("ssh", host, hz, None) if instead == "ssh" else _local.open_local(host, hz)
-    return TraceSampler(polls, Tracer(host), instead)
+    polls = open_over("ssh", host, hz, None) if is_over(host, "ssh") else _local.open_local(host, hz)
+    return TraceSampler(polls, Tracer(host))
+
+
+def _impossible(why: str | None) -> MeasureError:
+    """Which sampler can be used there instead follows from the route, where none is named."""
+    return MeasureError(f"--sampler trace is not possible: {why}; leave out --sampler trace")

@@ -205,7 +205,9 @@ def test_once_the_tracing_program_is_killed_rounds_are_those_of_polls(workers: "
 
 def test_an_ordinary_user_is_told_that_tracing_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(MeasureError, match="--sampler trace is not possible: tracing needs root; use --sampler procfs"):
+    with pytest.raises(
+        MeasureError, match="--sampler trace is not possible: tracing needs root; leave out --sampler trace"
+    ):
         trace.open_sampler(LocalHost(), 20.0)
 
 
@@ -220,5 +222,7 @@ def test_a_host_that_only_a_container_or_the_database_shows_is_not_traced(tmp_pa
     assert trace.unavailable(FakeRemote(tmp_path, "ssh")) is None
     with pytest.raises(MeasureError, match=r"a kernel is traced on this machine and over ssh, not by docker:fake"):
         trace.open_sampler(FakeRemote(tmp_path, "docker"), 20.0)
+    with pytest.raises(MeasureError, match=r"over ssh, not by sql:fake; leave out --sampler trace$"):
+        trace.open_sampler(FakeRemote(tmp_path, "sql"), 20.0)
     with pytest.raises(MeasureError, match="the database runs on another machine"):
         trace.open_sampler(None, 20.0)
