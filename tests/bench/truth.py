@@ -70,7 +70,7 @@ def run(setup: Setup) -> Result:
         target = stack.enter_context(opened("embedded", setup.guard, max(EXECUTIONS)))
         polls = KeptPolls(open_local(target.host(), HZ))
         try:
-            sampler: Sampler = stack.enter_context(TraceSampler(polls, Tracer(LocalHost()), "procfs"))
+            sampler: Sampler = stack.enter_context(TraceSampler(polls, Tracer(LocalHost())))
         except MeasureError as why:
             sampler = stack.enter_context(polls)
             notes.append(f"Residency was not held against tracing: {why}.")

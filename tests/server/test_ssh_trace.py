@@ -1,6 +1,7 @@
 """The kernel's trace of a host over a real ssh connection: exact, refused in a sentence, gone when either end is."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.config.targets import resolve
 from dbcpu.errors import MeasureError
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.shell_host import ShellHost
@@ -19,9 +21,12 @@ from dbcpu.measure.samplers import trace
 from dbcpu.measure.samplers._tally import MAX_NAMED
 from dbcpu.measure.samplers._tracer import Tracer
 from dbcpu.measure.samplers.base import Sampled, Watched
+from dbcpu.store.database import open_store
+from dbcpu.workflows import measure_run
+from dbcpu.workflows.doctor import diagnose
 from dbcpu.workflows.measure_run import Choices
 from support.driving import until
-from support.measured_run import measured
+from support.measured_run import Listener, measured
 from support.servers.postgresql import DebianServer
 from support.servers.ssh import TOOLS, Sshd
 
@@ -34,19 +39,34 @@ WORK = (
     "while time.process_time() - start < 0.2: pass\n"
     "print(flush=True); sys.stdin.readline()"
 )
-SUDO = '#!/bin/sh\n[ "$1" = -n ] || exit 9\nshift\nexec "$@"\n'
+SUDO = '#!/bin/sh\n[ "$1" = -n ] && [ "$2" = sh ] || exit 9\nshift\nexec "$@"\n'
+"""One that permits sh, and nothing else."""
+UNMOUNTED = """#!/bin/sh
+for file; do :; done
+[ "$file" != /proc/mounts ] || exit 1
+exec {grep} "$@"
+"""
+"""``grep``, where tracefs is not mounted."""
+NO_RIGHT = "#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n"
 REFUSING = "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n"
+ORDINARY = "#!/bin/sh\necho 1000\n"
+"""``id``, of a login that is not root."""
 
 
 def host_with(sshd: Sshd, tools: str, **programs: str) -> ShellHost:
     """A host whose login has these tools, and these programs of its own."""
+    return open_host(name_with(sshd, tools, **programs))
+
+
+def name_with(sshd: Sshd, tools: str, **programs: str) -> str:
+    """The name by which ssh knows such a host."""
     name = f"traced-{time.monotonic_ns()}"
     folder = sshd.has_tools(name, TOOLS[tools])
     for program, text in programs.items():
         (folder / program).unlink(missing_ok=True)
         (folder / program).write_text(text)
         (folder / program).chmod(0o755)
-    return open_host(name)
+    return name
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +148,7 @@ def test_a_process_there_is_traced_as_one_here_would_be(sshd: Sshd, tools: str) 
 
 @pytest.mark.usefixtures("traceable")
 def test_an_ordinary_login_traces_by_sudo(sshd: Sshd) -> None:
-    with host_with(sshd, "dash and mawk", id="#!/bin/sh\necho 1000\n", sudo=SUDO) as host:
+    with host_with(sshd, "dash and mawk", id=ORDINARY, sudo=SUDO) as host:
         found, _, _ = watched_over(host)
     assert found.trace is not None
     assert found.trace.why == ""
@@ -140,18 +160,57 @@ def test_an_ordinary_login_traces_by_sudo(sshd: Sshd) -> None:
     [
         ({"sudo": REFUSING}, r"tracing needs root, and sudo -n sh is refused: sudo: a password is required"),
         ({}, "tracing needs root, and there is no sudo"),
+        (
+            {"id": "#!/bin/sh\necho 0\n", "unshare": NO_RIGHT},
+            "tracefs is not mounted, and to mount it for dbcpu alone needs CAP_SYS_ADMIN: unshare: unshare failed: "
+            "Operation not permitted",
+        ),
     ],
-    ids=["refused", "no sudo"],
+    ids=["refused", "no sudo", "no capability"],
 )
 def test_without_root_a_sentence_ends_it_before_anything_is_measured(
     sshd: Sshd, programs: dict[str, str], why: str
 ) -> None:
     with (
-        host_with(sshd, "dash and mawk", id="#!/bin/sh\necho 1000\n", **programs) as host,
-        pytest.raises(MeasureError, match=f"^--sampler trace is not possible: {why}; use --sampler ssh$"),
+        host_with(
+            sshd, "dash and mawk", **{"id": ORDINARY, "grep": UNMOUNTED.format(grep=shutil.which("grep")), **programs}
+        ) as host,
+        pytest.raises(MeasureError, match=f"^--sampler trace is not possible: {why}; leave out --sampler trace$"),
         trace.open_sampler(host, 20.0),
     ):
         pytest.fail("it was opened")
+
+
+@pytest.mark.parametrize("only_look", [False, True], ids=["run", "dry run"])
+def test_a_run_that_cannot_be_traced_ends_before_its_baseline(sshd: Sshd, only_look: bool, tmp_path: Path) -> None:
+    name = name_with(sshd, "dash and mawk", id=ORDINARY)
+    choices = Choices(sessions="1", size="tiny", sampler="trace", host=f"ssh:{name}")
+    told, target = Listener(), resolve("sqlite", lambda _: None)
+    with pytest.raises(MeasureError, match="is not possible: tracing needs root, and there is no sudo"):
+        if only_look:
+            measure_run.preview_run(target, choices, told)
+        else:
+            with open_store(str(tmp_path / "runs.db")) as store:
+                measure_run.run(target, choices, store, told)
+    assert told.said == ["connecting to sqlite"]
+
+
+@pytest.mark.usefixtures("traceable")
+def test_doctor_says_that_placement_can_be_exact(sshd: Sshd) -> None:
+    found = {each.code: each.seen for each in diagnose(resolve("sqlite", lambda _: None), "ssh:dbhost")}
+    assert found["exact-placement"] == "exact placement is possible here"
+
+
+def test_doctor_says_what_placement_lacks_to_be_exact_and_asks_no_sudo(sshd: Sshd, tmp_path: Path) -> None:
+    """Where sudo is refused, hosts write a report of it."""
+    asked = tmp_path / "asked"
+    name = name_with(sshd, "dash and mawk", id=ORDINARY, sudo=f"#!/bin/sh\necho >{asked}\nexit 1\n")
+    found = {each.code: each.seen for each in diagnose(resolve("sqlite", lambda _: None), f"ssh:{name}")}
+    assert found["no-exact-placement"] == (
+        "exact placement is not possible here: tracing needs root, or a sudo without a password (sudo -n sh), which "
+        "only a run tries"
+    )
+    assert not asked.exists()
 
 
 class Instance:

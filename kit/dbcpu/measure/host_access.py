@@ -22,6 +22,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.local import LocalHost
 from dbcpu.hosts.proc import ProcessStat
 from dbcpu.measure.gate import SessionGate
+from dbcpu.measure.samplers.base import load_sampler
 from dbcpu.record.service_remedies import NOT_REQUESTED
 from dbcpu.targets.base import Target, Work
 
@@ -55,8 +56,13 @@ class AccessRequest(Struct, frozen=True):
     required: bool = False
 
 
-def access_request(given: str | None, configured: str | None) -> AccessRequest:
-    """From the command line, else from dbcpu.toml. Raises UsageError."""
+def access_request(given: str | None, configured: str | None, sampler: str | None = None) -> AccessRequest:
+    """From the command line, else from dbcpu.toml; a named ``sampler`` may need its own route. Raises UsageError."""
+    if sampler:
+        named = load_sampler(sampler)
+        given = given or named.host_route(configured)
+        if (given or configured) == "none" and named.unavailable(None):
+            raise UsageError(f"--sampler {sampler} watches a host, and host none is requested; leave out one of them")
     route = given or configured or "auto"
     if route not in DIRECT:
         from dbcpu.hosts.shell_routes import SCHEMES, is_shell_route, transport_of

@@ -68,6 +68,15 @@ def sampling(host: Host | None, why: str, instead: str = "", service: str = "") 
     yield without_host(found, why, service)
 
 
+def exact_placement(host: Host) -> Finding:
+    """Whether ``--sampler trace`` can be used there, which is tried by a trace of a moment."""
+    from dbcpu.measure.samplers.trace import refusal  # a run that does not trace needs no module of it
+
+    if why := refusal(host, sudo=False):
+        return noted("no-exact-placement", f"exact placement is not possible here: {why}")
+    return noted("exact-placement", "exact placement is possible here")
+
+
 def counted_instead(target: Target) -> str:
     """Which counters of the host the database offers where its processes are not sampled; '' for none."""
     counters = reading(target)

@@ -179,7 +179,7 @@ TRUST = RunTopic("How far can the figures be trusted?", {
         "raise the sampling rate: `--hz 50`"),
     "trace-incomplete": RunEntry(INFO, OF_HOST, "rounds with an incomplete kernel trace",
         "placement in these rounds is from polls, and which processes ran instead is unknown",
-        f"{SHORTER_ROUNDS}, or `--sampler procfs`"),
+        "{shorter_rounds}, or leave out `--sampler trace`"),
     "few-polls": RunEntry(INFO, OF_HOST, "rounds with fewer than ten samples",
         "the placement of sessions is approximate; run delay, CPU time and migration counts are exact",
         f"make rounds longer: {LONGER_ROUNDS}"),

@@ -10,7 +10,7 @@ from dbcpu.hosts.cleanup_guard import Guard
 from dbcpu.hosts.quiesce import settle
 from dbcpu.measure import workloads
 from dbcpu.measure.host_access import choose_access
-from dbcpu.measure.preflight import examine
+from dbcpu.measure.preflight import exact_placement, examine
 from dbcpu.measure.rounds import limits_of_a_session
 from dbcpu.record.findings import Finding
 from dbcpu.targets.base import open_target
@@ -30,7 +30,9 @@ def diagnose(request: Request, host: str | None = None) -> tuple[Finding, ...]:
         chosen = choose_access(target, requested_access(choices, request), work, CLOCK_TICKS, stack, guard)
         limits = limits_of_a_session(target, chosen.host, ticks_of(chosen.host), work) if chosen.host else None
         info = limited(host_info_of(chosen.host), limits)
-        return examine(target, chosen.host, info, settle(chosen.host, 1.0) if chosen.host else None, chosen.why)
+        quiet = settle(chosen.host, 1.0) if chosen.host else None
+        found = examine(target, chosen.host, info, quiet, chosen.why)
+        return (*found, exact_placement(chosen.host)) if chosen.host else found
 
 
 def as_text(findings: Iterable[Finding]) -> str:

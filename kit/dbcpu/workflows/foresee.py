@@ -105,7 +105,7 @@ def _known(request: Request, choices: Choices, *, here: bool) -> tuple[Work, Hos
 
     A route that no run takes is refused here, too.
     """
-    access_request(choices.host, request.options.get("host"))
+    access_request(choices.host, request.options.get("host"), choices.sampler)
     workloads.check_size(request.kind, choices.workload, choices.size)
     database = workloads.RUNS_THOSE_OF.get(request.kind, request.kind)
     work = workloads.load(database, choices.workload or workloads.usual(database)).work(choices.size)

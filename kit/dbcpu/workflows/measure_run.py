@@ -383,9 +383,7 @@ def limited(info: HostInfo | None, limits: Limits | None) -> HostInfo | None:
 
 def requested_access(choices: Choices, request: Request) -> AccessRequest:
     """The requested route to the host; a sampler that is named needs its own route."""
-    configured = request.options.get("host")
-    needs = load_sampler(choices.sampler).host_route(configured) if choices.sampler else None
-    return access_request(choices.host or needs, configured)
+    return access_request(choices.host, request.options.get("host"), choices.sampler)
 
 
 def ticks_of(host: Host | None) -> int:

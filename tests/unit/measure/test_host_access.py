@@ -14,6 +14,7 @@ from dbcpu.hosts.local import LocalHost
 from dbcpu.measure import host_access
 from dbcpu.measure.host_access import AccessChoice, AccessRequest, access_request, choose_access, kit_pids_on
 from dbcpu.measure.rounds import own_pids
+from dbcpu.measure.samplers.base import load_sampler
 from support.doubles.remote_host import FakeRemote
 from support.doubles.target import WORK, FakeTarget
 
@@ -78,6 +79,22 @@ def test_wish_is_the_command_lines_before_the_files() -> None:
         if wrong:
             with pytest.raises(UsageError, match=r"is unknown; use one of auto, local, sql, none, ssh:"):
                 access_request(wrong, None)
+
+
+@pytest.mark.parametrize("sampler", ["procfs", "ssh", "container", "sql", "trace"])
+def test_a_sampler_without_a_host_to_watch_is_refused(sampler: str) -> None:
+    """By its true reason: nobody said that the database runs on another machine."""
+    for given, configured in (("none", None), (None, "none")):
+        if given or load_sampler(sampler).host_route(configured) in (None, "none"):
+            with pytest.raises(UsageError, match=f"^--sampler {sampler} watches a host, and host none is requested; "):
+                access_request(given, configured, sampler)
+
+
+def test_a_named_sampler_brings_its_route() -> None:
+    assert access_request(None, "ssh:db1", "ssh") == AccessRequest("ssh:db1", required=True)
+    assert access_request(None, "ssh:db1", "sql") == AccessRequest("sql", required=True)
+    assert access_request(None, "none", "sql") == AccessRequest("sql", required=True)
+    assert access_request("none", None, "none") == AccessRequest("none", required=True)
 
 
 def test_this_machine_comes_first_when_the_process_is_found_here(world: World, tmp_path: Path) -> None:

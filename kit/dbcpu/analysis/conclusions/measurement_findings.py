@@ -26,6 +26,7 @@ from dbcpu.record.findings import Finding, noted
 from dbcpu.record.header import BASELINE, IMPORTED, SOAK, Header
 from dbcpu.record.plan import NORMAL
 from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.run_findings import SHORTER_ROUNDS
 from dbcpu.record.service_remedies import not_visible, without_host
 
 SKEW_SHARE = 0.01
@@ -240,7 +241,15 @@ def trace_incomplete(given: FindingInput) -> Finding | None:
         return None
     why = plain(next(each.trace.why for each in found if each.trace))
     many = f"{len(found)} of {plural(len(given.rounds), 'round')}"
-    return noted("trace-incomplete", f"the kernel's trace of {many} was not used ({level_words(found)}): {why}")
+    seen = f"the kernel's trace of {many} was not used ({level_words(found)}): {why}"
+    # One that ended with its connection has no events; of any other the buffers may have been too small.
+    return noted(
+        "trace-incomplete", seen, shorter_rounds=SHORTER_ROUNDS if any(map(_began, found)) else "measure again"
+    )
+
+
+def _began(round_: Round) -> bool:
+    return bool(round_.trace and (round_.trace.events or round_.trace.lost))
 
 
 def few_polls(given: FindingInput) -> Finding | None:

@@ -9,8 +9,10 @@ from typing import Any
 
 MAX_FILTER = 4000
 """Characters; the kernel takes less than a page. Source: kernel/trace/trace_events_filter.c"""
-MAX_LINE = 1000
-"""Characters; the kernel's lines have 200."""
+MAX_EVENT = 1000
+"""Characters; the kernel's events have 200."""
+MAX_NAME_PART = 16
+"""Characters of a line that can be a part of a name: the kernel fills its 15 bytes up to so many."""
 MIN_SLEEP_S = 0.01
 """A shorter sleep, as a poll would hardly see, makes no stretch of its own."""
 MAX_STRETCHES = 2000
@@ -18,7 +20,8 @@ MAX_NAMED = 8
 """Processes named for each session: those that ran longest while it waited."""
 _LINE = re.compile(r"\[(\d+)\] \S+ +(\d+\.\d+): (sched_\w+): (.*)")
 _SWITCH = re.compile(
-    r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio="
+    r"prev_comm=(.*) prev_pid=(\d+) prev_prio=-?\d+ prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) next_prio=",
+    re.DOTALL,
 )
 _WAKE = re.compile(r" pid=(\d+) prio=-?\d+ (?:success=\d+ )?target_cpu=(\d+)")
 _MIGRATE = re.compile(r" pid=(\d+) prio=-?\d+ orig_cpu=\d+ dest_cpu=(\d+)")
@@ -73,26 +76,36 @@ class Tally:
         self.credited_s: dict[int, float] = {}
         self.switched_s: dict[int, float] = {}
         self.events = self.lost = 0
+        self._begun: tuple[int, float, str, str] | None = None
 
     def take(self, line: str) -> None:
-        """One line of the trace. What is no event that can be read counts as lost."""
-        found = _LINE.search(line) if len(line) <= MAX_LINE else None
-        if found is None:
-            self.lost += bool(line.strip()) and not line.startswith("#")
+        """One line of the trace. Any user may name a process with line breaks: such an event has several lines.
+
+        No name is long enough for what an event begins with. What is no event that can be read counts as lost.
+        """
+        if len(line) <= MAX_EVENT and (begins := _LINE.search(line)) is not None:
+            self.events += 1
+            self.lost += self._begun is not None
+            event = (int(begins[1]), max(float(begins[2]), self.from_s), begins[3], begins[4])
+        elif self._begun is not None and len(self._begun[3]) + len(line) < MAX_EVENT:
+            event = (*self._begun[:3], f"{self._begun[3]}\n{line}")
+        else:
+            self.lost += len(line) > MAX_NAME_PART and not line.startswith("#")
             return
-        cpu, now_s, event, detail = int(found[1]), max(float(found[2]), self.from_s), found[3], found[4]
-        self.events += 1
+        self._begun = None if self._whole(*event) else event
+
+    def _whole(self, cpu: int, now_s: float, event: str, detail: str) -> bool:
+        """Adds it up, unless its end is in another line."""
         if event == "sched_switch":
             if (switched := _SWITCH.search(detail)) is None:
-                self.lost += 1
-            else:
-                leaves, enters = (int(switched[2]), switched[1]), (int(switched[5]), switched[4])
-                self._switch(cpu, now_s, leaves, switched[3], enters)
-            return
+                return False
+            leaves, enters = (int(switched[2]), switched[1]), (int(switched[5]), switched[4])
+            self._switch(cpu, now_s, leaves, switched[3], enters)
+            return True
         moved = (_MIGRATE if event == "sched_migrate_task" else _WAKE).search(detail)
         if moved is None:
-            self.lost += 1
-        elif (life := self.lives.get(int(moved[1]))) is not None:
+            return False
+        if (life := self.lives.get(int(moved[1]))) is not None:
             pid, to, migrated = int(moved[1]), int(moved[2]), event == "sched_migrate_task"
             life.moves += migrated
             if migrated and life.mode == "wait":
@@ -100,6 +113,7 @@ class Tally:
             elif not migrated and life.mode not in ("run", "wait"):
                 life.woken_s = now_s
                 self._queue(pid, life, now_s, to)
+        return True
 
     def _switch(self, cpu: int, now_s: float, leaves: tuple[int, str], state: str, enters: tuple[int, str]) -> None:
         life = self.lives.get(leaves[0])
@@ -168,7 +182,7 @@ class Tally:
                     "woken": percentiles(life.delays_s),
                 }
             )
-        lost += self.lost
+        lost += self.lost + (self._begun is not None)
         return {"sessions": sessions, "events": self.events, "lost": lost, "why": why}
 
     def _instead(self, life: Life) -> list[list[Any]]:

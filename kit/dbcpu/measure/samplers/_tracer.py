@@ -35,10 +35,12 @@ _LACKS = {
     "no-tracefs": "this kernel has no tracefs",
     "no-instances": "this kernel's tracefs has no instances",
     "no-unshare": "tracefs is not mounted, and there is no unshare to mount it for dbcpu alone",
-    "no-mount": "tracefs could not be mounted",
+    "no-unshare-right": "tracefs is not mounted, and to mount it for dbcpu alone needs CAP_SYS_ADMIN",
+    "no-mount": "tracefs could not be mounted, which needs CAP_SYS_ADMIN",
     "no-instance": "a tracing instance could not be made",
     "no-sudo": "tracing needs root, and there is no sudo",
     "refused": "tracing needs root, and sudo -n sh is refused",
+    "unasked": "tracing needs root, or a sudo without a password (sudo -n sh), which only a run tries",
 }
 _MARK = re.compile(r"(\d+\.\d+): tracing_mark_write: dbcpu (\d+)$")
 _LOST = re.compile(r"(?:overrun|dropped events): (\d+)")
@@ -68,9 +70,10 @@ class Tracer:
         """Processes on the traced host that serve the trace."""
         return self._pids
 
-    def open(self) -> None:
-        """Raises MeasureError where nothing can be traced."""
+    def open(self, *, sudo: bool = True) -> None:
+        """Raises MeasureError where nothing can be traced. ``sudo``: ask it, too; hosts report one that is refused."""
         script = (files("dbcpu") / "shell" / "trace-host").read_text("utf-8")
+        script = script if sudo else f"dbcpu_sudo=no\n{script}"
         try:
             made = self._there.further(script) if self._there else ShellConnection(HERE, script)
         except HostError as error:

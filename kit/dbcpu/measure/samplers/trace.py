@@ -30,9 +30,8 @@ SLACK, MIN_SLACK_S = 0.05, 0.02
 class TraceSampler:
     """See ``samplers.base.Sampler``."""
 
-    def __init__(self, polls: Sampler, tracer: "Tracer", instead: str) -> None:
-        """``instead``: the sampler to be named where there is no trace."""
-        self._polls, self._tracer, self._instead = polls, tracer, instead
+    def __init__(self, polls: Sampler, tracer: "Tracer") -> None:
+        self._polls, self._tracer = polls, tracer
         self._lost = ""
 
     @property
@@ -50,7 +49,7 @@ class TraceSampler:
             self._polls.__enter__()
         except MeasureError as error:
             self._tracer.close()
-            raise MeasureError(f"--sampler trace is not possible: {error}; use --sampler {self._instead}") from None
+            raise _impossible(str(error)) from None
         except BaseException:
             self._tracer.close()
             raise
@@ -135,7 +134,7 @@ def host_route(configured: str | None) -> str | None:
 
 
 def unavailable(host: Host | None) -> str | None:
-    """Why nothing can be traced there, or None. Whether the kernel and sudo allow it is seen when it is opened."""
+    """Why nothing can be traced there, or None. Whether the kernel and sudo allow it is not tried: see ``refusal``."""
     if is_over(host, "ssh"):
         return None
     if isinstance(host, RemoteHost):
@@ -149,14 +148,34 @@ def unavailable(host: Host | None) -> str | None:
     return None
 
 
+def refusal(host: Host | None, *, sudo: bool = True) -> str | None:
+    """Why nothing can be traced there, or None, after a trace of a moment. ``sudo``: as for ``Tracer.open``."""
+    if (why := unavailable(host)) is not None or host is None:
+        return why
+    from dbcpu.measure.samplers._tracer import Tracer
+
+    tracer = Tracer(host)
+    try:
+        tracer.open(sudo=sudo)
+    except MeasureError as error:
+        return str(error)
+    finally:
+        tracer.close()
+    return None
+
+
 def open_sampler(host: Host | None, hz: float) -> Sampler:
-    """Raises MeasureError where nothing can be traced."""
-    instead = "ssh" if is_over(host, "ssh") else "procfs"
-    why = unavailable(host)
+    """Raises MeasureError where nothing can be traced: before a run measures anything, long before it is entered."""
+    why = refusal(host)
     if host is None or why is not None:
-        raise MeasureError(f"--sampler trace is not possible: {why}; use --sampler procfs")
+        raise _impossible(why)
     from dbcpu.measure.samplers._remote import open_over
     from dbcpu.measure.samplers._tracer import Tracer
 
-    polls = open_over("ssh", host, hz, None) if instead == "ssh" else _local.open_local(host, hz)
-    return TraceSampler(polls, Tracer(host), instead)
+    polls = open_over("ssh", host, hz, None) if is_over(host, "ssh") else _local.open_local(host, hz)
+    return TraceSampler(polls, Tracer(host))
+
+
+def _impossible(why: str | None) -> MeasureError:
+    """Which sampler can be used there instead follows from the route, where none is named."""
+    return MeasureError(f"--sampler trace is not possible: {why}; leave out --sampler trace")

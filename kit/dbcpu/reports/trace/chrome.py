@@ -45,11 +45,11 @@ def _events(each: TracedRound) -> Iterator[dict[str, Any]]:
     yield _slice(each.whole, SESSIONS, ROUNDS_THREAD)
     yield _mark(each.release, SESSIONS, ROUNDS_THREAD)
     for stay in each.stays:
-        yield _slice(Slice(stay.name, stay.from_ns, stay.to_ns), SESSIONS, 1 + stay.session)
+        yield _slice(each.slice_of(stay), SESSIONS, 1 + stay.session)
     for session, marks in each.ends.items():
         yield from (_mark(mark, SESSIONS, 1 + session) for mark in marks)
     for lane in each.lanes:
-        yield _slice(Slice(lane.name, lane.from_ns, lane.to_ns), CPUS, lane.cpu)
+        yield _slice(each.slice_of(lane), CPUS, lane.cpu)
     for value in each.counters:
         name = f"CPU {value.cpu} {value.counter} ({UNITS[value.counter]})"
         yield {"ph": "C", "pid": CPUS, "name": name, "ts": _us(value.at_ns), "args": {"value": round(value.value, 3)}}

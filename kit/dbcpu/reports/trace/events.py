@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
+from dbcpu.analysis.causes.ran_instead import BY_TRACE, processes_in_place_of
 from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number, plain, plural, ranges, seconds
 from dbcpu.record.header import Header
@@ -52,7 +53,11 @@ class CounterValue(Struct, frozen=True):
 
 
 class TracedRound(Struct, frozen=True):
-    """One round on the axis. ``ends``: of executions, by session."""
+    """One round on the axis. ``ends``: of executions, by session.
+
+    ``instead``: by session, which other processes ran while it waited, where the kernel's trace says so. The record has
+    their times of the whole round.
+    """
 
     whole: Slice
     release: Mark
@@ -61,6 +66,14 @@ class TracedRound(Struct, frozen=True):
     stays: Sequence[Stay]
     lanes: Sequence[Occupied]
     counters: Sequence[CounterValue]
+    instead: Mapping[int, str]
+
+    def slice_of(self, part: Stay | Occupied) -> Slice:
+        """With who ran instead, where a session was in turns."""
+        session = part.session if isinstance(part, Stay) else part.sessions[0]
+        waited = part.others or (isinstance(part, Stay) and bool(part.in_turns))
+        who = self.instead.get(session, "") if waited else ""
+        return Slice(part.name, part.from_ns, part.to_ns, {"ran_instead": who} if who else {})
 
 
 def chosen_rounds(rounds: Iterable[Round], wanted: str | None) -> Iterator[Round]:
@@ -142,6 +155,11 @@ def _traced(round_: Round, cores: Mapping[int, int], release_s: float, extent_s:
         stays=stays,
         lanes=lanes,
         counters=sorted(_counters(round_, at, extent_s[1]), key=lambda each: each.at_ns),
+        instead={
+            session.ordinal: f"{who} in this round{BY_TRACE}"
+            for session in round_.sessions
+            if (who := processes_in_place_of([session]))
+        },
     )
 
 

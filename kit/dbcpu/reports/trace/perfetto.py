@@ -85,7 +85,7 @@ class _Writer:
         yield from self._slice(each.whole, ROUNDS_TRACK)
         yield self._mark(each.release, ROUNDS_TRACK)
         for stay in each.stays:
-            yield from self._slice(Slice(stay.name, stay.from_ns, stay.to_ns), _SESSION_TRACKS + stay.session)
+            yield from self._slice(each.slice_of(stay), _SESSION_TRACKS + stay.session)
         for session, marks in each.ends.items():
             yield from (self._mark(mark, _SESSION_TRACKS + session) for mark in marks)
         for session, own in groupby(sorted(each.stays, key=lambda stay: stay.session), lambda stay: stay.session):

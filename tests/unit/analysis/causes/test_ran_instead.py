@@ -92,6 +92,13 @@ def test_the_summary_says_how_soon_sessions_ran_once_woken_and_a_finding_where_i
     )
     found = next(each for each in analysis.findings if each.code == "trace-incomplete")
     assert found.seen == "the kernel's trace of 1 of 5 rounds was not used (N=1): 12 events were lost"
+    assert found.remedy == "shorter rounds (`--executions`, `--size`), or leave out `--sampler trace`"
+
+
+def test_shorter_rounds_help_no_trace_whose_connection_ended() -> None:
+    ended = replace(round_of([waiting()]), trace=Trace(0, 0, "the connection to ssh:db1 ended: ssh gave no reason"))
+    found = next(each for each in explain(record([*solos(), ended])).findings if each.code == "trace-incomplete")
+    assert found.remedy == "measure again, or leave out `--sampler trace`"
 
 
 @pytest.mark.parametrize(("events", "share"), [(1000, "less than 0.1 %"), (40_000, "2.0 %")])

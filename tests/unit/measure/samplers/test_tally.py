@@ -12,8 +12,8 @@ def switch(cpu: int, at_s: float, leaves: str, state: str, enters: str) -> str:
     """A line of the trace; processes are ``NAME-PID``."""
     (before, pid), (after, next_pid) = (each.rsplit("-", 1) for each in (leaves, enters))
     return (
-        f"  {before}-{pid}  [{cpu:03}] d..2. {at_s:.6f}: sched_switch: prev_comm={before} prev_pid={pid} prev_prio=120 "
-        f"prev_state={state} ==> next_comm={after} next_pid={next_pid} next_prio=120\n"
+        f"{before:>16}-{pid}  [{cpu:03}] d..2. {at_s:.6f}: sched_switch: prev_comm={before} prev_pid={pid} "
+        f"prev_prio=120 prev_state={state} ==> next_comm={after} next_pid={next_pid} next_prio=120\n"
     )
 
 
@@ -33,7 +33,7 @@ def tally(*lines: str, until_s: float, **states: tuple[str, int]) -> dict[str, A
     """``states``: of session 0 as ``s10``, of session 1 as ``s11``, from second 1 on."""
     watched = {int(name[1:]): int(name[1:]) - 10 for name in states}
     made = Tally(watched, 1.0, {int(name[1:]): state for name, state in states.items()})
-    for line in lines:
+    for line in "".join(lines).split("\n"):
         made.take(line)
     return made.sum_up(until_s, 0)
 
@@ -110,6 +110,46 @@ def test_an_idle_cpu_is_nobody() -> None:
 )
 def test_what_cannot_be_read_is_lost(line: str) -> None:
     assert tally("# tracer: nop\n", "\n", line, until_s=2.0, s10=("S", 0))["lost"] == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\nb",
+        "x ==> y:1 [0]\n|",
+        "\n",
+        "\n\n#\n",
+        " next_prio=1\n2",
+        "[0] d 1.1: sch\n",
+        "\n[0] d 1.1: ",
+        ":\nCPU:1 [LOST 1",
+    ],
+)
+def test_a_name_with_line_breaks_hides_no_event(name: str) -> None:
+    """Any user may give a process such a name, by prctl."""
+    lines = [
+        wake(1.1, "pg-10", 0),
+        switch(0, 1.2, f"{name}-77", "R", "pg-10"),
+        switch(0, 1.5, "pg-10", "R", f"{name}-77"),
+        switch(0, 1.6, f"{name}-77", "S", "pg-10"),
+        f"{name:>16}-77  [001] d.h4. 1.650000: sched_wakeup: comm={name} pid=77 prio=120 target_cpu=001\n",
+        migrate(1.7, f"{name}-77", 1),
+    ]
+    told = tally(*lines, until_s=2.0, s10=("S", 0))
+    assert (told["events"], told["lost"]) == (6, 0)
+    (session,) = told["sessions"]
+    assert rounded(session["instead"]) == [[77, name, 0.2, None]]
+    assert rounded(session["stretches"])[-1] == [0, "R", 1.1, 2.0, 0.7, 0.2]
+
+
+@pytest.mark.parametrize("cut_at", ["b prev_pid", " prev_state", " next_pid"])
+def test_an_event_without_its_end_is_lost(cut_at: str) -> None:
+    """And takes nothing of the one after it."""
+    lines = [wake(1.1, "pg-10", 0), switch(0, 1.2, "a\nb-77", "S", "pg-10").partition(cut_at)[0] + "\n"]
+    assert tally(*lines, until_s=2.0, s10=("S", 0))["lost"] == 1
+    told = tally(*lines, switch(0, 1.5, "a\nb-77", "S", "pg-10"), until_s=2.0, s10=("S", 0))
+    assert told["lost"] == 1
+    assert rounded(told["sessions"][0]["stretches"])[-1] == [0, "R", 1.1, 2.0, 0.5, 0.4]
 
 
 def test_those_that_ran_less_are_added_up() -> None:

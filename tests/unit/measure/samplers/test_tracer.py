@@ -20,8 +20,11 @@ from support.doubles.remote_host import FakeRemote
 from support.driving import until
 
 WORK_S = 0.3
+STRANGER = "a\nb ==> c:1 [0]"
+"""As any user may call a process."""
 WORK = (
     "import sys, time\n"
+    "with open('/proc/self/comm', 'w') as name: name.write(sys.argv[1])\n"
     "print(flush=True); sys.stdin.readline()\n"
     "start = time.process_time()\n"
     f"while time.process_time() - start < {WORK_S}: pass\n"
@@ -53,9 +56,11 @@ def workers() -> Iterator[list["subprocess.Popen[str]"]]:
     with contextlib.ExitStack() as stack:
         found = [
             stack.enter_context(
-                subprocess.Popen([sys.executable, "-c", WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                subprocess.Popen(
+                    [sys.executable, "-c", WORK, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                )
             )
-            for _ in range(3)
+            for name in ("one", "other", STRANGER)
         ]
         for each in found:
             stack.callback(each.kill)
@@ -94,7 +99,8 @@ def test_the_trace_agrees_with_the_kernels_counters_and_names_who_ran_instead(
         # The third one is nobody's session, and on a busy machine one of many.
         strangers = [each for each in session.ran_instead if each.ordinal is None]
         assert all(each.ran_s > 0 for each in strangers)
-        assert workers[2].pid in {each.pid for each in strangers} or len(strangers) > MAX_NAMED
+        third = [each.command for each in strangers if each.pid == workers[2].pid]
+        assert third == [STRANGER] or len(strangers) > MAX_NAMED
         assert sum(each.ran_s for each in session.ran_instead) <= (session.run_delay_s or 0.0) * 1.1 + 0.05
         assert session.wake_ups is not None
 
@@ -199,7 +205,9 @@ def test_once_the_tracing_program_is_killed_rounds_are_those_of_polls(workers: "
 
 def test_an_ordinary_user_is_told_that_tracing_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(MeasureError, match="--sampler trace is not possible: tracing needs root; use --sampler procfs"):
+    with pytest.raises(
+        MeasureError, match="--sampler trace is not possible: tracing needs root; leave out --sampler trace"
+    ):
         trace.open_sampler(LocalHost(), 20.0)
 
 
@@ -214,5 +222,7 @@ def test_a_host_that_only_a_container_or_the_database_shows_is_not_traced(tmp_pa
     assert trace.unavailable(FakeRemote(tmp_path, "ssh")) is None
     with pytest.raises(MeasureError, match=r"a kernel is traced on this machine and over ssh, not by docker:fake"):
         trace.open_sampler(FakeRemote(tmp_path, "docker"), 20.0)
+    with pytest.raises(MeasureError, match=r"over ssh, not by sql:fake; leave out --sampler trace$"):
+        trace.open_sampler(FakeRemote(tmp_path, "sql"), 20.0)
     with pytest.raises(MeasureError, match="the database runs on another machine"):
         trace.open_sampler(None, 20.0)

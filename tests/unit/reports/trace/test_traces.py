@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 from dbcpu.errors import UsageError
-from dbcpu.record.rounds import CpuPace, CpuSeries, RunRecord, Witness
+from dbcpu.record.rounds import UNLISTED, CpuPace, CpuSeries, RanInstead, RunRecord, Witness
 from dbcpu.reports.trace import chrome, perfetto
 from dbcpu.reports.trace.events import PAUSE_S, chosen_rounds, traced_rounds
 from dbcpu.reports.trace.perfetto import FIRST_TID, FIRST_TURNS_TID
@@ -202,6 +202,23 @@ def test_a_session_beside_strangers_does_not_run_all_the_time_on_its_lane() -> N
     running = PROTOS.GenericKernelTaskStateEvent.TaskStateEnum.Value("TASK_STATE_RUNNING")
     ran = {(event.tid, event.comm) for event in states if event.state == running}
     assert ran == {(FIRST_TURNS_TID, "session 0 in turns with other processes")}
+
+
+def test_who_ran_instead_is_said_where_a_session_was_in_turns() -> None:
+    """By the kernel's trace: its name, number and control group, and its time of the whole round."""
+    backup = RanInstead(77, "back\x1bup", 1.2, None, "/system.slice/backup.service")
+    few = RanInstead(UNLISTED, "other processes", 0.3)
+    waited = replace(session(0, 0.7, queue_s=2.2, cpu=0), ran_instead=(backup, few))
+    run = record([round_of([waited, session(1, 1.0, cpu=1)])])
+    said = "back up (pid 77, /system.slice/backup.service) ran 1.20 s in this round, by the kernel's trace"
+    found = [(e["name"], e["args"]["ran_instead"]) for e in events(run) if "ran_instead" in e.get("args", {})]
+    assert found == [
+        ("CPU 0, core 0, in turns with other processes", said),
+        ("session 0 in turns with other processes", said),
+    ]
+    notes = [(p.track_event.name, note.name, note.string_value)
+             for p in pb(run).packet for note in p.track_event.debug_annotations]  # fmt: skip
+    assert [each for each in notes if each[1] == "ran_instead"] == [(found[0][0], "ran_instead", said)]
 
 
 def test_a_round_has_a_name_a_release_and_the_ends_of_its_executions() -> None:
