@@ -16,7 +16,9 @@ from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
 from dbcpu.reports.documents import fleet_tables as tables
 from dbcpu.reports.documents.comparing_document import pictured
+from dbcpu.reports.documents.quoted import QUOTED_TERMS
 from dbcpu.reports.plain_data import plain_data
+from dbcpu.reports.quoted_gauges import quoted_gauges
 
 MAX_SAID = 3
 """Hosts that the first screen names; the table has all."""
@@ -33,6 +35,7 @@ TERMS = (
     ("CV", "standard deviation over mean"),
     ("between hosts", "the CV without the differences between runs of one host"),
     ("alone, loaded", "a single session; all together at the largest N up to the vCPUs"),
+    *QUOTED_TERMS,
 )  # fmt: skip
 HOST_FACTS = (
     "name", "group", "vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance", "unit",
@@ -43,7 +46,8 @@ NOT_ALIKE = "A host that is not named can still differ from its twins"
 def document(report: FleetReport) -> Document:
     """Everything of a campaign, in words, tables, and one picture."""
     front = _front(report)
-    body = (*_unlike(report), *_failed(report), *_types(report), *_ranking(report), *_sizing(report), *_small(report))
+    body = (*_unlike(report), *_failed(report), *_quoted(report), *_types(report), *_ranking(report),
+            *_sizing(report), *_small(report))  # fmt: skip
     title = f"Campaign {plain(report.campaign)}"
     notes = _notes(report)
     remarks = (*front.caveats, *notes)
@@ -219,6 +223,19 @@ def _types(report: FleetReport) -> Iterator[Section]:
             yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))
 
 
+def _quoted(report: FleetReport) -> Iterator[Section]:
+    if report.hosts:
+        caption = "To quote, the least even host first"
+        newest = " Both are of the newest run of a host." if any(len(each.runs) > 1 for each in report.hosts) else ""
+        note = (
+            "Each evenness is at the N named, the least even level up to the vCPUs or the CPU quota of that host: no "
+            f"difference of two is tested here.{newest}"
+        )
+        shown, left_out = tables.first_and_last(tables.least_even_first(report.hosts))
+        columns = tables.quoted_columns(report.hosts)
+        yield Section("quoted", "To quote", tables=(Table(caption, columns, shown, (note, *left_out)),))
+
+
 def _ranking(report: FleetReport) -> Iterator[Section]:
     """A table for each work: speeds of different SQL, or of another size, are no ranking."""
     rows = report.ranking.rows
@@ -324,8 +341,9 @@ def _data(report: FleetReport) -> Mapping[str, Any]:
 
 def _host(host: FleetHost) -> Mapping[str, Any]:
     found = {name: getattr(host, name) for name in HOST_FACTS}
+    quote = {name: getattr(host.quote, name) for name in tables.QUOTED}
     runs = [plain_data(each) for each in host.runs]
-    return {**found, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
+    return {**found, **quote, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
 
 
 def _gauges(report: FleetReport) -> Sequence[Gauge]:
@@ -337,6 +355,7 @@ def _gauges(report: FleetReport) -> Sequence[Gauge]:
     types = [(each, each.spreads[ALONE]) for each in report.groups if each.key == INSTANCE and ALONE in each.spreads]
     rates = [({**campaign, "host": each.host.name}, each.alone * 1e6) for each in report.ranking.rows]
     states = Counter(each.state for each in report.failures)
+    quotes = [({**campaign, "host": each.name}, each.quote) for each in report.hosts]
     return (
         Gauge("dbcpu_fleet_hosts", "Hosts with a whole run.", "", ((campaign, float(len(report.hosts))),)),
         Gauge("dbcpu_fleet_failed", "Targets that failed, by state.", "",
@@ -348,4 +367,5 @@ def _gauges(report: FleetReport) -> Sequence[Gauge]:
               tuple((of(each), float(each.unlike)) for each in report.twins.compared)),
         Gauge("dbcpu_fleet_type_cv_ratio", "Coefficient of variation of the hosts of a type.", "ratio",
               tuple(({**campaign, "type": each.value}, spread.cv) for each, spread in types)),
+        *quoted_gauges(quotes, "dbcpu_fleet"),
     )  # fmt: skip

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
 
 LOST_TO = "host lost CPU to"
 """Heading of a column of ``lost_meanwhile``; a list of runs that nothing disturbed has no such column."""
+QUOTED_TERMS = (
+    (
+        "usable cores",
+        "the top of the throughput curve in rates of a single session, with its 95 % interval; where others slowed "
+        "that session, too, in whole CPUs: fewer than the rates are",
+    ),
+    (
+        "evenness",
+        "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
+    ),
+)
 _NO_NOTES = QuoteNotes()
 
 

@@ -14,9 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dbcpu.cli import main
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.campaigns import PARTIAL, REFUSED, Item
 from dbcpu.store.database import open_store
+from dbcpu.workflows.list_verdicts import verdicts
 from support.builders.campaigns import keep_campaign
 
 HOSTS, SLOW = 80, (3, 40, 61, 79)
@@ -95,7 +97,7 @@ def test_only_hosts_that_did_the_same_work_are_ranked_together(store: str) -> No
     assert ranked[:2] == ["db-2", "db-3"], "the slowest host is not behind those of another size"
     text = " ".join(_report(store, "sizes").output.split())
     first, second = (f"Ranking by the speed of a session: cartesian {size} on simulated" for size in ("short", "tiny"))
-    assert text.index(first) < text.index("db-3") < text.index(second)
+    assert text.index(first) < text.index("db-3", text.index(first)) < text.index(second)
     assert "The hosts did 2 kinds of work; only those of the same SQL and size are ranked together." in text
     assert "kinds of work" not in _report(store, "three").output
 
@@ -120,6 +122,40 @@ def test_every_target_is_a_row_of_the_csv(store: str, tmp_path: Path) -> None:
     assert len(rows) == FEW + 2
     assert "db-5" in {row["target"] for row in rows if "alone" in row["unlike"]}
     assert rows[-1]["why"]
+
+
+def test_the_pair_of_each_host_is_that_of_the_list_in_every_format(store: str) -> None:
+    with open_store(store) as opened:
+        runs = opened.list(None, None, None)
+        known = verdicts(opened, runs)
+    pairs = {f"db-{at}": known[f"three-9-{at}"].quote for at in range(3)}
+    assert all(each.usable_cores and each.evenness for each in pairs.values())
+    hosts = {each["name"]: each for each in _data(store, "three")["hosts"]}
+    rows = csv.DictReader(_report(store, "three", "--format", "csv").output.splitlines())
+    of_csv = {row["target"]: row for row in rows}
+    metrics = _report(store, "three", "--format", "metrics").output.splitlines()
+    texts = [" ".join(_report(store, "three", "--format", form).output.split()) for form in ("table", "html")]
+    markdown = _report(store, "three", "--format", "markdown").output
+    for name, pair in pairs.items():
+        assert hosts[name]["usable_cores"] == pytest.approx(pair.usable_cores, abs=1e-5)
+        assert (hosts[name]["even"], hosts[name]["evenness_level"]) == (pair.even, pair.evenness_level)
+        assert float(of_csv[name]["evenness"]) == pytest.approx(pair.evenness, abs=1e-5)
+        assert of_csv[name]["even"] == pair.even
+        (ratio,) = (
+            each for each in metrics if each.startswith(f'dbcpu_fleet_evenness_ratio{{campaign="three",host="{name}"')
+        )
+        assert float(ratio.split()[-1]) == pytest.approx(pair.evenness)
+        assert any(each.startswith(f'dbcpu_fleet_usable_cores{{campaign="three",host="{name}"') for each in metrics)
+        assert f"| {name} | {cores_words(pair)} | {evenness_words(pair)} |" in markdown
+        for text in texts:
+            assert cores_words(pair) in text
+            assert evenness_words(pair) in text
+
+
+def test_of_a_host_with_several_runs_the_pair_is_that_of_its_newest(store: str) -> None:
+    found = _report(store, "small-1", "--with", "small-2")
+    assert "Both are of the newest run of a host." in " ".join(found.output.split())
+    assert "newest run" not in _report(store, "small-1").output
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json", "html"])
