@@ -103,6 +103,11 @@ class FleetHost(Struct, frozen=True):
         return next(tagged, self.settings.get("product", ""))
 
     @property
+    def host_vcpus(self) -> int | None:
+        """That make twins: those the host shows, of which a quota may leave fewer; else those that may be used."""
+        return self.shown or self.vcpus
+
+    @property
     def quote(self) -> Quote:
         """What is quoted of it: of its newest run."""
         return self.runs[-1].quote

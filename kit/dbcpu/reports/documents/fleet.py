@@ -12,6 +12,7 @@ from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.spread import DIFFERENT_CV, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, ComparedTwin, TwinKind
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
+from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
 from dbcpu.reports.documents import fleet_tables as tables
@@ -28,7 +29,8 @@ READING = (
     "the speed of a new host of this kind depends on chance. Diamonds are hosts that are unlike their twins."
 )
 TERMS = (
-    ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
+    ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work; the vCPUs "
+     "are those that the host shows: a CPU quota is a setting, and may be why two of them differ"),
     ("unlike its twins", f"slower or faster than chance explains; of those named {percent(FALSE_DISCOVERIES)} or fewer "
      "are named by chance on average (Benjamini and Hochberg, 1995)"),
     ("hosts differ?", f"by nature, by more than a CV of {percent(DIFFERENT_CV)}: yes, no, or inconclusive"),
@@ -38,7 +40,8 @@ TERMS = (
     *QUOTED_TERMS,
 )  # fmt: skip
 HOST_FACTS = (
-    "name", "group", "vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance", "unit",
+    "name", "group", "vcpus", "host_vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance",
+    "unit",
 )  # fmt: skip
 NOT_ALIKE = "A host that is not named can still differ from its twins"
 
@@ -141,7 +144,8 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
             f"{plural(once, 'host')} measured once: whether the host or the hour is odd is inconclusive; a second run "
             "decides."
         )
-    if busy := [each.name for each in report.hosts if each.disturbed]:
+    own_quota = {DISTURBANCES["throttled"]}
+    if busy := [each.name for each in report.hosts if set(each.disturbed) - own_quota]:
         yield (
             f"{plural(len(busy), 'host')} lost CPU to others while measured ({tables.few_names(busy)}); a quiet host "
             "is faster."

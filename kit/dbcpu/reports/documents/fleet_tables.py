@@ -144,6 +144,7 @@ def ranking_columns(rows: Sequence[RankedHost]) -> tuple[Column, ...]:
         Column("host", "host", kind="name", value=lambda row: row.host.name),
         Column("instance", "type", kind="text", value=lambda row: row.host.instance),
         Column("vcpus", "vCPUs", kind="figure", value=lambda row: row.host.vcpus),
+        Column("quota", "CPU quota", kind="text", value=lambda row: _quota_words(row.host)),
         Column("alone", "alone", rate, kind="figure"),
         Column("loaded", "loaded", rate, kind="figure"),
         Column("disturbed", _LOST_TO.heading, kind="text", value=lambda row: _LOST_TO.of(row.host)),
@@ -176,6 +177,12 @@ def quoted_columns(hosts: Sequence[FleetHost]) -> tuple[Column, ...]:
 def least_even_first(hosts: Sequence[FleetHost]) -> Sequence[FleetHost]:
     """Those of which nobody knows how even they are last."""
     return sorted(hosts, key=lambda each: (each.quote.evenness is None, each.quote.evenness or 0.0, each.name))
+
+
+def _quota_words(host: FleetHost) -> str:
+    """``8 of 16 vCPUs``: twins have as many as the host shows."""
+    quota = host.quote.quota
+    return f"{quota:g} of {plural(host.host_vcpus, 'vCPU')}" if quota and host.host_vcpus else ""
 
 
 SMALL = (
@@ -280,6 +287,7 @@ class Record(Struct, frozen=True):
     instance: str = ""
     cpu_model: str = ""
     vcpus: int | None = None
+    host_vcpus: int | None = None
     cores: int | None = None
     hypervisor: str = ""
     database: str = ""
@@ -334,8 +342,8 @@ def _record(row: RankedHost, compared: Mapping[str, ComparedTwin]) -> Record:
     odd = [one for one in (alone, loaded) if one is not None and one.unlike]
     return Record(
         target=host.name, state="done", group=host.group, tags=_tags(host.tags), instance=host.instance,
-        cpu_model=host.cpu_model, vcpus=host.vcpus, cores=host.cores, hypervisor=host.hypervisor,
-        database=host.database, version=host.version, unit=host.unit,
+        cpu_model=host.cpu_model, vcpus=host.vcpus, host_vcpus=host.host_vcpus, cores=host.cores,
+        hypervisor=host.hypervisor, database=host.database, version=host.version, unit=host.unit,
         **{name: getattr(row, name) for name in RANKED},
         **{name: getattr(host.quote, name) for name in QUOTED},
         twins=alone.twins if alone else None,

@@ -71,7 +71,11 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
             tone=tone,
             remedy=_remedy(header, analysis, summary),
             sentences=sentences,
-            tiles=(*(() if refusal(analysis) else experiment_facts(analysis)), *quoted_tile(record, analysis), *summary.facts),
+            tiles=(
+                *(() if refusal(analysis) else experiment_facts(analysis)),
+                *quoted_tile(record, analysis),
+                *summary.facts,
+            ),
             lead=against.sentence if against else "",
             lead_tone=_tone(against) if against else Outcome.NEITHER,
         ),
