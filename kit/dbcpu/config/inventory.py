@@ -40,7 +40,7 @@ _SECRET = re.compile(r"passw|passphrase|pwd|secret|token|credential|apikey|priva
 """In a tag's name, without its dashes: tags are kept in a store, and published by reports."""
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 KEYS = tuple(key for key in TARGET_KEYS if key != "password")
-"""Of a target: nobody is there to be asked for a password."""
+"""Of a target: a fleet requests no password, for nobody is there."""
 _INSTEAD = 'use password_env = "VARIABLE" or password_file = "FILE"'
 _REFERENCES = ("url", "host", "password_env", "password_file")
 
