@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from dbcpu.config import inventory_forms
 from dbcpu.config.given_file import read_given
 from dbcpu.config.origins import HERE, check_origin
-from dbcpu.config.targets import MAX_DOTS, TABLES, Named, checked, safe_url, tables_of
+from dbcpu.config.targets import MAX_DOTS, TABLES, TARGET_KEYS, Named, checked, safe_url, tables_of
 from dbcpu.config.toml_checks import only
 from dbcpu.errors import UsageError
 from dbcpu.formatting import as_whole_number
@@ -39,6 +39,9 @@ _NOT_PRODUCTION = ("no", "false", "")
 _SECRET = re.compile(r"passw|passphrase|pwd|secret|token|credential|apikey|privatekey")
 """In a tag's name, without its dashes: tags are kept in a store, and published by reports."""
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+KEYS = tuple(key for key in TARGET_KEYS if key != "password")
+"""Of a target: a fleet requests no password, for nobody is there."""
+_INSTEAD = 'use password_env = "VARIABLE" or password_file = "FILE"'
 _REFERENCES = ("url", "host", "password_env", "password_file")
 
 
@@ -152,7 +155,9 @@ def _fits(target: Listed, key: str, value: str) -> bool:
 def _tables(file: Path, text: str) -> dict[str, object]:
     match file.suffix.lower():
         case ".toml":
-            return tables_of(file, _toml(file, text))
+            content = _toml(file, text)
+            _refuse_password(content.get("defaults"), f"{file}, [defaults]")
+            return tables_of(file, content, KEYS)
         case ".json":
             return inventory_forms.ansible(text, str(file))
         case ".csv":
@@ -190,15 +195,22 @@ def _listed(name: str, table: object, file: Path, url: str | None) -> Listed:
     given["tags"] = _tags(given.get("tags", {}), where)
     if "group" in given:
         given["group"] = _text(given["group"], "group", where)
-    named = checked(name, given, file)
+    _refuse_password(given, where)
+    only(given, KEYS, where)
+    named = checked(name, given, file, _INSTEAD)
     if "://" in named.url and "***" in safe_url(named.url):
         raise UsageError(f"{where}: the url has a parameter that may hold a secret, and a campaign is kept in a store")
-    if named.prompt:
-        raise UsageError(f"{where}: a fleet cannot ask for a password; use password_env or password_file")
     return Listed(
         name, named.url, named.host, named.password_env, _secret_file(named), named.tags, named.group,
         named.origin, named.program, "from" in given,
     )  # fmt: skip
+
+
+def _refuse_password(table: object, where: str) -> None:
+    """Neither one nor the word that asks for it."""
+    if isinstance(table, dict) and "password" in table:
+        what = "a fleet cannot ask for a password, and an inventory is no place for one"
+        raise UsageError(f"{where}: {what}; {_INSTEAD}")
 
 
 def _with_url(table: dict[str, Any], url: str | None, name: str, file: Path) -> dict[str, Any]:

@@ -233,14 +233,14 @@ def _read(file: Path, source: Path | int) -> dict[str, Any]:
     return content
 
 
-def tables_of(file: Path, content: Mapping[str, Any]) -> dict[str, object]:
+def tables_of(file: Path, content: Mapping[str, Any], keys: tuple[str, ...] = TARGET_KEYS) -> dict[str, object]:
     """The tables of the targets by name, with the defaults that they do not have themselves. Raises UsageError."""
     tables, defaults = content.get("targets", {}), content.get("defaults", {})
     if not isinstance(tables, dict):
         raise UsageError(f"{file}: targets is not a table; write [targets.NAME] and below it url = ...")
     if not isinstance(defaults, dict):
         raise UsageError(f"{file}: defaults is not a table; write [defaults] and below it what all targets have")
-    only(defaults, TARGET_KEYS, f"{file}, [defaults]")
+    only(defaults, keys, f"{file}, [defaults]")
     return {name: _with_defaults(defaults, each) if isinstance(each, dict) else each for name, each in tables.items()}
 
 
@@ -252,8 +252,8 @@ def _with_defaults(defaults: Mapping[str, Any], table: Mapping[str, Any]) -> Map
     return {**merged, "tags": tags[0] | tags[1]} if len(tags) == 2 else merged
 
 
-def checked(name: str, table: object, file: Path) -> Named:
-    """The table of one target as a ``Named``. Raises UsageError that names file, target and what is wrong."""
+def checked(name: str, table: object, file: Path, instead: str = _WAYS) -> Named:
+    """The table of one target as a ``Named``. Raises UsageError: what is wrong where, and what to do ``instead``."""
     where = f"{file}, [targets.{name}]"
     if not isinstance(table, dict):
         raise UsageError(f"{where} is not a table; write [targets.{name}] and below it url = ...")
@@ -270,13 +270,13 @@ def checked(name: str, table: object, file: Path) -> Named:
         raise UsageError(f'{where} has no url; add url = "postgresql://USER@HOST/DATABASE"')
     texts = cast("dict[str, str]", table)
     if texts.get("password", PROMPT) != PROMPT:
-        raise UsageError(f"{where} holds a password, and a configuration file is no place for one; {_WAYS}")
+        raise UsageError(f"{where} holds a password, and a configuration file is no place for one; {instead}")
     if len(ways := [key for key in TARGET_KEYS if key.startswith("password") and key in texts]) > 1:
         raise UsageError(f"{where} has {' and '.join(ways)}; keep one of them")
     if "://" not in texts["url"]:
         _refuse_logon(texts["url"], f"{where}: ")
     elif _take_password(_parse(texts["url"], f"{where}: "))[1] is not None:
-        raise UsageError(f"{where}: the url holds a password; take it out of the url and {_WAYS}")
+        raise UsageError(f"{where}: the url holds a password; take it out of the url and {instead}")
     return Named(
         name,
         texts["url"],

@@ -59,7 +59,7 @@ METRICS = (
     Metric(ROUNDS_COLUMNS, RUN, "a checksum of their order, level, repeat and length of variant; made there"),
     Metric("vcpus", RUN, "vCPUs that the sessions may use; of a CPU quota of 5.5 that are 6"),
     Metric("cpu_quota", RUN, "the CPU quota that bounds the sessions, in CPUs; none where the vCPUs do"),
-    Metric("cores", RUN, "cores that they may use, as the kernel shows them"),
+    Metric("cores", RUN, "cores that they may use, as the kernel shows them; at most as many as these vCPUs"),
     Metric("scales_like_cores", RUN, "cores that the throughput is like; text: how they agree with those shown"),
     Metric("solo_s", RUN, "elapsed time of one execution of a single session"),
     Metric("solo_mrows_per_s", RUN, "throughput of a single session"),

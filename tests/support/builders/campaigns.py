@@ -22,14 +22,18 @@ def keep_campaign(
     slow: Mapping[int, float] | None = None,
     items: tuple[Item, ...] = (),
     sizes: Mapping[int, str] | None = None,
+    quotas: Mapping[int, float] | None = None,
 ) -> None:
     """``count`` targets db-0, db-1, ... of one kind, each measured once; and ``items`` that were not.
 
-    ``slow``: index -> how many times slower it is; ``sizes``: index -> its size of work where it is not tiny.
+    ``slow``: index -> how many times slower it is; ``sizes``: index -> its size of work where it is not tiny;
+    ``quotas``: index -> its CPU quota, where it has one.
     """
     made = []
     for at in range(count):
-        host = host_with("this-vm", {"noise": NOISE, "slow": (slow or {}).get(at, 1.0)})
+        host = host_with("this-vm", {
+            "noise": NOISE, "slow": (slow or {}).get(at, 1.0), "quota_cpus": (quotas or {}).get(at),
+        })  # fmt: skip
         run_id = f"{name}-{seed}-{at}"
         record = simulate(
             host,

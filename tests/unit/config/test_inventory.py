@@ -170,6 +170,27 @@ def test_no_text_is_more_than_a_sentence(tmp_path_factory: pytest.TempPathFactor
         assert str(error)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.csv", "name,url\na,postgresql://u:pw@h/x\n"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\npassword = 'pw'"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\npassword = 'prompt'"),
+        ("x.toml", "[defaults]\npassword = 'prompt'\n[targets.a]\nurl = 'sqlite'"),
+        ("x.toml", "[targets.a]\nurl = 'sqlite'\npasswd = 'x'"),
+        ("x.toml", "[defaults]\npasswd = 'x'\n[targets.a]\nurl = 'sqlite'"),
+    ],
+)
+def test_no_sentence_advises_what_the_next_one_refuses(tmp_path: Path, name: str, text: str) -> None:
+    """``password = "prompt"`` was advised, and then refused: a fleet can ask nobody."""
+    with pytest.raises(UsageError, match="password_env") as refused:
+        listed(tmp_path, name, text)
+    advised = str(refused.value).rpartition(";")[2]
+    assert "prompt" not in advised
+    assert "password," not in advised
+    assert "password_file" in advised
+
+
 def test_targets_are_selected_by_all_their_tags(tmp_path: Path) -> None:
     both = listed(tmp_path, "fleet.toml", TOML)
     assert [each.name for each in selected(both, "region=e* kind=postgresql")] == ["db-1"]

@@ -19,7 +19,7 @@ from dbcpu.analysis.placement.usable_cpus import bounding_quota, cpu_time_per_s
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.analysis.sessions.valid_sessions import Timed, timed
 from dbcpu.errors import UsageError
-from dbcpu.record.header import POOL, SOAK
+from dbcpu.record.header import POOL, SOAK, SWEEP
 from dbcpu.record.rounds import RunRecord
 
 
@@ -77,6 +77,10 @@ def _explained(
     found = beside.explain(part, whole)
     if pooled:
         found = replace(found, pool=pool(record, pooled, found.vcpus, found.busy))
+    if whole.header.plan.experiment != SWEEP and found.capacity is not None:
+        # Nothing is quoted of an experiment, on its own page or here; its peak still ranks runs of one side.
+        found = replace(found, capacity=replace(found.capacity, evenness=None, usable_cores=None,
+                                                usable_cores_interval=None, usable_cores_at_least=False))  # fmt: skip
     return of_whole_run(found, whole.header, len(whole.rounds))
 
 

@@ -21,6 +21,7 @@ from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.analysis.statistics.interval import CONFIDENCE, NORMAL_95, Interval
 from dbcpu.analysis.statistics.robust import geometric_mean
 from dbcpu.analysis.statistics.robust import median as middle
+from dbcpu.record.header import SWEEP
 
 ABSOLUTE = ("solo", "loaded", "throughput")
 """Those that are compared between runs of the same work only."""
@@ -231,7 +232,8 @@ def _metrics(each: Measured, spread: Sequence[int], full: int | None, stream: in
             ratio = on_vcpus / on_cores - 1
             values["smt_yield"], factor = _as_shown(each.analysis.scaling.smt_yield, ratio)
             samples["smt_yield"] = (many[0] / few[0] - 1) * factor, min(few[1], many[1])
-    if values["solo"] and vcpus is not None and max(each.levels) >= vcpus:
+    is_quoted = each.record.header.plan.experiment == SWEEP
+    if is_quoted and values["solo"] and vcpus is not None and max(each.levels) >= vcpus:
         medians = {level: median("throughput", level) or 0.0 for level in each.levels}
         best = max(medians, key=lambda level: medians[level])
         peak, solo = drawn("throughput", best), samples["solo"]

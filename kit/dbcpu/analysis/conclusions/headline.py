@@ -26,7 +26,7 @@ from dbcpu.analysis.results.answer import Answer, Fact, Outcome
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.failures import Failures
 from dbcpu.analysis.results.run import Analysis, LevelView
-from dbcpu.formatting import number, percent, plural, rate, seconds, short_ranges, times
+from dbcpu.formatting import percent, plural, rate, seconds, short_ranges, times
 
 MORE_SESSIONS = Advice("measure several sessions beside each other: `dbcpu run --sessions auto`")
 QUIETER_HOST = Advice("measure again on a quieter host, with longer executions: `--size long`")
@@ -190,13 +190,8 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
             facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
     room = analysis.capacity
     if room is not None and room.peak_throughput:
-        cores = room.usable_cores
-        least = "at least " if room.usable_cores_at_least else ""
-        worth = f"{analysis.unit}, {least}{number(cores, 1)} usable cores" if cores else analysis.unit
-        if cores and (slowed := counted_alone(levels)) > 1:
-            worth += f" (a single session lost {percent(1 - 1 / slowed)} of its time)"
-        facts.append(Fact("peak throughput", rate(room.peak_throughput), worth))
-    return (*facts, *_alone(analysis))
+        facts.append(Fact("peak throughput", rate(room.peak_throughput), analysis.unit))
+    return (*facts, *_alone(analysis, counted_alone(levels)))
 
 
 def who_has_cause(level: LevelView, main: Cause) -> str:
@@ -209,6 +204,10 @@ def who_has_cause(level: LevelView, main: Cause) -> str:
     return f"{share}, the most time lost ({most.words}: {counts[most]})"
 
 
-def _alone(analysis: Analysis) -> tuple[Fact, ...]:
+def _alone(analysis: Analysis, slowed: float = 1.0) -> tuple[Fact, ...]:
+    """``slowed``: what the kernel counted of it; its rate is then no whole core's."""
     ref = analysis.reference
-    return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}"),) if ref else ()
+    if ref is None:
+        return ()
+    lost = f", lost {percent(1 - 1 / slowed)} of its time" if slowed > 1 else ""
+    return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}{lost}"),)

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from dbcpu.analysis.placement.usable_cpus import core_by_cpu
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
+from dbcpu.analysis.results.quote import QUOTE_METRICS, Quote, kept_quote
 from dbcpu.analysis.scaling.licences import LicenceFacts, facts_of
 from dbcpu.analysis.statistics.interval import NORMAL_95
 from dbcpu.analysis.statistics.robust import median_factor
@@ -27,9 +28,9 @@ BUSY = "busy"
 """Tag with the number of busy cores, which sizing reads."""
 INSTANCE_TAGS = ("instance", "instance-type", "instance_type", "type", "shape")
 FIGURES = (
-    "headline", "lost_to", "unit", "variant", "vcpus", "cores", "solo_mrows_per_s", "noise_share", "usable_cores",
-    "evenness", "steal_share", "others_share", "two_speeds_x", "throughput_mrows_per_s", "slowdown_x",
-    "max_over_min_x", "run_delay_share", "level_steal_share", "throttled_share", "main_cause", "even", "elapsed_s",
+    *QUOTE_METRICS, "headline", "lost_to", "unit", "cores", "solo_mrows_per_s", "noise_share", "steal_share",
+    "others_share", "two_speeds_x", "throughput_mrows_per_s", "slowdown_x", "max_over_min_x", "run_delay_share",
+    "level_steal_share", "throttled_share", "main_cause", "even", "elapsed_s",
     *(f"{FINDING}{code}" for code in DISTURBANCES),
 )  # fmt: skip
 """Of a run, that ``host_run`` and ``shape`` need."""
@@ -54,7 +55,7 @@ class Speed(Struct, frozen=True):
 class HostRun(Struct, frozen=True):
     """One run of a host: its speeds by ``ALONE`` and ``LOADED``, as far as they were measured.
 
-    ``disturbed``: what else took CPU meanwhile, in words.
+    ``disturbed``: what else took CPU meanwhile, in words. ``quote``: what is quoted of it, as everywhere.
     """
 
     run_id: str
@@ -65,6 +66,7 @@ class HostRun(Struct, frozen=True):
     cause: Cause | Literal[""] = ""
     max_over_min: float | None = None
     disturbed: tuple[str, ...] = ()
+    quote: Quote = Quote()
 
 
 class FleetHost(Struct, frozen=True):
@@ -99,6 +101,16 @@ class FleetHost(Struct, frozen=True):
         """The instance type: of a tag, else the product that the host names; '' where neither is known."""
         tagged = (self.tags[key] for key in INSTANCE_TAGS if self.tags.get(key))
         return next(tagged, self.settings.get("product", ""))
+
+    @property
+    def host_vcpus(self) -> int | None:
+        """That make twins: those the host shows, of which a quota may leave fewer; else those that may be used."""
+        return self.shown or self.vcpus
+
+    @property
+    def quote(self) -> Quote:
+        """What is quoted of it: of its newest run."""
+        return self.runs[-1].quote
 
     @property
     def disturbed(self) -> tuple[str, ...]:
@@ -183,6 +195,7 @@ def host_run(header: Header, figures: RunFigures) -> HostRun:
         cause=Cause.of(figures.text("lost_to")) or "",
         max_over_min=max(uneven, default=None),
         disturbed=tuple(words for code, words in DISTURBANCES.items() if figures.value(f"{FINDING}{code}")),
+        quote=kept_quote(figures),
     )
 
 

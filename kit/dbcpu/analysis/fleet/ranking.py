@@ -96,7 +96,7 @@ def _spread(members: Sequence[FleetHost], metric: str, effect: BetweenRuns | Non
     """Of throughput only where all have it at one level; ``one_kind``: several kinds of CPU are no draw of one."""
     levels = {each.speeds(metric)[-1].level for each in members if each.speeds(metric)}
     found = spread(members, metric, effect) if len(levels) == 1 else None
-    if found is None or not one_kind or len({(each.cpu_model, each.vcpus) for each in members}) == 1:
+    if found is None or not one_kind or len({(each.cpu_model, each.host_vcpus) for each in members}) == 1:
         return found
     return replace(found, between=None, between_interval=None, answer=Answer.UNDECIDED, why="several kinds of CPU")
 

@@ -171,7 +171,7 @@ def benjamini_hochberg(p: Sequence[float], share: float) -> list[bool]:
 def _kind(host: FleetHost, metric: str) -> TwinKind:
     level = host.speeds(metric)[-1].level
     return TwinKind(
-        metric, level, host.cpu_model, host.shown or host.vcpus, host.hypervisor, host.database, host.version, host.work
+        metric, level, host.cpu_model, host.host_vcpus, host.hypervisor, host.database, host.version, host.work
     )
 
 

@@ -12,11 +12,14 @@ from dbcpu.analysis.fleet.report import FleetReport
 from dbcpu.analysis.fleet.spread import DIFFERENT_CV, MIN_HOSTS
 from dbcpu.analysis.fleet.twins import FALSE_DISCOVERIES, MIN_TWINS, ComparedTwin, TwinKind
 from dbcpu.analysis.results.answer import Answer, Fact, Outcome
+from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.formatting import listed, percent, plain, plural
 from dbcpu.reports.document import Chart, Document, Front, Gauge, Section, Strips, Table
 from dbcpu.reports.documents import fleet_tables as tables
 from dbcpu.reports.documents.comparing_document import pictured
+from dbcpu.reports.documents.quoted import QUOTED_TERMS
 from dbcpu.reports.plain_data import plain_data
+from dbcpu.reports.quoted_gauges import quoted_gauges
 
 MAX_SAID = 3
 """Hosts that the first screen names; the table has all."""
@@ -26,16 +29,19 @@ READING = (
     "the speed of a new host of this kind depends on chance. Diamonds are hosts that are unlike their twins."
 )
 TERMS = (
-    ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work"),
+    ("twins", "hosts of the same CPU model, vCPUs, hypervisor, database and version that did the same work; the vCPUs "
+     "are those that the host shows: a CPU quota is a setting, and may be why two of them differ"),
     ("unlike its twins", f"slower or faster than chance explains; of those named {percent(FALSE_DISCOVERIES)} or fewer "
      "are named by chance on average (Benjamini and Hochberg, 1995)"),
     ("hosts differ?", f"by nature, by more than a CV of {percent(DIFFERENT_CV)}: yes, no, or inconclusive"),
     ("CV", "standard deviation over mean"),
     ("between hosts", "the CV without the differences between runs of one host"),
     ("alone, loaded", "a single session; all together at the largest N up to the vCPUs"),
+    *QUOTED_TERMS,
 )  # fmt: skip
 HOST_FACTS = (
-    "name", "group", "vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance", "unit",
+    "name", "group", "vcpus", "host_vcpus", "cores", "cpu_model", "hypervisor", "database", "version", "instance",
+    "unit",
 )  # fmt: skip
 NOT_ALIKE = "A host that is not named can still differ from its twins"
 
@@ -43,7 +49,8 @@ NOT_ALIKE = "A host that is not named can still differ from its twins"
 def document(report: FleetReport) -> Document:
     """Everything of a campaign, in words, tables, and one picture."""
     front = _front(report)
-    body = (*_unlike(report), *_failed(report), *_types(report), *_ranking(report), *_sizing(report), *_small(report))
+    body = (*_unlike(report), *_failed(report), *_quoted(report), *_types(report), *_ranking(report),
+            *_sizing(report), *_small(report))  # fmt: skip
     title = f"Campaign {plain(report.campaign)}"
     notes = _notes(report)
     remarks = (*front.caveats, *notes)
@@ -137,7 +144,8 @@ def _caveats(report: FleetReport, compared: int) -> Iterator[str]:
             f"{plural(once, 'host')} measured once: whether the host or the hour is odd is inconclusive; a second run "
             "decides."
         )
-    if busy := [each.name for each in report.hosts if each.disturbed]:
+    own_quota = {DISTURBANCES["throttled"]}
+    if busy := [each.name for each in report.hosts if set(each.disturbed) - own_quota]:
         yield (
             f"{plural(len(busy), 'host')} lost CPU to others while measured ({tables.few_names(busy)}); a quiet host "
             "is faster."
@@ -217,6 +225,19 @@ def _types(report: FleetReport) -> Iterator[Section]:
             )
             columns = tables.GROUPS if name == "tags" else tables.TYPES
             yield Section(name, title, tables=(Table(title, columns, rows, (note,)),))
+
+
+def _quoted(report: FleetReport) -> Iterator[Section]:
+    if report.hosts:
+        caption = "To quote, the least even host first"
+        newest = " Both are of the newest run of a host." if any(len(each.runs) > 1 for each in report.hosts) else ""
+        note = (
+            "Each evenness is at the N named, the least even level up to the vCPUs or the CPU quota of that host: no "
+            f"difference of two is tested here.{newest}"
+        )
+        shown, left_out = tables.first_and_last(tables.least_even_first(report.hosts))
+        columns = tables.quoted_columns(report.hosts)
+        yield Section("quoted", "To quote", tables=(Table(caption, columns, shown, (note, *left_out)),))
 
 
 def _ranking(report: FleetReport) -> Iterator[Section]:
@@ -324,8 +345,9 @@ def _data(report: FleetReport) -> Mapping[str, Any]:
 
 def _host(host: FleetHost) -> Mapping[str, Any]:
     found = {name: getattr(host, name) for name in HOST_FACTS}
+    quote = {name: getattr(host.quote, name) for name in tables.QUOTED}
     runs = [plain_data(each) for each in host.runs]
-    return {**found, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
+    return {**found, **quote, "tags": dict(host.tags), "settings": dict(host.settings), "runs": runs}
 
 
 def _gauges(report: FleetReport) -> Sequence[Gauge]:
@@ -337,6 +359,7 @@ def _gauges(report: FleetReport) -> Sequence[Gauge]:
     types = [(each, each.spreads[ALONE]) for each in report.groups if each.key == INSTANCE and ALONE in each.spreads]
     rates = [({**campaign, "host": each.host.name}, each.alone * 1e6) for each in report.ranking.rows]
     states = Counter(each.state for each in report.failures)
+    quotes = [({**campaign, "host": each.name}, each.quote) for each in report.hosts]
     return (
         Gauge("dbcpu_fleet_hosts", "Hosts with a whole run.", "", ((campaign, float(len(report.hosts))),)),
         Gauge("dbcpu_fleet_failed", "Targets that failed, by state.", "",
@@ -348,4 +371,5 @@ def _gauges(report: FleetReport) -> Sequence[Gauge]:
               tuple((of(each), float(each.unlike)) for each in report.twins.compared)),
         Gauge("dbcpu_fleet_type_cv_ratio", "Coefficient of variation of the hosts of a type.", "ratio",
               tuple(({**campaign, "type": each.value}, spread.cv) for each, spread in types)),
+        *quoted_gauges(quotes, "dbcpu_fleet"),
     )  # fmt: skip

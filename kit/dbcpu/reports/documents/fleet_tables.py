@@ -13,14 +13,18 @@ from dbcpu.analysis.fleet.sizing import FleetSizing, Sized, Total
 from dbcpu.analysis.fleet.spread import Spread
 from dbcpu.analysis.fleet.twins import ComparedTwin, TwinKind
 from dbcpu.analysis.results.cause import Cause
+from dbcpu.analysis.results.quote import Quote
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
 from dbcpu.reports.document import Column
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.reports.plain_data import plain_data
 
 Row = TypeVar("Row")
 AT_EITHER_END = 20
 """Rows of a long table that people see; programs get all."""
+QUOTED = tuple(name for name in Quote.__struct_fields__ if name != "vcpus")
+"""Of what is quoted of a host, for programs: its vCPUs stand there anyway."""
 RANKED = ("alone", "loaded", "level", "per_vcpu", "per_core", "per_licence", "per_money", "currency")
 MAX_NAMES = 6
 
@@ -140,9 +144,10 @@ def ranking_columns(rows: Sequence[RankedHost]) -> tuple[Column, ...]:
         Column("host", "host", kind="name", value=lambda row: row.host.name),
         Column("instance", "type", kind="text", value=lambda row: row.host.instance),
         Column("vcpus", "vCPUs", kind="figure", value=lambda row: row.host.vcpus),
+        Column("quota", "CPU quota", kind="text", value=lambda row: _quota_words(row.host)),
         Column("alone", "alone", rate, kind="figure"),
         Column("loaded", "loaded", rate, kind="figure"),
-        Column("disturbed", "lost CPU to", kind="text", value=lambda row: listed(row.host.disturbed)),
+        Column("disturbed", _LOST_TO.heading, kind="text", value=lambda row: _LOST_TO.of(row.host)),
         Column("per_vcpu", "per vCPU", rate, kind="figure"),
         Column("per_core", "per core", rate, kind="figure"),
         Column("per_licence", "per licence", number, kind="figure"),
@@ -151,6 +156,33 @@ def ranking_columns(rows: Sequence[RankedHost]) -> tuple[Column, ...]:
         Column("unit", "unit", kind="text", value=lambda row: row.host.unit),
     )
     return tuple(each for each in all_of_them if any(each.of(row) not in (None, "") for row in rows))
+
+
+_LOST_TO = Column("disturbed", "lost CPU to", kind="text", value=lambda row: listed(row.disturbed))
+_FIRST_VARIANT = Column("variant", "first variant", kind="name", value=lambda row: row.quote.variant)
+
+
+def quoted_columns(hosts: Sequence[FleetHost]) -> tuple[Column, ...]:
+    """The pair of each host; the variant that it is of, and what took CPU meanwhile, where a host has such."""
+    columns = (
+        Column("name", "host", kind="name"),
+        _FIRST_VARIANT,
+        Column("usable_cores", "usable cores", kind="text", value=lambda host: cores_words(host.quote)),
+        Column("evenness", "evenness", kind="text", value=lambda host: evenness_words(host.quote)),
+        _LOST_TO,
+    )
+    return tuple(each for each in columns if any(each.of(host) for host in hosts))
+
+
+def least_even_first(hosts: Sequence[FleetHost]) -> Sequence[FleetHost]:
+    """Those of which nobody knows how even they are last."""
+    return sorted(hosts, key=lambda each: (each.quote.evenness is None, each.quote.evenness or 0.0, each.name))
+
+
+def _quota_words(host: FleetHost) -> str:
+    """``8 of 16 vCPUs``: twins have as many as the host shows."""
+    quota = host.quote.quota
+    return f"{quota:g} of {plural(host.host_vcpus, 'vCPU')}" if quota and host.host_vcpus else ""
 
 
 SMALL = (
@@ -255,6 +287,7 @@ class Record(Struct, frozen=True):
     instance: str = ""
     cpu_model: str = ""
     vcpus: int | None = None
+    host_vcpus: int | None = None
     cores: int | None = None
     hypervisor: str = ""
     database: str = ""
@@ -268,6 +301,17 @@ class Record(Struct, frozen=True):
     per_licence: float | None = None
     per_money: float | None = None
     currency: str = ""
+    usable_cores: float | None = None
+    usable_cores_low: float | None = None
+    usable_cores_high: float | None = None
+    evenness: float | None = None
+    evenness_low: float | None = None
+    evenness_high: float | None = None
+    even: str = ""
+    quota: float | None = None
+    at_least: bool | None = None
+    evenness_level: int | None = None
+    variant: str = ""
     twins: int | None = None
     alone_ratio: float | None = None
     alone_low: float | None = None
@@ -298,9 +342,10 @@ def _record(row: RankedHost, compared: Mapping[str, ComparedTwin]) -> Record:
     odd = [one for one in (alone, loaded) if one is not None and one.unlike]
     return Record(
         target=host.name, state="done", group=host.group, tags=_tags(host.tags), instance=host.instance,
-        cpu_model=host.cpu_model, vcpus=host.vcpus, cores=host.cores, hypervisor=host.hypervisor,
-        database=host.database, version=host.version, unit=host.unit,
+        cpu_model=host.cpu_model, vcpus=host.vcpus, host_vcpus=host.host_vcpus, cores=host.cores,
+        hypervisor=host.hypervisor, database=host.database, version=host.version, unit=host.unit,
         **{name: getattr(row, name) for name in RANKED},
+        **{name: getattr(host.quote, name) for name in QUOTED},
         twins=alone.twins if alone else None,
         alone_ratio=alone.ratio if alone else None,
         alone_low=alone.interval.low if alone else None,

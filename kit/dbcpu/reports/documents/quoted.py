@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from dbcpu.analysis.results.answer import Fact
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.quote import AT_LEAST, EVEN_WORDS, Quote, QuoteNotes, quote
 from dbcpu.formatting import UNKNOWN, number, plural, short_ranges
@@ -12,6 +13,18 @@ if TYPE_CHECKING:
 
 LOST_TO = "host lost CPU to"
 """Heading of a column of ``lost_meanwhile``; a list of runs that nothing disturbed has no such column."""
+QUOTED_TERMS = (
+    (
+        "usable cores",
+        "the top of the throughput curve in rates of a single session, with its 95 % interval; where others slowed "
+        "that session, too, in whole CPUs: fewer than the rates are",
+    ),
+    (
+        "evenness",
+        "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
+    ),
+)
+_ALL_LEVELS = EVEN_WORDS | {"undecided": "inconclusive whether all levels are even"}
 _NO_NOTES = QuoteNotes()
 
 
@@ -19,9 +32,8 @@ def cores_words(quote: Quote) -> str:
     """``10.7 (10.1 to 11.2) of 16``, or ``at least 10.7 ...``; the interval is one of 95 %."""
     if quote.usable_cores is None:
         return UNKNOWN
-    of = f" of {quote.quota or quote.vcpus:g}" if quote.quota or quote.vcpus else ""
     within = _within(quote.usable_cores_low, quote.usable_cores_high, 1)
-    return f"{_least(quote)}{number(quote.usable_cores, 1)}{within}{of}"
+    return f"{_least(quote)}{number(quote.usable_cores, 1)}{within}{_of(quote)}"
 
 
 def evenness_words(quote: Quote) -> str:
@@ -31,6 +43,26 @@ def evenness_words(quote: Quote) -> str:
     answer = f", {EVEN_WORDS[quote.even]}" if quote.even in EVEN_WORDS else ""
     at = f" at N={quote.evenness_level}" if quote.evenness_level else ""
     return f"{number(quote.evenness)}{_within(quote.evenness_low, quote.evenness_high, 2)}{at}{answer}"
+
+
+def quoted_tile(record: RunRecord, analysis: "Analysis") -> tuple[Fact, ...]:
+    """The whole pair for the top of a page, of the first variant as what stands beside it; () where nothing is known.
+
+    ``10.7 of 16``, and below it ``95 % CI 10.1 to 11.2; evenness 0.66 (0.64 to 0.69) at N=12, not even``.
+    """
+    first = analysis.variants.first if analysis.variants else None
+    pair, notes = (first.quote, first.quote_notes) if first else _own_quote(record, analysis)
+    if pair.usable_cores is None and pair.evenness is None:
+        return ()
+    under, meanwhile = f"{pair.variant}: " if pair.variant else "", _meanwhile(notes)
+    if pair.usable_cores is None:
+        value = number(pair.evenness)
+        rest = evenness_words(pair).removeprefix(value).lstrip(", ")
+        return (Fact("evenness", value, f"{under}{rest}; usable cores not known{meanwhile}"),)
+    value = f"{_least(pair)}{number(pair.usable_cores, 1)}{_of(pair)}"
+    even = "evenness not known" if pair.evenness is None else f"evenness {evenness_words(pair)}"
+    said = "; ".join(filter(None, (_interval(pair.usable_cores_low, pair.usable_cores_high, 1), even)))
+    return (Fact("usable cores", value, f"{under}{said}{meanwhile}"),)
 
 
 def quoted_of_run(record: RunRecord, analysis: "Analysis") -> list[str]:
@@ -43,11 +75,15 @@ def quoted_of_run(record: RunRecord, analysis: "Analysis") -> list[str]:
 
 def quotable(record: RunRecord, analysis: "Analysis") -> str:
     """What is quoted of a run of one variant, or of the first; '' where nothing is known."""
+    return quoted_words(*_own_quote(record, analysis))
+
+
+def _own_quote(record: RunRecord, analysis: "Analysis") -> tuple[Quote, QuoteNotes]:
     # Most of the analysis: lists and histories quote what is kept, and need none of it.
     from dbcpu.analysis.conclusions.quote_notes import quote_notes
     from dbcpu.analysis.placement.usable_cpus import bounding_quota
 
-    return quoted_words(quote(analysis.vcpus, analysis.capacity, bounding_quota(record)), quote_notes(analysis))
+    return quote(analysis.vcpus, analysis.capacity, bounding_quota(record)), quote_notes(analysis)
 
 
 def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
@@ -67,7 +103,7 @@ def quoted_words(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
         how = list(filter(None, [_interval(quote.evenness_low, quote.evenness_high, 2)]))
         how += [f"at N={quote.evenness_level}"] if quote.evenness_level else []
         within = ", ".join(how)
-        said = {"yes": ": even", "undecided": ": inconclusive whether all levels are even"}.get(quote.even, "")
+        said = f": {_ALL_LEVELS[quote.even]}" if quote.even in _ALL_LEVELS else ""
         if notes.even_levels:
             said = f": even at N={short_ranges(notes.even_levels)}, inconclusive at levels that were not measured"
         parts.append(f"evenness {number(quote.evenness)}{f' ({within})' if within else ''}{said}")
@@ -98,10 +134,13 @@ def _alone(usable_cores: float, notes: QuoteNotes) -> list[str]:
 
 def quoted_sentence(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:
     """``To quote of the newest run: 10.7 usable cores ...``; '' where neither is known."""
-    words = quoted_words(quote)
+    words = quoted_words(quote, notes)
     under = f", its first variant {quote.variant}" if quote.variant else ""
-    answer = f": {EVEN_WORDS['no']}" if quote.evenness is not None and quote.even == "no" else ""
-    return f"To quote of the newest run{under}: {words}{answer}{_meanwhile(notes)}." if words else ""
+    return f"To quote of the newest run{under}: {words}." if words else ""
+
+
+def _of(quote: Quote) -> str:
+    return f" of {quote.quota or quote.vcpus:g}" if quote.quota or quote.vcpus else ""
 
 
 def _least(quote: Quote) -> str:

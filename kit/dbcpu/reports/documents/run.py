@@ -17,6 +17,7 @@ from dbcpu.record.header import SIMULATED, Header
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, FactList, Front, Section
 from dbcpu.reports.documents.experiments import experiment_facts, experiment_lines, experiment_tables
+from dbcpu.reports.documents.quoted import quoted_tile
 from dbcpu.reports.documents.run_page import levels_section, page_sections, slowed_section
 from dbcpu.reports.documents.run_sessions import session_rows
 from dbcpu.reports.documents.run_summary import measured_lines, of_first_variant
@@ -70,7 +71,11 @@ def document(record: RunRecord, analysis: Analysis, against: AgainstHistory | No
             tone=tone,
             remedy=_remedy(header, analysis, summary),
             sentences=sentences,
-            tiles=(*(() if refusal(analysis) else experiment_facts(analysis)), *summary.facts),
+            tiles=(
+                *(() if refusal(analysis) else experiment_facts(analysis)),
+                *quoted_tile(record, analysis),
+                *summary.facts,
+            ),
             lead=against.sentence if against else "",
             lead_tone=_tone(against) if against else Outcome.NEITHER,
         ),

@@ -11,7 +11,7 @@ from dbcpu.analysis.results.answer import Fact
 from dbcpu.analysis.results.quote import Quote
 from dbcpu.formatting import UNKNOWN, listed, plural
 from dbcpu.reports.document import Column, Document, Front, Section, Table
-from dbcpu.reports.documents.quoted import LOST_TO, cores_words, evenness_words, lost_meanwhile
+from dbcpu.reports.documents.quoted import LOST_TO, QUOTED_TERMS, cores_words, evenness_words, lost_meanwhile
 from dbcpu.reports.plain_data import plain_data
 
 VERDICTS = {
@@ -23,15 +23,7 @@ VERDICTS = {
 }
 TERMS = (
     *VERDICTS.items(),
-    (
-        "usable cores",
-        "the top of the throughput curve in rates of a single session, with its 95 % interval; where others slowed "
-        "that session, too, in whole CPUs: fewer than the rates are",
-    ),
-    (
-        "evenness",
-        "fastest / slowest session at the least even level up to the vCPUs, with its 95 % interval; 1 is even",
-    ),
+    *QUOTED_TERMS,
     (LOST_TO, "what took CPU from the sessions during the run: measure again at a quiet time"),
     (
         UNKNOWN,

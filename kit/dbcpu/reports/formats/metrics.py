@@ -6,17 +6,15 @@ Source: the OpenMetrics specification 1.0, and the textfile collector's document
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dbcpu.analysis.conclusions.headline import one_word
 from dbcpu.analysis.history.run_figures import ANSWERED, run_figures
-from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.quote import Quote, quote
+from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment
@@ -24,6 +22,7 @@ from dbcpu.record.finding_entry import Level
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import Document, Gauge
 from dbcpu.reports.formats.base import NO_PICTURES, Pictures
+from dbcpu.reports.quoted_gauges import quoted_gauges
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -121,55 +120,12 @@ def _families(record: RunRecord, analysis: Analysis) -> Iterator[Gauge]:
                  ((target, analysis.scaling.effective_cores),))  # fmt: skip
     own = ((target, quote(analysis.vcpus, analysis.capacity)),)
     varied = analysis.variants.variants if analysis.variants else ()
-    yield from _quoted(tuple((target | {"variant": each.name}, each.quote) for each in varied) or own)
+    yield from quoted_gauges(tuple((target | {"variant": each.name}, each.quote) for each in varied) or own)
     counts = tuple(
         (target | {"severity": level.label}, float(sum(finding.level == level for finding in analysis.findings)))
         for level in Level
     )
     yield Gauge("dbcpu_findings", "Findings by severity.", "", counts)
-
-
-def _at_least(quote: Quote) -> float | None:
-    return None if quote.usable_cores is None else float(quote.at_least)
-
-
-def _quoted(quotes: Sequence[tuple[Mapping[str, str], Quote]]) -> Iterator[Gauge]:
-    """The pair that is quoted of a host, or of each variant. Where it is undecided whether it is even there is no
-    dbcpu_even."""
-    cores = "Usable cores: top of the throughput curve in rates of a single session, at most the vCPUs or the CPU quota"
-    ratio = "Fastest / slowest session at the least even level up to the vCPUs or the CPU quota"
-    low, high = "lower end of the 95 % interval.", "upper end of the 95 % interval."
-    gauges: tuple[tuple[str, str, str, Callable[[Quote], float | None]], ...] = (
-        ("dbcpu_usable_cores", f"{cores}.", "", attrgetter("usable_cores")),
-        ("dbcpu_usable_cores_low", f"{cores}: {low}", "", attrgetter("usable_cores_low")),
-        ("dbcpu_usable_cores_high", f"{cores}: {high}", "", attrgetter("usable_cores_high")),
-        (
-            "dbcpu_usable_cores_at_least",
-            "Other numbers of sessions may show more usable cores: 1 yes, 0 no.",
-            "",
-            _at_least,
-        ),
-        ("dbcpu_evenness_ratio", f"{ratio}.", "ratio", attrgetter("evenness")),
-        ("dbcpu_evenness_low_ratio", f"{ratio}: {low}", "ratio", attrgetter("evenness_low")),
-        ("dbcpu_evenness_high_ratio", f"{ratio}: {high}", "ratio", attrgetter("evenness_high")),
-        ("dbcpu_evenness_level", "The N of that level.", "", _evenness_level),
-        ("dbcpu_evenness_decided", "Whether it is decided if all these levels are even: 1 yes, 0 no.", "", _decided),
-        ("dbcpu_even", "All levels up to the vCPUs or the CPU quota are even: 1 yes, 0 no.", "", _even),
-    )
-    for name, meaning, unit, value in gauges:
-        yield Gauge(name, meaning, unit, tuple((labels, value(each)) for labels, each in quotes))
-
-
-def _evenness_level(quote: Quote) -> float | None:
-    return None if quote.evenness_level is None else float(quote.evenness_level)
-
-
-def _decided(quote: Quote) -> float | None:
-    return float(quote.even != Answer.UNDECIDED.value) if quote.even else None
-
-
-def _even(quote: Quote) -> float | None:
-    return ANSWERED.get(Answer(quote.even)) if quote.even else None
 
 
 def _rounded(value: float) -> float:

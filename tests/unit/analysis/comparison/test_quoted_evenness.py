@@ -9,6 +9,7 @@ from dbcpu.analysis.results.comparison import NOT_SHOWN, Comparison
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.simulator.experiments import RunOptions, simulate_soak
 from support.builders.comparison import compare
 
 OLD = SimulatedHost("old", cores=4, scheduler="sticky", rebalance_s=1.0, noise=0.002)
@@ -54,6 +55,22 @@ def test_the_page_does_not_call_it_no_difference(one_shared_level: Comparison) -
     assert "evenness: no difference" not in front.headline
     quoted = [tile.beside.rpartition(", evenness ")[2] for tile in front.tiles]
     assert quoted == ["0.66 at N=5, not even", "1.00 at N=4, even"]
+
+
+@pytest.mark.parametrize("sessions", [5, 8])
+def test_of_a_soak_nothing_is_quoted_here_either(sessions: int) -> None:
+    """Its own page, list and metrics have no pair; a comparison quoted ``evenness 0.66 at N=9, not even``."""
+    soak = simulate_soak(OLD, sessions, 60.0, RunOptions(seed=1))
+    found = compared(run_of(OLD, 1, 4, 5, 6, 8), soak)
+    own, its = found.sides
+    assert (its.runs[0].quote.evenness, its.runs[0].quote.usable_cores, its.even) == (None, None, "")
+    assert its.figure("evenness").value is None and its.figure("effective_cores").value is None
+    assert own.figure("evenness").value is not None
+    assert "Evenness of each" not in found.verdict[0]
+    front = document(found).front
+    assert front is not None
+    assert "evenness" not in front.tiles[1].beside
+    assert its.figure("spread").value is not None, "max/min is compared all the same"
 
 
 def test_with_several_sides_at_the_same_levels_the_baseline_is_of_these_too() -> None:

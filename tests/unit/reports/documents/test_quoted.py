@@ -6,17 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.quote import Quote, kept_notes, kept_quote, quote
+from dbcpu.analysis.results.quote import EVEN_WORDS, Quote, kept_notes, kept_quote, quote
 from dbcpu.cli import main
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.document import TO_QUOTE
-from dbcpu.reports.documents.quoted import cores_words, evenness_words, quotable, quoted_sentence
+from dbcpu.reports.documents.quoted import cores_words, evenness_words, quotable, quoted_sentence, quoted_words
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import summary
 from dbcpu.reports.formats import metrics, table
@@ -88,6 +88,35 @@ def test_the_brief_answer_has_it() -> None:
     shown = document(run, explain(run)).brief()
     assert "\nto quote  " in table.render(shown)
     assert "usable cores" in table.render(shown)
+
+
+@pytest.mark.parametrize("run", [under_quota, lambda: varied("cpus:0-3", "baseline")])
+def test_the_top_of_the_page_quotes_the_whole_pair(run: Callable[[], RunRecord]) -> None:
+    """It had usable cores only, without of how many."""
+    given = run()
+    analysis = explain(given)
+    pair = kept_quote(run_figures(given, analysis))
+    front = document(given, analysis).front
+    assert front is not None
+    (tile,) = (each for each in front.tiles if "usable cores" in f"{each.name} {each.beside}")
+    assert tile.value == re.sub(r" \(.*\)", "", cores_words(pair))
+    assert f"evenness {evenness_words(pair)}" in tile.beside
+    assert (f"{pair.variant}: " in tile.beside) == bool(pair.variant)
+
+
+def test_of_a_pair_whose_cores_are_not_known_the_top_has_the_evenness() -> None:
+    given = nine_on_eight()
+    front = document(given, explain(given)).front
+    assert front is not None
+    tile = front.tiles[0]
+    assert (tile.name, tile.value) == ("evenness", "0.66")
+    assert tile.beside.startswith("(0.54 to 0.81) at N=9, not even; usable cores not known")
+
+
+@pytest.mark.parametrize("answer", EVEN_WORDS)
+def test_a_line_to_quote_has_a_word_for_every_answer(answer: str) -> None:
+    """That of an uneven host had none: it could be an answer that is missing."""
+    assert quoted_words(replace(KNOWN, even=answer)).partition("at N=12): ")[2].startswith(EVEN_WORDS[answer])
 
 
 def test_each_of_many_variants_has_a_line_of_the_same_form() -> None:
@@ -210,7 +239,9 @@ def test_levels_that_may_do_more_are_named_and_cores_are_at_least_so_many_wherev
     said = quotable(run, analysis)
     assert said.startswith("at least 1.") and "more may be done at N=2-15" in said
     assert cores_words(kept_quote(run_figures(run, analysis))).startswith("at least ")
-    assert ", at least 1." in " ".join(map(str, headline(analysis).facts))
+    front = document(run, analysis).front
+    assert front is not None
+    assert front.tiles[0].value.startswith("at least 1.")
     exposed = metrics.exposition(run, analysis)
     assert re.search(r"^dbcpu_usable_cores_at_least\{.*\} 1(\.0)?$", exposed, re.MULTILINE)
 

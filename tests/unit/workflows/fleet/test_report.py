@@ -13,11 +13,19 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.analysis.fleet.ranking import ranking
+from dbcpu.analysis.fleet.report import FleetReport
+from dbcpu.analysis.fleet.twins import twins
 from dbcpu.cli import main
+from dbcpu.config.rules import SizingRules
+from dbcpu.reports.documents import fleet
+from dbcpu.reports.documents.quoted import cores_words, evenness_words
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.store.campaigns import PARTIAL, REFUSED, Item
 from dbcpu.store.database import open_store
+from dbcpu.workflows.list_verdicts import verdicts
 from support.builders.campaigns import keep_campaign
+from support.builders.fleets import host as fleet_host
 
 HOSTS, SLOW = 80, (3, 40, 61, 79)
 FEW = 12
@@ -35,6 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
             keep_campaign(opened, f"small-{seed}", FEW, seed=seed, slow={5: 1.25}, items=items)
         keep_campaign(opened, "three", 3, seed=9)
         keep_campaign(opened, "sizes", 4, seed=11, slow={3: 1.5}, sizes={2: "short", 3: "short"})
+        keep_campaign(opened, "quota", 7, seed=12, quotas={3: 1.0})
         keep_campaign(opened, "none", 0, items=(GONE,))
     return file
 
@@ -95,7 +104,7 @@ def test_only_hosts_that_did_the_same_work_are_ranked_together(store: str) -> No
     assert ranked[:2] == ["db-2", "db-3"], "the slowest host is not behind those of another size"
     text = " ".join(_report(store, "sizes").output.split())
     first, second = (f"Ranking by the speed of a session: cartesian {size} on simulated" for size in ("short", "tiny"))
-    assert text.index(first) < text.index("db-3") < text.index(second)
+    assert text.index(first) < text.index("db-3", text.index(first)) < text.index(second)
     assert "The hosts did 2 kinds of work; only those of the same SQL and size are ranked together." in text
     assert "kinds of work" not in _report(store, "three").output
 
@@ -120,6 +129,69 @@ def test_every_target_is_a_row_of_the_csv(store: str, tmp_path: Path) -> None:
     assert len(rows) == FEW + 2
     assert "db-5" in {row["target"] for row in rows if "alone" in row["unlike"]}
     assert rows[-1]["why"]
+
+
+def test_the_pair_of_each_host_is_that_of_the_list_in_every_format(store: str) -> None:
+    with open_store(store) as opened:
+        runs = opened.list(None, None, None)
+        known = verdicts(opened, runs)
+    pairs = {f"db-{at}": known[f"three-9-{at}"].quote for at in range(3)}
+    assert all(each.usable_cores and each.evenness for each in pairs.values())
+    hosts = {each["name"]: each for each in _data(store, "three")["hosts"]}
+    rows = csv.DictReader(_report(store, "three", "--format", "csv").output.splitlines())
+    of_csv = {row["target"]: row for row in rows}
+    metrics = _report(store, "three", "--format", "metrics").output.splitlines()
+    texts = [" ".join(_report(store, "three", "--format", form).output.split()) for form in ("table", "html")]
+    markdown = _report(store, "three", "--format", "markdown").output
+    for name, pair in pairs.items():
+        assert hosts[name]["usable_cores"] == pytest.approx(pair.usable_cores, abs=1e-5)
+        assert (hosts[name]["even"], hosts[name]["evenness_level"]) == (pair.even, pair.evenness_level)
+        assert float(of_csv[name]["evenness"]) == pytest.approx(pair.evenness, abs=1e-5)
+        assert of_csv[name]["even"] == pair.even
+        (ratio,) = (
+            each for each in metrics if each.startswith(f'dbcpu_fleet_evenness_ratio{{campaign="three",host="{name}"')
+        )
+        assert float(ratio.split()[-1]) == pytest.approx(pair.evenness)
+        assert any(each.startswith(f'dbcpu_fleet_usable_cores{{campaign="three",host="{name}"') for each in metrics)
+        assert f"| {name} | {cores_words(pair)} | {evenness_words(pair)} |" in markdown
+        for text in texts:
+            assert cores_words(pair) in text
+            assert evenness_words(pair) in text
+
+
+def test_a_quota_stands_beside_the_vcpus_that_it_leaves(store: str) -> None:
+    """The page showed a host with fewer vCPUs among its twins, and said that twins have the same."""
+    found = _data(store, "quota")
+    hosts = {each["name"]: each for each in found["hosts"]}
+    assert [(hosts[name]["vcpus"], hosts[name]["host_vcpus"]) for name in ("db-2", "db-3")] == [(2, 2), (1, 2)]
+    assert {each["kind"]["vcpus"] for each in found["compared"]} == {2}
+    (region,) = (each for each in found["groups"] if each["value"] == "us")
+    assert "db-3" in region["hosts"]
+    assert region["spreads"]["alone"]["why"] != "several kinds of CPU"
+    markdown = _report(store, "quota", "--format", "markdown").output
+    (row,) = (line for line in markdown.splitlines() if line.startswith("| db-3 | m5.large |"))
+    assert row.split(" | ")[2:4] == ["1", "1 of 2 vCPUs"]
+    assert "a CPU quota is a setting" in " ".join(_report(store, "quota", "--format", "html").output.split())
+    assert "CPU quota |" not in _report(store, "three", "--format", "markdown").output
+
+
+def test_a_host_that_its_own_quota_held_is_not_called_busy() -> None:
+    """``a quiet host is faster`` was said of it."""
+    made = []
+    for at, words in enumerate((("throttling",), ("throttling", "steal"))):
+        host = fleet_host(f"db-{at}", [20.0])
+        made.append(replace(host, runs=(replace(host.runs[0], disturbed=words),)))
+    report = FleetReport("q", tuple(made), (), twins(made), ranking(made, SizingRules()), ())
+    front = fleet.document(report).front
+    assert front is not None
+    (busy,) = (each for each in front.caveats if "lost CPU to others" in each)
+    assert "(db-1)" in busy
+
+
+def test_of_a_host_with_several_runs_the_pair_is_that_of_its_newest(store: str) -> None:
+    found = _report(store, "small-1", "--with", "small-2")
+    assert "Both are of the newest run of a host." in " ".join(found.output.split())
+    assert "newest run" not in _report(store, "small-1").output
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "json", "html"])
