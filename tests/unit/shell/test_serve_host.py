@@ -1,8 +1,10 @@
 """The program that is sent to a database host, under each shell and awk that is here."""
 
 import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -166,6 +168,16 @@ def test_a_poll_has_the_clock_each_process_and_the_cpus(served: Served) -> None:
 def test_all_processes_are_listed(served: Served) -> None:
     pids = {line[1:].split()[0] for line in served.ask("a")}
     assert {"1", str(os.getpid()), str(served.process.pid)} <= pids
+
+
+def test_a_process_with_line_breaks_in_its_name_is_one_of_them(served: Served) -> None:
+    """Only its first line came, which nobody can read: its CPU time was missing in that of the others."""
+    code = "open('/proc/self/comm', 'w').write('a\\nb) R'); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as named:
+        assert named.stdout is not None
+        named.stdout.readline()
+        (stat,) = [line for line in served.ask("a") if line.startswith(f"|{named.pid} ")]
+        assert re.match(rf"\|{named.pid} \(a b\) R\) [RS] {os.getpid()} ", stat), stat
 
 
 def test_commands_are_run_without_the_programs_own_input(served: Served) -> None:
