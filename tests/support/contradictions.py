@@ -156,7 +156,8 @@ def _above(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
     wanted = set(uneven) if named and named[1] else {each.level for each in lost}
     if named and wanted != (_numbers(named[1]) if named[1] else set(uneven)):
         yield f"shares are unequal at {uneven}, the headline says: {short}"
-    waited = any(not each.causes or dict(each.causes).get(Cause.RUN_QUEUE) for each in lost)
+    known = [{cause for cause, _ in each.causes if cause.is_known} for each in lost]
+    waited = any(not causes or Cause.RUN_QUEUE in causes for causes in known)
     if lost and not waited and re.search("bove .* (take turns|wait .*at times)", f"{short} {analysis.verdict}"):
         yield f"no session waits for a CPU, headline and verdict say: {short} / {analysis.verdict}"
 
