@@ -24,8 +24,19 @@ def most_at_full_speed(levels: Sequence[LevelView], vcpus: int | None, lost: Col
     """
     together = any(each.variant == TOGETHER for each in levels)
     own = [[e for e in levels if e.variant == name] for name in dict.fromkeys(each.variant for each in levels)]
-    fine = [level_losses(each, vcpus, lost).fine for each in (own if together else own[:1])]
-    return max((each[-1].level for each in fine if each), default=0)
+    return max(
+        (_most_before_a_loss(level_losses(each, vcpus, lost), lost) for each in own[: None if together else 1]),
+        default=0,
+    )
+
+
+def _most_before_a_loss(found: LevelLosses, lost: Collection[int]) -> int:
+    """Levels between may be inconclusive, or have no whole round: a larger one at full speed is shown all the same."""
+    end = found.first.level if found.first else float("inf")
+    return max(
+        (each.level for each in found.levels if each.level < end and is_fine(each) and each.level not in lost),
+        default=0,
+    )
 
 
 def fine_words(found: LevelLosses) -> str:

@@ -120,7 +120,7 @@ def _held(given: FindingInput, level: LevelView) -> str:
     ]
     for group in _on_common_cpus(parties) if level.variant == TOGETHER and not words else ():
         common, many = {cpu for each in group for cpu in each.cpus}, sum(each.sessions for each in group)
-        if len(common) < many:
+        if len(common) < min(many, given.vcpus or many):
             names = listed([plain(each.target) for each in group])
             words.append(f"the {plural(many, 'session')} of {names} on {plural(len(common), 'CPU')}")
     return f"`--cpus` held {listed(words)}" if words else ""

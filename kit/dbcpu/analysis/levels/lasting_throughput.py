@@ -45,7 +45,12 @@ def with_throughput_that_lasts(
 
 
 def rate_sum_lasts(level: LevelView, vcpus: int | None) -> bool:
-    """Whether the sum of rates is what the host does for as long as all of these sessions are at work."""
+    """Whether the sum of rates is what the host does for as long as all of these sessions are at work.
+
+    A level without a whole round has no such sum.
+    """
+    if level.throughput is None:
+        return False
     return level.even is Answer.YES or (vcpus is not None and level.level <= vcpus)
 
 

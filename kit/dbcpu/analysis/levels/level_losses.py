@@ -33,9 +33,9 @@ class LevelLosses(Struct, frozen=True):
     """The measured levels of one variant, in order; one session alone is among them only where it lost something.
 
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
-    the levels above them. ``alone_undecided``: what was counted leaves it open whether a single session gets a whole
-    CPU. ``lost``: those up to the vCPUs of which no round is whole. They are not in ``undecided``, for more rounds that
-    fail decide nothing.
+    the levels above them, but for those without a whole round of which no loss is proven. ``alone_undecided``: what was
+    counted leaves it open whether a single session gets a whole CPU. ``lost``: those up to the vCPUs of which no round
+    is whole. They are not in ``undecided``, for more rounds that fail decide nothing.
     """
 
     levels: tuple[LevelView, ...]
@@ -181,7 +181,11 @@ def level_losses(levels: Sequence[LevelView], vcpus: int | None, lost: Collectio
         fine=counted[:end],
         losses=tuple(each for each in within if is_loss(each)),
         undecided=tuple(each for each in within if each.level not in lost and not is_fine(each) and not is_loss(each)),
-        beyond=tuple(each for each in counted if vcpus is not None and each.level > vcpus),
+        beyond=tuple(
+            each
+            for each in counted
+            if vcpus is not None and each.level > vcpus and (each.level not in lost or is_loss(each))
+        ),
         alone_undecided=any(each.level == 1 and each.full_speed is Answer.UNDECIDED for each in measured),
         lost=tuple(sorted(each for each in lost if vcpus is None or each <= vcpus)),
     )

@@ -8,7 +8,7 @@ from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, Timed, has_failed,
 from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import Round, RunRecord
 
-IN_EACH = "in each a session failed or gave a wrong answer"
+IN_EACH = "each failed, or a session of it failed or gave a wrong answer"
 """Of the rounds of such a level, in a sentence."""
 
 

@@ -28,9 +28,9 @@ def answer_terms(analysis: Analysis) -> str:
         several = len({each.variant for each in analysis.levels}) > 1
         # Sessions that were held share their own CPUs, whatever the host has.
         held = {each.variant for each in analysis.levels if each.held_on is not None}
-        what = (
-            "the CPUs that sessions were held on" if held & more.keys() or (held and TOGETHER in more) else "the host"
-        )
+        if held >= {each.variant for each in analysis.levels} - {TOGETHER}:
+            held.add(TOGETHER)
+        what = "the CPUs that sessions were held on" if held & more.keys() else "the host"
         where = [each for some in more.values() for each in some]
         # Sessions that end together leave no CPU to others: then the reason is another, such as a quota's burst.
         uneven = any(each.even is not Answer.YES for some in more.values() for each in some)

@@ -24,6 +24,7 @@ from dbcpu.record.finding_entry import Concerns, Level
 from dbcpu.record.header import TOGETHER
 from dbcpu.record.rounds import HostCounters, Round, RunRecord, Session
 from dbcpu.reports import charts
+from dbcpu.reports.documents.answer_terms import answer_terms
 from dbcpu.reports.documents.experiments import experiment_facts, experiment_tables
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_summary import sessions_of_round
@@ -580,3 +581,15 @@ def test_a_wait_that_a_target_has_alone_as_well_is_no_loss_beside_the_others() -
     analysis = explain(simulate_together(host, (8, 4), [(0, 1, 2, 3), (4, 5, 6, 7)], options))
     assert "as the kernel counted" not in headline(analysis).headline
     assert headline(analysis).headline.startswith("Inconclusive, 2 rounds are too few: database-1 1.0")
+
+
+def test_targets_that_may_use_all_cpus_between_them_are_not_called_held() -> None:
+    """Twelve sessions "held on 8 CPUs" of 8, and advised as many CPUs as sessions."""
+    host = SimulatedHost("h", sockets=2, cores=4, threads=1)
+    cpus = ((0, 1, 2, 3), tuple(range(8)))
+    analysis = explain(simulate_together(host, (4, 8), cpus, RunOptions(repeats=3, seed=1)))
+    assert analysis.together is not None
+    said = " ".join(f"{each.seen} {each.remedy}" for each in analysis.findings)
+    assert "`--cpus` held" not in said
+    assert "as many CPUs as it has sessions" not in said
+    assert "at N=12 of together is more than the host can sustain" in answer_terms(analysis)

@@ -94,7 +94,10 @@ def test_a_level_of_which_every_round_failed_is_in_headline_verdict_and_on_a_car
     assert found.levels_lost == (4,)
     assert headline(found).headline == "Equal CPU up to 3 sessions; no whole round at N=4"
     assert (headline(found).kind, one_word(found)) == (Outcome.UNKNOWN, "inconclusive")
-    assert "N=4 has no whole round: in each a session failed or gave a wrong answer; when that" in found.verdict
+    assert (
+        "N=4 has no whole round: each failed, or a session of it failed or gave a wrong answer; when that"
+        in found.verdict
+    )
     assert [(each.value, each.beside) for each in front.tiles if each.name == "failed rounds"] == [
         ("6", "of 36, at N=4")
     ]
@@ -174,7 +177,7 @@ def test_advised_is_what_helps_against_the_failure_that_lost_the_level() -> None
 
 def test_a_lost_level_above_the_vcpus_leaves_the_answer_up_to_them() -> None:
     found = explain(with_failed_sessions(swept(), 5))
-    assert headline(found).headline == "Yes up to 4 sessions; above 4 shares are unequal at N=6; no whole round at N=5"
+    assert headline(found).headline == "Yes up to 4 sessions; above 4 shares are unequal; no whole round at N=5"
     assert headline(found).kind is Outcome.PARTLY
     assert "inconclusive" not in found.verdict, "rounds that failed again would decide nothing"
 
@@ -329,3 +332,35 @@ def test_failures_of_a_long_soak_are_those_of_all_its_segments() -> None:
     assert len(kept.rounds) < len(run.rounds)
     assert found.failures is not None
     assert (found.failures.sessions, found.failures.of_sessions) == (2 * MAX_KEPT, 4 * MAX_KEPT + 1)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ((6,), "No: above 2 they take turns, in unequal shares at N=3; no whole round at N=6"),
+        ((3, 4), "No: above 2 they take turns; no whole round at N=3-4"),
+    ],
+)
+def test_a_lost_level_above_the_vcpus_does_not_hide_what_the_others_lost(levels: tuple[int, ...], said: str) -> None:
+    """ "Inconclusive at all levels" stood above a verdict that all are slower."""
+    run = simulate(SimulatedHost(cores=2, threads=1), (1, 3, 4, 6), repeats=6, seed=1)
+    assert headline(explain(spoilt(run, "error", *levels))).headline == said
+
+
+def test_a_lost_level_gives_the_usable_cores_that_there_are_without_it() -> None:
+    """5.0 of an interval from 5.0 to 5.0, beside a peak of 5.35 times a single session."""
+    run = simulate(SimulatedHost(cores=4, threads=2), (1, 2, 4, 5, 6, 8, 10), repeats=6, seed=1)
+    unmeasured = replace(run, rounds=tuple(each for each in run.rounds if each.level != 8))
+    rooms = [explain(each).capacity for each in (spoilt(run, "round", 8), unmeasured)]
+    assert [room and (room.usable_cores, room.usable_cores_interval) for room in rooms[:1]] == [
+        room and (room.usable_cores, room.usable_cores_interval) for room in rooms[1:]
+    ]
+
+
+def test_sessions_at_full_speed_are_advised_whatever_level_below_is_lost() -> None:
+    """Shown at full speed up to 1, beside a verdict with 6 at full speed."""
+    run = simulate(SimulatedHost(cores=4, threads=1, waits=0.5), (1, 2, 4, 6, 16), repeats=6, seed=1)
+    found = explain(spoilt(run, "wrong answer", 2))
+    assert "equal CPU at full speed at N=4,6" in found.verdict
+    helps = " ".join(each.text for each in headline(found).advice)
+    assert "shown at full speed up to 6 and inconclusive beyond" in helps
