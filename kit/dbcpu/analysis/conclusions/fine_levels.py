@@ -31,7 +31,7 @@ def most_at_full_speed(levels: Sequence[LevelView], vcpus: int | None, lost: Col
 
 
 def _most_before_a_loss(found: LevelLosses, lost: Collection[int]) -> int:
-    """Levels between may be inconclusive, or have no whole round: a larger one at full speed is shown all the same."""
+    """Levels between may be inconclusive, or have no whole round: a larger one at full speed is shown anyway."""
     end = found.first.level if found.first else float("inf")
     return max(
         (each.level for each in found.levels if each.level < end and is_fine(each) and each.level not in lost),

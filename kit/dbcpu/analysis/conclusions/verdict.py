@@ -254,8 +254,9 @@ class _Words:
             return f"{here}, {apart_words(level, why=why)}"
         if level.even is Answer.NO:
             return f"{here} {unequal_words(level)}{why}"
-        if is_counted_only(level):
-            lost = 1.0 - 1.0 / (level.counted_slowdown or 1.0)
+        counted = level.counted_slowdown or 1.0
+        if is_counted_only(level) or (level.even is not Answer.YES and _hides(level, counted)):
+            lost = 1.0 - 1.0 / counted
             return f"{here} the median session lost {percent(lost)} of its time, as the kernel counted{why}"
         if level.even is Answer.YES:
             return f"{here} all are equally slow, with a slowdown of {times(level.slowdown_median)}{why}"
@@ -377,3 +378,8 @@ def steal_may_be_why(share: float | None) -> bool:
 def _meanwhile(record: RunRecord) -> str:
     share = typical_share(record.rounds)
     return f", with {percent(share)} CPU steal" if steal_may_be_why(share) else ""
+
+
+def _hides(level: LevelView, counted: float) -> bool:
+    """Whether the median slowdown shows nothing of what was counted: a single session alone lost as much."""
+    return counted > EQUAL and not (level.slowdown_median or 1.0) > EQUAL

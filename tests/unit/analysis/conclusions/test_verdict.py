@@ -1,5 +1,7 @@
 """The one sentence, for runs of every kind."""
 
+import re
+
 import pytest
 from msgspec.structs import replace
 
@@ -101,6 +103,13 @@ def test_steal_that_hides_losses_is_said() -> None:
 
     assert "steal" not in said(0.0)
     assert "within noise, with 8.0 % CPU steal; " in said(0.08)
+
+
+def test_what_all_lose_like_a_single_session_is_said_as_it_was_counted() -> None:
+    """At 3 sessions "the median slowdown is 0.96x", where each lost a sixth of its time."""
+    found = explain(simulate(SimulatedHost("stolen", cores=4, threads=1, steal=0.2), (1, 2, 3, 4), 6, 1))
+    assert [each.counted_slowdown for each in found.levels if (each.counted_slowdown or 1.0) > 1.1]
+    assert not re.search(r"slowdown is (0\.\d+|1\.0\d)x", found.verdict), found.verdict
 
 
 def test_steal_that_a_single_session_loses_is_said_first() -> None:
