@@ -30,6 +30,7 @@ from dbcpu.analysis.levels.level_losses import (
     LevelLosses,
     is_counted_only,
     is_loss,
+    is_lost_alone_too,
     level_losses,
     lost_to,
     over_ideal,
@@ -255,7 +256,7 @@ class _Words:
         if level.even is Answer.NO:
             return f"{here} {unequal_words(level)}{why}"
         counted = level.counted_slowdown or 1.0
-        if is_counted_only(level) or (level.even is not Answer.YES and _hides(level, counted)):
+        if is_counted_only(level) or (counted > EQUAL and level.even is not Answer.YES and is_lost_alone_too(level)):
             lost = 1.0 - 1.0 / counted
             return f"{here} the median session lost {percent(lost)} of its time, as the kernel counted{why}"
         if level.even is Answer.YES:
@@ -378,8 +379,3 @@ def steal_may_be_why(share: float | None) -> bool:
 def _meanwhile(record: RunRecord) -> str:
     share = typical_share(record.rounds)
     return f", with {percent(share)} CPU steal" if steal_may_be_why(share) else ""
-
-
-def _hides(level: LevelView, counted: float) -> bool:
-    """Whether the median slowdown shows nothing of what was counted: a single session alone lost as much."""
-    return counted > EQUAL and not (level.slowdown_median or 1.0) > EQUAL
