@@ -17,7 +17,7 @@ def fast_levels(found: LevelLosses) -> tuple[LevelView, ...]:
     return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
 
 
-def most_at_full_speed(levels: Sequence[LevelView], vcpus: int | None, lost: Collection[int] = ()) -> int:
+def largest_full_speed_level(levels: Sequence[LevelView], vcpus: int | None, lost: Collection[int] = ()) -> int:
     """The largest level in equal shares at full speed, by the levels of one variant; 0 without one.
 
     ``lost``: those without a whole round. Of targets together it is that of any of them, else of the first variant.

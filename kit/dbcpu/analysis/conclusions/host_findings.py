@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.ran_instead import processes_in_place_of
 from dbcpu.analysis.conclusions.finding_input import FindingInput
-from dbcpu.analysis.conclusions.fine_levels import most_at_full_speed
+from dbcpu.analysis.conclusions.fine_levels import largest_full_speed_level
 from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
     listed_share,
@@ -243,7 +243,7 @@ def throttled(given: FindingInput) -> Finding | None:
         f"the control group {plain(group.path)} is limited to {quota} and was throttled for up to "
         f"{seconds(seconds_held)} of CPU time in a round (N={worst.level})",
     )
-    most = most_at_full_speed(given.levels, given.vcpus, given.lost)
+    most = largest_full_speed_level(given.levels, given.vcpus, given.lost)
     if given.busy == 1 or most <= (group.quota_cpus or given.vcpus or 0):
         return found
     # Work that waits: a quota of 6.2 CPUs allows 12 such sessions.

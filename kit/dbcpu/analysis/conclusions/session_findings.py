@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
-from dbcpu.analysis.conclusions.fine_levels import most_at_full_speed
+from dbcpu.analysis.conclusions.fine_levels import largest_full_speed_level
 from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.conclusions.possible_reasons import possible_reasons
 from dbcpu.analysis.conclusions.throughput_words import advised
@@ -208,7 +208,7 @@ def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
-    busy, fast = round(cores / given.busy), most_at_full_speed(given.levels, given.vcpus, given.lost)
+    busy, fast = round(cores / given.busy), largest_full_speed_level(given.levels, given.vcpus, given.lost)
     most = advised(cores, given.scaling)
     if most < cores and most >= fast:
         return f"{SHARE_LESS} a pool of {most} (with more sessions throughput falls), "
@@ -314,7 +314,7 @@ def sessions_that_fit(
     fit = round(vcpus / busy)
     lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
     kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
-    most, shown = advised(kept, scaling), most_at_full_speed(levels, vcpus, no_round) or 1
+    most, shown = advised(kept, scaling), largest_full_speed_level(levels, vcpus, no_round) or 1
     unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
     return plural(most, "such session") + unsure
 

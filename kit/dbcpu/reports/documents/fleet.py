@@ -235,7 +235,7 @@ def _quoted(report: FleetReport) -> Iterator[Section]:
             "Each evenness is at the N named, the least even level up to the vCPUs or the CPU quota of that host: no "
             f"difference of two is tested here.{newest}"
         )
-        shown, left_out = tables.first_and_last(tables.least_even_first(report.hosts))
+        shown, left_out = tables.first_and_last(tables.sorted_by_evenness(report.hosts))
         columns = tables.quoted_columns(report.hosts)
         yield Section("quoted", "To quote", tables=(Table(caption, columns, shown, (note, *left_out)),))
 

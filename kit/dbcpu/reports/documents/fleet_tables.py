@@ -174,7 +174,7 @@ def quoted_columns(hosts: Sequence[FleetHost]) -> tuple[Column, ...]:
     return tuple(each for each in columns if any(each.of(host) for host in hosts))
 
 
-def least_even_first(hosts: Sequence[FleetHost]) -> Sequence[FleetHost]:
+def sorted_by_evenness(hosts: Sequence[FleetHost]) -> Sequence[FleetHost]:
     """Those of which nobody knows how even they are last."""
     return sorted(hosts, key=lambda each: (each.quote.evenness is None, each.quote.evenness or 0.0, each.name))
 

@@ -37,7 +37,7 @@ from dbcpu.reports.documents.run_scaling import scaling_words
 SHOWN_CPUS = 8
 EVENT_S = 1e-6
 """CPU time of an event of the kernel's trace (docs/benchmarks.md, "Cost of the kernel's trace")."""
-LEAST_SHOWN = 0.001
+MIN_SHOWN_SHARE = 0.001
 
 
 def cause_counts(level: LevelView) -> str:
@@ -229,7 +229,7 @@ def _trace(record: RunRecord, vcpus: int | None) -> str:
     cpu_s = sum(window_s(each) for each in used) * (vcpus or 0)
     if cpu_s:
         share = sum(each.trace.events for each in used if each.trace) * EVENT_S / cpu_s
-        text += f", which took {percent(share) if share >= LEAST_SHOWN else 'less than 0.1 %'} of the CPU time"
+        text += f", which took {percent(share) if share >= MIN_SHOWN_SHARE else 'less than 0.1 %'} of the CPU time"
     woken = [session.wake_ups for each in used for session in each.sessions if session.wake_ups]
     if not woken:
         return text
