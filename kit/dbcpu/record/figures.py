@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-VERSION = 28
+VERSION = 29
 """Of the analysis that makes them: stored figures of another version are not read. Counted up when the figures of any
 record change (a test sees it).
 """
