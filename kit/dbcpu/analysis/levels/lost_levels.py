@@ -4,7 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dbcpu.analysis.results.failures import Failures
-from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, Timed, has_failed, spoils_round, whys_left_out
+from dbcpu.analysis.sessions.valid_sessions import (
+    STILL_RAN,
+    InSoak,
+    Timed,
+    has_failed,
+    spoils_round,
+    that_ended,
+    whys_left_out,
+)
 from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import Round, RunRecord
 
@@ -29,7 +37,7 @@ class FailureCount:
 
     def __init__(self, experiment: str) -> None:
         self._experiment = experiment
-        self._ended, self._ran_on = set[int](), Counter[tuple[int, int]]()
+        self._ended, self._ran_on = set[InSoak](), Counter[tuple[InSoak, int]]()
         self._sessions, self._of_sessions, self._levels = 0, 0, set[int]()
         self._wrong, self._levels_of_wrong = 0, set[int]()
         self._rounds, self.of_rounds, self._levels_of_rounds = 0, 0, set[int]()
@@ -48,11 +56,10 @@ class FailureCount:
     def _add(self, one: Round) -> None:
         """The sessions of a round that did not fail as a whole."""
         self._of_sessions += len(one.sessions)
-        if not one.anchor:
-            self._ended |= {each.ordinal for each in one.sessions if each.executions}
+        self._ended |= that_ended(one)
         for session, why in zip(one.sessions, whys_left_out(one, self._experiment), strict=True):
             if why == STILL_RAN:
-                self._ran_on[session.ordinal, one.level] += 1
+                self._ran_on[(one.variant, session.ordinal), one.level] += 1
             elif has_failed(why, session):
                 self._sessions += 1
                 self._levels.add(one.level)

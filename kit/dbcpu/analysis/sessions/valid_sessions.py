@@ -27,6 +27,8 @@ TRUSTED_CLOCK_SHARE = 0.01
 MIN_LEFT = 0.05
 Key = tuple[int, int]
 """Of a session in its run: the order of its round, and its ordinal."""
+InSoak = tuple[str, int]
+"""Of a session of a soak, in all its segments: the variant, which is the size of its SQL, and its ordinal."""
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
 _COUNTED = ("cpu_s", "run_delay_s")
@@ -148,8 +150,9 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
     keys = [*zip(map(attrgetter("order"), of_round), map(attrgetter("ordinal"), sessions), strict=True)]
     whys = [why for each in rounds for why in whys_left_out(each, record.header.plan.experiment)]
     if STILL_RAN in whys:
-        ended = {each.ordinal for one in rounds if not one.anchor for each in one.sessions if each.executions}
-        never = [why == STILL_RAN and key[1] not in ended for why, key in zip(whys, keys, strict=True)]
+        ended = set[InSoak]().union(*map(that_ended, record.rounds))
+        of_soak = zip(map(attrgetter("variant"), of_round), map(attrgetter("ordinal"), sessions), strict=True)
+        never = [why == STILL_RAN and one not in ended for why, one in zip(whys, of_soak, strict=True)]
         whys = [NONE_ENDED if is_never else why for is_never, why in zip(never, whys, strict=True)]
     is_undone = [False] * len(sessions)
     if not_done := undone_in_rounds(record, rounds, times):
@@ -246,6 +249,13 @@ def spoils_round(why: str) -> bool:
 def has_failed(why: str, session: Session) -> bool:
     """Whether it is left out because it ended nothing, not because its answer is wrong, or it ran on."""
     return spoils_round(why) and why != STILL_RAN and session.answer_ok is not False
+
+
+def that_ended(segment: Round) -> set[InSoak]:
+    """The sessions that ended an execution in it. One that ended none in any segment of a soak did not run on: it failed."""
+    return (
+        set() if segment.anchor else {(segment.variant, each.ordinal) for each in segment.sessions if each.executions}
+    )
 
 
 def whys_left_out(round_: Round, experiment: str) -> Sequence[str]:
