@@ -15,10 +15,10 @@ from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.host_usage.host_time import window_s as shared_s
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
-from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, InSoak, has_failed, that_ended, whys_left_out
+from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, InSoak, has_failed, that_ended, whys_by_itself
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
-from dbcpu.record.header import SOAK, Header, WorkloadInfo
+from dbcpu.record.header import Header, WorkloadInfo
 from dbcpu.record.reported_steal import why_unseen
 from dbcpu.record.rounds import Execution, Round
 
@@ -76,7 +76,7 @@ class Course:
             (ordinals.astype(np.float32), (at_s + starts).astype(np.float32), elapsed.astype(np.float32))
         )
         self._variants.append(done.variant)
-        whys = [*zip(whys_left_out(done, SOAK), done.sessions, strict=True)]
+        whys = [*zip(whys_by_itself(done, self._header), done.sessions, strict=True)]
         self._whole.append(not any(has_failed(why, each) or each.answer_ok is False for why, each in whys))
         self._ran_on.append({(done.variant, each.ordinal) for why, each in whys if why == STILL_RAN})
         self._ended |= that_ended(done)

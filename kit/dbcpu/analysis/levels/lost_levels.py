@@ -11,9 +11,10 @@ from dbcpu.analysis.sessions.valid_sessions import (
     has_failed,
     spoils_round,
     that_ended,
-    whys_left_out,
+    timed,
+    whys_by_itself,
 )
-from dbcpu.record.header import SWEEP
+from dbcpu.record.header import SWEEP, Header
 from dbcpu.record.rounds import Round, RunRecord
 
 IN_EACH = "each failed, or a session of it failed or gave a wrong answer"
@@ -32,32 +33,42 @@ def lost_levels(record: RunRecord, sessions: Iterable[Timed]) -> tuple[int, ...]
     return tuple(sorted({each.level for each in record.rounds} - whole))
 
 
-class FailureCount:
-    """Counts what fails while rounds are read one by one."""
+def failures_of(record: RunRecord) -> Failures | None:
+    """Of a run that is at hand as a whole; None where nothing failed."""
+    whys: dict[int, list[str]] = {each.order: [] for each in record.rounds}
+    for each in timed(record):
+        whys[each.round.order].append("" if each.undone else each.why)
+    count = FailureCount()
+    for one in record.rounds:
+        count.add(one, whys[one.order])
+    return count.result()
 
-    def __init__(self, experiment: str) -> None:
-        self._experiment = experiment
+
+class FailureCount:
+    """Counts what fails, by the reasons for which sessions are left out, as findings do."""
+
+    def __init__(self) -> None:
         self._ended, self._ran_on = set[InSoak](), Counter[tuple[InSoak, int]]()
         self._sessions, self._of_sessions, self._levels = 0, 0, set[int]()
         self._wrong, self._levels_of_wrong = 0, set[int]()
         self._rounds, self.of_rounds, self._levels_of_rounds = 0, 0, set[int]()
 
-    def each(self, rounds: Iterable[Round]) -> Iterator[Round]:
-        """The same rounds, counted."""
+    def each(self, rounds: Iterable[Round], header: Header) -> Iterator[Round]:
+        """The same rounds of a soak, which are read one by one, counted."""
         for one in rounds:
-            self.of_rounds += 1
-            if one.error:
-                self._rounds += 1
-                self._levels_of_rounds.add(one.level)
-            else:
-                self._add(one)
+            self.add(one, whys_by_itself(one, header))
             yield one
 
-    def _add(self, one: Round) -> None:
-        """The sessions of a round that did not fail as a whole."""
+    def add(self, one: Round, whys: Iterable[str]) -> None:
+        """``whys``: for which each of its sessions is left out."""
+        self.of_rounds += 1
+        if one.error:
+            self._rounds += 1
+            self._levels_of_rounds.add(one.level)
+            return
         self._of_sessions += len(one.sessions)
         self._ended |= that_ended(one)
-        for session, why in zip(one.sessions, whys_left_out(one, self._experiment), strict=True):
+        for session, why in zip(one.sessions, whys, strict=True):
             if why == STILL_RAN:
                 self._ran_on[(one.variant, session.ordinal), one.level] += 1
             elif has_failed(why, session):

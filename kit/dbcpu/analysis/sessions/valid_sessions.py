@@ -20,7 +20,7 @@ from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.columns import column, columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
-from dbcpu.record.header import SOAK, HostInfo
+from dbcpu.record.header import SOAK, Header, HostInfo
 from dbcpu.record.rounds import Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
@@ -252,10 +252,16 @@ def has_failed(why: str, session: Session) -> bool:
 
 
 def that_ended(segment: Round) -> set[InSoak]:
-    """The sessions that ended an execution in it. One that ended none in any segment of a soak did not run on: it failed."""
-    return (
-        set() if segment.anchor else {(segment.variant, each.ordinal) for each in segment.sessions if each.executions}
-    )
+    """The sessions that ended an execution in it. One that ended none in any segment of a soak has failed."""
+    ended = [] if segment.anchor else [each for each in segment.sessions if each.executions]
+    return {(segment.variant, each.ordinal) for each in ended}
+
+
+def whys_by_itself(segment: Round, header: Header) -> list[str]:
+    """Why each session of it is left out, where the other segments are not at hand; '' of undone work."""
+    members = timed(RunRecord(header, (segment,)))
+    said = whys_left_out(segment, header.plan.experiment)
+    return [why or ("" if each.undone else each.why) for why, each in zip(said, members, strict=True)]
 
 
 def whys_left_out(round_: Round, experiment: str) -> Sequence[str]:
