@@ -10,9 +10,11 @@ from dbcpu.analysis.experiments import MAX_KEPT
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer, Outcome
+from dbcpu.record.plan import auto_levels
 from dbcpu.record.rounds import Round, RunRecord, Session
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_readings import reading
+from dbcpu.reports.documents.run_scaling import scaling_words
 from dbcpu.reports.tables.of_run import RUNS
 from dbcpu.reports.tables.table import ExplainedRun
 from dbcpu.simulator import SimulatedHost, simulate
@@ -383,3 +385,18 @@ def test_sessions_at_full_speed_are_advised_whatever_level_below_is_lost() -> No
     assert "equal CPU at full speed at N=4,6" in found.verdict
     helps = " ".join(each.text for each in headline(found).advice)
     assert "shown at full speed up to 6 and inconclusive beyond" in helps
+
+
+@pytest.mark.parametrize("how", ["error", "round"])
+def test_a_level_without_a_whole_round_was_measured(how: str) -> None:
+    """`--sessions auto` was advised, which had measured it, and 5 sessions were called the highest level."""
+    run = simulate(SimulatedHost(cores=4, threads=1, noise=0.2), auto_levels(4, 4), repeats=3, seed=1)
+    spoiled = spoilt(run, how, 4)
+    words = scaling_words(spoiled, explain(spoiled))
+    assert "no curve was found" in words
+    assert "--sessions auto" not in words
+    run = simulate(SimulatedHost(cores=8, threads=1), (1, 2, 3, 4, 5, 6), repeats=3, seed=1)
+    spoiled = spoilt(run, how, 6)
+    words = scaling_words(spoiled, explain(spoiled))
+    assert "no knee was found up to 5 sessions, the highest level that has a throughput" in words
+    assert "no knee was found up to 6 sessions, the highest level measured" in scaling_words(run, explain(run))
