@@ -400,3 +400,14 @@ def test_a_level_without_a_whole_round_was_measured(how: str) -> None:
     words = scaling_words(spoiled, explain(spoiled))
     assert "no knee was found up to 5 sessions, the highest level that has a throughput" in words
     assert "no knee was found up to 6 sessions, the highest level measured" in scaling_words(run, explain(run))
+
+
+@pytest.mark.parametrize("how", ["error", "round"])
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_rounds_of_a_level_with_one_whole_round_are_not_said_to_differ(level: int, how: str) -> None:
+    run = simulate(SimulatedHost(cores=4, threads=1), LEVELS[:4], repeats=3, seed=1)
+    found = explain(spoilt(spoilt(run, how, level, only=1), how, level, only=2))
+    words = f"at N={level} one round proves no equality"
+    assert "rounds differ" not in found.verdict
+    assert words in found.verdict
+    assert words in next(each.seen for each in found.findings if each.code == "inconclusive")
