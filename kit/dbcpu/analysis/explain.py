@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.lost_level_words import lost_under_words
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
-from dbcpu.analysis.conclusions.refusal import refused
+from dbcpu.analysis.conclusions.refusal import refusal, refused
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.conclusions.several_targets import explain_targets
 from dbcpu.analysis.conclusions.several_variants import of_all_variants
@@ -70,8 +71,11 @@ def _of_experiment(
     if header.plan.experiment == SOAK:
         failures = FailureCount()
         kept, soak = thinned(header, failures.each(rounds, header))
-        said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, failures.of_rounds)
-        return kept, refused(_of_run(replace(said, failures=failures.result()), header, failures.of_rounds))
+        size = header.plan.workload.size if header.plan.sizes else None
+        soak = replace(soak, whole=not soak.segments or failures.has_whole_segment(size))
+        said = replace(explain_variant(kept, licence_rules), failures=failures.result())
+        said = of_whole_run(with_soak(said, soak), header, failures.of_rounds)
+        return kept, refused(_of_run(said, header, failures.of_rounds))
     record = RunRecord(header, tuple(rounds))
     explaining = explain_variant if are_of_one_kind(header.plan.parties) else explain_targets
     said = replace(with_experiment(explaining(record, licence_rules), record), failures=failures_of(record))
@@ -85,8 +89,10 @@ def _swept(record: RunRecord, licence_rules: Sequence[Licence] | None) -> Analys
     first, *others = found.items()
     all_ = of_all_variants(found, without_scaled_cpu(record).rounds)
     sessions = [each for _, analysis in (first, *others) for each in analysis.sessions]
+    lost = [] if refusal(first[1]) else [lost_under_words(name, each.levels_lost) for name, each in others]
     whole = replace(
         first[1],
+        verdict=" ".join(filter(None, (first[1].verdict, *lost))),
         levels=tuple(each for _, analysis in (first, *others) for each in analysis.levels),
         sessions=tuple(sorted(sessions, key=lambda each: (each.order, each.ordinal))),
         findings=all_,

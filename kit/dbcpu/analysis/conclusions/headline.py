@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.advice import Advice, advice_words, one_dedicated_host
 from dbcpu.analysis.conclusions.fine_levels import fast_levels
-from dbcpu.analysis.conclusions.lost_level_words import failure_words, with_failure_advice
+from dbcpu.analysis.conclusions.lost_level_words import failure_advice, failure_words, with_failure_advice
 from dbcpu.analysis.conclusions.named_levels import beyond_words, limit_of, lost_words
 from dbcpu.analysis.conclusions.refusal import refusal, refusal_words
 from dbcpu.analysis.conclusions.verdict import UNRELIABLE, unreliable
@@ -85,7 +85,7 @@ def _answer(analysis: Analysis) -> Headline:
     together = any(each.level > 1 for each in levels)
     if analysis.reference is None or not (together or found.losses):
         words = "Nothing was measured" if not levels else "Too few measurements for an answer"
-        mends = with_failure_advice((), analysis) if analysis.levels_lost else ()
+        mends = failure_advice(analysis) if analysis.levels_lost else ()
         helps = mends or to_decide(analysis) or (() if together else (MORE_SESSIONS,))
         return Headline(Outcome.UNKNOWN, words, _alone(analysis), helps if levels else ())
     if unreliable([each for each in levels if each.level > 1], analysis.vcpus) > UNRELIABLE:

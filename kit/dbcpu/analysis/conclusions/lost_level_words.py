@@ -1,17 +1,18 @@
 """What a result says of levels of which no round is whole: which they are, and what to do."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from dbcpu.analysis.conclusions.advice import Advice, is_said
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds
-from dbcpu.analysis.levels.lost_levels import IN_EACH
+from dbcpu.analysis.levels.lost_levels import FAILED_ROUND, FAILED_SESSION, IN_EACH, WRONG_ANSWER
 from dbcpu.analysis.levels.rounds_needed import why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
+from dbcpu.analysis.results.failures import LostLevel
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural, sentences, short_ranges
-from dbcpu.record.finding_entry import Level
+from dbcpu.record.findings import noted
 
-OF_FAILURES = {"failed-session": "failed sessions", "failed-round": "failed rounds", "wrong-answer": "wrong answers"}
+OF_FAILURES = {FAILED_SESSION: "failed sessions", FAILED_ROUND: "failed rounds", WRONG_ANSWER: "wrong answers"}
 """Findings that say why no round of a level is whole, each with what it is of."""
 
 
@@ -30,32 +31,58 @@ def lost_level_words(levels: Collection[int], context: RunContext) -> str:
     )
 
 
+def lost_under_words(variant: str, levels: Collection[int]) -> str:
+    """The same of a further variant; '' without such levels."""
+    has = "has" if len(levels) == 1 else "have"
+    return f"Under {variant} N={short_ranges(levels)} {has} no whole round: {IN_EACH}." if levels else ""
+
+
 def failure_words(analysis: Analysis) -> str:
-    """The same in a headline; where no level is named so, how many sessions failed, if that is a problem."""
-    if analysis.levels_lost:
-        return f"no whole round at N={short_ranges(analysis.levels_lost)}"
-    failed, problems = analysis.failures, _problems(analysis)
-    said = []
-    if failed is not None and failed.sessions and "failed-session" in problems:
-        said += [f"{plural(failed.sessions, 'session')} failed"]
-    if failed is not None and failed.wrong and analysis.experiment is not None:
-        said += [f"{plural(failed.wrong, 'session')} gave a wrong answer"]
+    """The same in a headline; of an experiment that names no level so, what failed, and which answers are wrong."""
+    said = [f"no whole round at N={short_ranges(analysis.levels_lost)}"] if analysis.levels_lost else []
+    failed = analysis.failures
+    if failed is None:
+        return "; ".join(said)
+    if analysis.experiment is None:
+        others = [each for each in failed.lost if each.variant != _first_variant(analysis)]
+        for name in dict.fromkeys(each.variant for each in others):
+            levels = [each.level for each in others if each.variant == name]
+            said.append(f"no whole round at N={short_ranges(levels)} under {name}")
+    elif not said:
+        codes = {code for each in failed.lost for code in each.by}
+        said += [f"{plural(failed.sessions, 'session')} failed"] if FAILED_SESSION in codes else []
+        said += [f"{plural(failed.rounds, 'round')} failed"] if FAILED_ROUND in codes else []
+        said += [f"{plural(failed.wrong, 'session')} gave a wrong answer"] if failed.wrong else []
     return "; ".join(said)
 
 
+def failure_advice(analysis: Analysis) -> tuple[Advice, ...]:
+    """Against what lost levels of the first variant, or failed of an experiment."""
+    own = None if analysis.experiment is not None else _first_variant(analysis)
+    return _against((), analysis, [each for each in _lost(analysis) if own in (None, each.variant)])
+
+
 def with_failure_advice(helps: tuple[Advice, ...], analysis: Analysis) -> tuple[Advice, ...]:
-    """What helps, then what helps against what failed: where levels are lost, only against that which lost them."""
-    problems, lost, failed = _problems(analysis), set(analysis.levels_lost), analysis.failures
-    codes = [code for code in OF_FAILURES if code in problems]
-    if lost and failed is not None:
-        levels = (failed.levels, failed.levels_of_rounds, failed.levels_of_wrong)
-        codes = [code for code, where in zip(OF_FAILURES, levels, strict=True) if code in problems and lost & {*where}]
+    """What helps, then what helps against what lost levels: those of the first variant before those of others."""
+    return _against(helps, analysis, _lost(analysis))
+
+
+def _lost(analysis: Analysis) -> list[LostLevel]:
+    lost = analysis.failures.lost if analysis.failures else ()
+    return sorted(lost, key=lambda each: each.variant != _first_variant(analysis))
+
+
+def _against(helps: tuple[Advice, ...], analysis: Analysis, lost: Sequence[LostLevel]) -> tuple[Advice, ...]:
+    remedies = {each.code: each.remedy for each in analysis.findings}
+    codes = dict.fromkeys(code for each in lost for code in sorted(each.by, key=[*OF_FAILURES].index))
+    if analysis.experiment is not None and analysis.failures and analysis.failures.wrong:
+        codes[WRONG_ANSWER] = None
     for code in codes:
-        if not is_said(problems[code], helps):
-            helps = (*helps, Advice(problems[code], OF_FAILURES[code] if helps else ""))
+        remedy = remedies.get(code) or noted(code, "").remedy
+        if not is_said(remedy, helps):
+            helps = (*helps, Advice(remedy, OF_FAILURES[code] if helps else ""))
     return helps
 
 
-def _problems(analysis: Analysis) -> dict[str, str]:
-    """Remedies by finding."""
-    return {each.code: each.remedy for each in analysis.findings if each.level == Level.PROBLEM}
+def _first_variant(analysis: Analysis) -> str:
+    return analysis.levels[0].variant if analysis.levels else ""

@@ -45,6 +45,7 @@ CLOCK_DIGIT_S = 1.5e-6
 FINE_ENOUGH = 100
 """Executions of so many steps are timed to a per cent."""
 FEW_TIMES = 8
+IN_COURSE = "executions that ended before count in the course of the soak, and in no slowdown"
 BESIDE_OTHERS = (
     "other processes ran meanwhile: a session is slower while one of them runs on another thread of its core, shown or "
     "not; or the clock frequency may change"
@@ -93,10 +94,9 @@ def failed_rounds(given: FindingInput) -> Finding | None:
     failed = [each for each in given.rounds if each.error]
     if not failed:
         return None
-    return noted(
-        "failed-round",
-        f"{plural(len(failed), 'round')} failed at {level_words(failed)}: {plain(failed[0].error or '')}",
-    )
+    seen = f"{plural(len(failed), 'round')} failed at {level_words(failed)}: {plain(failed[0].error or '')}"
+    found = noted("failed-round", seen)
+    return replace(found, meaning=IN_COURSE) if given.record.header.plan.experiment == SOAK else found
 
 
 def incomplete_run(given: FindingInput) -> Finding | None:

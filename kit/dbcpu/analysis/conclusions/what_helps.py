@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.advice import Advice, is_said
-from dbcpu.analysis.conclusions.lost_level_words import with_failure_advice
+from dbcpu.analysis.conclusions.lost_level_words import failure_advice
 from dbcpu.analysis.conclusions.named_levels import named_beyond, named_by_turns_alone, named_causes, named_losses
 from dbcpu.analysis.conclusions.session_findings import (
     AS_MANY_CPUS,
@@ -71,7 +71,7 @@ def _what_decides(analysis: Analysis, found: LevelLosses) -> tuple[Advice, ...]:
     """Against what failed first: where only that leaves the answer open nothing else decides it."""
     if found.kind != Outcome.UNKNOWN:
         return ()
-    mends = with_failure_advice((), analysis) if found.lost else ()
+    mends = failure_advice(analysis) if found.lost else ()
     if mends and not found.undecided and not found.alone_undecided:
         return mends
     return (*mends, *(replace(each, decides=bool(mends) or each.decides) for each in to_decide(analysis)))
@@ -143,7 +143,7 @@ def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
     decides = () if told or all(each.slower is Answer.NO for each in parties) else _more_rounds_beside(parties)
     if decides and any(each.loss is None or not each.whole for each in parties):
         noise = decides if any(each.loss is not None and each.whole for each in parties) else ()
-        decides = _then_to_decide(with_failure_advice((), analysis), noise) or decides
+        decides = _then_to_decide(failure_advice(analysis), noise) or decides
     beside = [each for each in analysis.levels if each.variant == TOGETHER and each.sessions]
     seen = any(lost_to(each).is_known for each in beside) and any((each.loss or 0.0) > each.gate for each in parties)
     if not (told or seen or any(each.counted_cause.is_known for each in parties)):

@@ -15,7 +15,6 @@ from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.host_usage.host_time import window_s as shared_s
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
-from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, InSoak, has_failed, that_ended, whys_by_itself
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
 from dbcpu.record.header import Header, WorkloadInfo
@@ -45,9 +44,6 @@ class Course:
         self._ends: list[float] = []
         self._times: list[tuple[Floats, Floats, Floats]] = []
         self._alone: dict[str, list[float]] = {}
-        self._whole: list[bool] = []
-        self._ran_on: list[set[InSoak]] = []
-        self._ended = set[InSoak]()
         self._level = 0
 
     def add(self, done: Round) -> None:
@@ -76,10 +72,6 @@ class Course:
             (ordinals.astype(np.float32), (at_s + starts).astype(np.float32), elapsed.astype(np.float32))
         )
         self._variants.append(done.variant)
-        whys = [*zip(whys_by_itself(done, self._header), done.sessions, strict=True)]
-        self._whole.append(not any(has_failed(why, each) or each.answer_ok is False for why, each in whys))
-        self._ran_on.append({(done.variant, each.ordinal) for why, each in whys if why == STILL_RAN})
-        self._ended |= that_ended(done)
         window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
         self._ends.append(at_s + window_s)
         fast, middle, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
@@ -92,7 +84,7 @@ class Course:
         )  # fmt: skip
 
     def result(self) -> Soak:
-        """The course of the rounds so far."""
+        """The course of the rounds so far, without whether any segment is whole."""
         plan = self._header.plan
         first = plan.workload.size if plan.sizes else None
         mine = [at for at, variant in enumerate(self._variants) if first in (None, variant)]
@@ -123,7 +115,6 @@ class Course:
             sizes=tuple(self._sizes()) if plan.sizes else (),
             heat=_heat(ordinals, starts, elapsed) if elapsed.size and not plan.sizes else None,
             histogram=_histogram(elapsed) if elapsed.size else None,
-            whole=not mine or any(self._whole[at] and self._ran_on[at] <= self._ended for at in mine),
         )
 
     def _second(self, ordinals: Floats, elapsed: Floats, by_segment: Sequence[Floats]) -> SecondValue | None:

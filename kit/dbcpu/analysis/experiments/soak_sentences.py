@@ -24,6 +24,8 @@ def soak_conclusion(soak: Soak, analysis: Analysis) -> Conclusion:
         return Conclusion(f"{percent(abs(soak.trend.change))} {word} by the end", tone)
     if any(each.even is Answer.NO for each in analysis.levels):
         return Conclusion("Shares are unequal: some sessions are slower all along", Outcome.BAD)
+    if not soak.has_course:
+        return Conclusion("Inconclusive: whether it drifts is not known", Outcome.UNKNOWN)
     level = _level_of(soak, analysis)
     cause = lost_to(level) if level is not None and is_loss(level) else Cause.NONE
     slower = f"; slower by {cause.words}" if cause.is_known else ""
@@ -40,7 +42,9 @@ def soak_sentence(soak: Soak, analysis: Analysis) -> str:
     parts = [
         f"{many} in a loop for {duration(soak.lasted_s)}: {_level(soak, analysis)}, " + _two(soak.second, analysis)
     ]
-    if soak.trend is None:
+    if not soak.has_course:
+        parts.append("whether it drifts is not known, for every segment was cut short")
+    elif soak.trend is None:
         parts.append("no drift was found")
     else:
         parts.append(f"{percent(abs(soak.trend.change))} {'slower' if soak.trend.change > 0 else 'faster'} by the end")

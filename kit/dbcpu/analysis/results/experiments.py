@@ -131,6 +131,11 @@ class Soak(Struct, frozen=True):
     histogram: Histogram | None
     whole: bool = True
 
+    @property
+    def has_course(self) -> bool:
+        """Whether a segment lasted to its end: in others no drift is sought."""
+        return any(each.median_s is not None and not each.cut for each in self.segments)
+
 
 class CallTime(Struct, frozen=True):
     """One of the times of a call (``part``), over all calls that were answered, ``calls`` of them.

@@ -3,12 +3,20 @@
 from msgspec import Struct
 
 
+class LostLevel(Struct, frozen=True):
+    """A level of a variant of which no round is whole; ``by``: the findings that say why."""
+
+    variant: str
+    level: int
+    by: tuple[str, ...]
+
+
 class Failures(Struct, frozen=True):
     """``sessions`` of ``of_sessions`` failed at ``levels``, and ``rounds`` of ``of_rounds`` at ``levels_of_rounds``.
 
     ``wrong`` sessions at ``levels_of_wrong`` returned a wrong answer: they did not fail. A session that ended no
     execution did, and one during which the server's clock was set. Sessions are those of the rounds that did not fail
-    as a whole.
+    as a whole. ``lost``: the levels of any variant, target or size without a whole round.
     """
 
     sessions: int
@@ -19,3 +27,4 @@ class Failures(Struct, frozen=True):
     levels_of_rounds: tuple[int, ...]
     wrong: int = 0
     levels_of_wrong: tuple[int, ...] = ()
+    lost: tuple[LostLevel, ...] = ()

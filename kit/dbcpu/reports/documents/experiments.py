@@ -145,7 +145,8 @@ def experiment_facts(analysis: Analysis) -> tuple[Fact, ...]:
             share, ratio = soak.second.slow
             found.append(Fact("slow group", percent(share), f"of the executions, {times(ratio)} as long as the fast"))
         trend = soak.trend
-        found.append(Fact("drift", percent(trend.change) if trend else "not found", "from start to end"))
+        if soak.has_course:
+            found.append(Fact("drift", percent(trend.change) if trend else "not found", "from start to end"))
         if soak.worst is not None:
             worst = soak.segments[soak.worst]
             found.append(Fact("slowest segment", seconds(worst.median_s), f"median, from {_since(worst.at_s)}"))
