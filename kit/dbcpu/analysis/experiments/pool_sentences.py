@@ -25,7 +25,7 @@ def pool_conclusion(found: Pool | None, fewer: int | None) -> Conclusion:
         return Conclusion("No pool finished all of its jobs", Outcome.UNKNOWN)
     if found.larger:
         most = found.sizes[-1].active
-        if not _lost_beyond(found, most):
+        if not found.has_lost_beyond(most):
             return Conclusion(f"Inconclusive: no pool of more than {most} was measured", Outcome.UNKNOWN)
     if found.enough is None:
         return Conclusion("Inconclusive: no pool size is shown to be enough", Outcome.UNKNOWN)
@@ -59,7 +59,7 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     cpus = f" on {'a ' if bounding_quota(record) is not None else ''}{vcpu_words(record)}" if analysis.vcpus else ""
     if found.larger:
         fast = "takes the shortest time" if found.best == most.active else "is as fast as any"
-        larger = "" if _lost_beyond(found, most.active) else "; measure larger ones"
+        larger = "" if found.has_lost_beyond(most.active) else "; measure larger ones"
         return (
             f"Inconclusive how many active sessions are enough{cpus}: {_largest(found)}, with {most.active}, {fast} "
             f"({seconds(most.total_s)} for {plural(found.pieces, 'job')}){larger}.{notes}"
@@ -85,7 +85,7 @@ def pool_sentence(found: Pool, record: RunRecord, analysis: Analysis) -> str:
     first = f"{answer}{cpus}: {plural(found.pieces, 'job')} take {seconds(enough.total_s)}"
     first = f"{first[0].upper()}{first[1:]}"
     if most.active == enough.active:
-        larger = "" if _lost_beyond(found, most.active) else "; larger pools were not measured"
+        larger = "" if found.has_lost_beyond(most.active) else "; larger pools were not measured"
         said = f"{first}, the shortest time measured{larger}"
     else:
         said = f"{first}; with {most.active} they take {_beyond(enough, most)}"
@@ -114,14 +114,9 @@ def lost_words(sizes: Sequence[int]) -> str:
     )
 
 
-def _lost_beyond(found: Pool, active: int) -> bool:
-    """Whether larger pools were measured, without a whole round."""
-    return any(each > active for each in found.lost)
-
-
 def _largest(found: Pool) -> str:
     """What the largest pool is of which anything is known."""
-    whole = _lost_beyond(found, found.sizes[-1].active)
+    whole = found.has_lost_beyond(found.sizes[-1].active)
     return f"the largest {'pool with a whole round' if whole else 'measured pool'}"
 
 

@@ -35,7 +35,7 @@ class LevelLosses(Struct, frozen=True):
     ``fine``: from the smallest one on without a gap. ``losses`` and ``undecided`` are up to the vCPUs, ``beyond`` are
     the levels above them, but for those without a whole round of which no loss is proven. ``alone_undecided``: what was
     counted leaves it open whether a single session gets a whole CPU. ``lost``: those up to the vCPUs of which no round
-    is whole. They are not in ``undecided``, for more rounds that fail decide nothing.
+    is whole. They are not in ``undecided``, for more rounds that fail decide nothing. ``lost_beyond``: those above.
     """
 
     levels: tuple[LevelView, ...]
@@ -45,6 +45,7 @@ class LevelLosses(Struct, frozen=True):
     beyond: tuple[LevelView, ...]
     alone_undecided: bool = False
     lost: tuple[int, ...] = ()
+    lost_beyond: tuple[int, ...] = ()
 
     @property
     def kind(self) -> Outcome:
@@ -68,9 +69,9 @@ class LevelLosses(Struct, frozen=True):
         return max(found, key=loss_ratio, default=None)
 
     def lasts(self, first: LevelView) -> bool:
-        """Whether every level from ``first`` on has a loss."""
+        """Whether every level from ``first`` on has a loss; of one without a whole round that is not known."""
         shown = {each.level for each in self.levels if is_loss(each)}
-        measured = {each.level for each in self.levels} | {*self.lost}
+        measured = {each.level for each in self.levels} | {*self.lost, *self.lost_beyond}
         return all(each in shown for each in measured if each >= first.level)
 
 
@@ -188,4 +189,5 @@ def level_losses(levels: Sequence[LevelView], vcpus: int | None, lost: Collectio
         ),
         alone_undecided=any(each.level == 1 and each.full_speed is Answer.UNDECIDED for each in measured),
         lost=tuple(sorted(each for each in lost if vcpus is None or each <= vcpus)),
+        lost_beyond=tuple(sorted(each for each in lost if vcpus is not None and each > vcpus)),
     )

@@ -207,6 +207,10 @@ class Pool(Struct, frozen=True):
         """The smallest K that is shown to be enough, None where there is none: the knee."""
         return next((each.active for each in self.sizes if each.enough is Answer.YES), None)
 
+    def has_lost_beyond(self, active: int) -> bool:
+        """Whether larger pools were measured, without a whole round."""
+        return any(each > active for each in self.lost)
+
     def size(self, active: int) -> PoolSize:
         return next(each for each in self.sizes if each.active == active)
 

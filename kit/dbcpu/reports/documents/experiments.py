@@ -151,7 +151,9 @@ def experiment_facts(analysis: Analysis) -> tuple[Fact, ...]:
             worst = soak.segments[soak.worst]
             found.append(Fact("slowest segment", seconds(worst.median_s), f"median, from {_since(worst.at_s)}"))
     if pool is not None and pool.sizes:
-        best, open_ = pool.size(pool.best), ", larger ones were not measured" if pool.larger else ""
+        best = pool.size(pool.best)
+        why = "have no whole round" if pool.has_lost_beyond(pool.sizes[-1].active) else "were not measured"
+        open_ = f", larger ones {why}" if pool.larger else ""
         found.append(Fact("fastest pool", plural(best.active, "session"), f"of those measured{open_}"))
         found.append(Fact("time for all jobs", seconds(best.total_s), f"{plural(pool.pieces, 'job')}, in that pool"))
     known = [each for each in together.parties if each.loss is not None] if together else []

@@ -101,7 +101,7 @@ def _of_pool(pool: Pool) -> list[str]:
         return []
     said = ["The dashed line is the smallest of the tested pool sizes that is as fast as any."]
     beyond = any(each.active > pool.enough for each in pool.sizes)
-    if not beyond and any(each > pool.enough for each in pool.lost):
+    if not beyond and pool.has_lost_beyond(pool.enough):
         return [*said, "Larger ones have no whole round."]
     return [*said, "Larger ones were not shown to be faster." if beyond else "Larger ones were not measured."]
 

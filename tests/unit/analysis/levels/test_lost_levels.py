@@ -282,6 +282,13 @@ def test_where_the_largest_pool_failed_no_larger_ones_are_asked_for() -> None:
     assert headline(found).headline == "Inconclusive: no pool size is shown to be enough; no whole round at N=16"
     assert "the largest pool with a whole round, with 8, takes the shortest time" in found.verdict
     assert "measure larger ones" not in found.verdict
+    fastest = "of those measured, larger ones {}"
+    for each, words in (
+        (found, "have no whole round"),
+        (explain(replace(run, rounds=below(run, 16))), "were not measured"),
+    ):
+        (tile,) = [one for one in document(run, each).front.tiles if one.name == "fastest pool"]
+        assert tile.beside == fastest.format(words)
 
 
 def test_the_picture_of_a_pool_says_that_larger_ones_failed() -> None:
@@ -364,6 +371,16 @@ def test_a_lost_level_above_the_vcpus_does_not_hide_what_the_others_lost(levels:
     """ "Inconclusive at all levels" stood above a verdict that all are slower."""
     run = simulate(SimulatedHost(cores=2, threads=1), (1, 3, 4, 6), repeats=6, seed=1)
     assert headline(explain(spoilt(run, "error", *levels))).headline == said
+
+
+@pytest.mark.parametrize("how", ["error", "round"])
+def test_from_a_level_on_is_not_said_where_a_later_one_has_no_whole_round(how: str) -> None:
+    """From 5 on some are slower, it said where the rounds of 10 had failed, and not where a session of each had."""
+    run = simulate(SimulatedHost(cores=4, threads=2), (1, 4, 5, 8, 10), repeats=6, seed=1)
+    assert headline(explain(run)).headline == "Yes up to 4 sessions, from 5 on some are slower"
+    found = explain(spoilt(run, how, 10))
+    assert headline(found).headline == "Yes up to 4 sessions, at N=5 some are slower; no whole round at N=10"
+    assert "on, some are slower" not in found.verdict
 
 
 def test_a_lost_level_gives_the_usable_cores_that_there_are_without_it() -> None:

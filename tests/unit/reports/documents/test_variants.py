@@ -154,7 +154,9 @@ def test_a_second_variant_without_a_valid_round_is_no_comparison() -> None:
     broken = tuple(r if r.variant == "baseline" else replace(r, error="17 of 32 connected") for r in run.rounds)
     analysis = explain(replace(run, rounds=broken))
     assert analysis.variants is None
-    lost = "Under smt_off N=1,8-9,16 have no whole round: each failed, or a session of it failed or gave a wrong answer."
+    lost = (
+        "Under smt_off N=1,8-9,16 have no whole round: each failed, or a session of it failed or gave a wrong answer."
+    )
     assert analysis.verdict == f"{explained()[1].verdict} {lost}"
 
 
