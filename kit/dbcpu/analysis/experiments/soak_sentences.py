@@ -85,7 +85,7 @@ def _level(soak: Soak, analysis: Analysis) -> str:
     ref = analysis.reference
     if ref is not None and slowdown < ref.limit:
         return f"{took} (slowdown of the median session {times(slowdown)}; below {times(ref.limit)} is noise)"
-    return f"{took} (slowdown of the median session {times(slowdown)}{why})"
+    return f"{took} (slowdown of the median session {times(slowdown)}{why}{_alone_as_well(level, analysis)})"
 
 
 def _alone_as_well(level: LevelView, analysis: Analysis) -> str:

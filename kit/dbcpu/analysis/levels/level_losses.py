@@ -114,8 +114,10 @@ def is_counted_only(level: LevelView) -> bool:
 
 
 def is_lost_alone_too(level: LevelView) -> bool:
-    """Whether the slowdown of the median session does not show what was counted: one session alone loses as much."""
-    return (level.slowdown_median or 1.0) < 1.0 + ((level.counted_slowdown or 1.0) - 1.0) / 2
+    """Whether one session alone loses more than half of what was counted, which its slowdown over that cannot show."""
+    counted = level.counted_slowdown or 1.0
+    alone = counted / (level.slowdown_median or 1.0)
+    return alone > 1.0 + (counted - 1.0) / 2
 
 
 def counted_alone(levels: Iterable[LevelView]) -> float:

@@ -28,7 +28,7 @@ def test_beside_a_neighbour_sessions_share_a_core_and_nobody_waits(seed: int) ->
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_cause_of_the_verdict_comes_first_and_what_one_alone_loses_behind_it(seed: int) -> None:
     found = soaked(SimulatedHost(cores=4, threads=2, steal=0.2, scheduler="smt_balancing"), 10, seed)
-    assert re.search(r"\(slowdown of [^)]*, shared core\)", found.verdict)
+    assert re.search(r"\(slowdown of [^)]*, shared core; a single session loses 2\d % to CPU steal\)", found.verdict)
     first, second = headline(found).remedy.split(". Against ")
     assert "sessions than cores" in first
     assert second.startswith("CPU steal: use a dedicated host")
