@@ -1,5 +1,6 @@
 """A level of which no round is whole is named wherever a run is answered, with what to do."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -366,3 +367,16 @@ def test_sessions_at_full_speed_are_advised_whatever_level_below_is_lost() -> No
     assert "equal CPU at full speed at N=4,6" in found.verdict
     helps = " ".join(each.text for each in headline(found).advice)
     assert "shown at full speed up to 6 and inconclusive beyond" in helps
+
+
+@pytest.mark.parametrize(("host", "levels", "lost", "most"), [
+    (SimulatedHost(cores=4, threads=2, waits=0.5, quota_cpus=6.2, scheduler="smt_balancing"), (6, 7, 8, 12), 7, 8),
+    (SimulatedHost(cores=4, threads=2, waits=0.6, scheduler="smt_balancing"), (1, 4, 8, 9, 10, 14), 9, 10),
+], ids=["under a quota", "on shared cores"])  # fmt: skip
+def test_one_number_of_sessions_is_advised_beside_a_lost_level(
+    host: SimulatedHost, levels: tuple[int, ...], lost: int, most: int
+) -> None:
+    """Six or eight, and eight where ten were at full speed, were advised: the level before the lost one."""
+    found = explain(spoilt(simulate(host, levels, 6, seed=1, size="medium"), "error", lost))
+    assert set(re.findall(r"no more than (\d+)", headline(found).remedy)) == {str(most)}
+    assert set(re.findall(r"[Aa]bove (\d+)", found.verdict)) == {str(most)}
