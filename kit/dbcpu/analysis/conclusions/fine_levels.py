@@ -1,6 +1,6 @@
 """The levels at which nothing is lost, in the words of a verdict."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from dbcpu.analysis.levels.answers import exceeds
@@ -17,26 +17,14 @@ def fast_levels(found: LevelLosses) -> tuple[LevelView, ...]:
     return tuple(takewhile(lambda each: each.full_speed is Answer.YES, found.levels))
 
 
-def largest_full_speed_level(levels: Sequence[LevelView], vcpus: int | None, lost: Collection[int] = ()) -> int:
+def largest_full_speed_level(levels: Sequence[LevelView], vcpus: int | None) -> int:
     """The largest level in equal shares at full speed, by the levels of one variant; 0 without one.
 
-    ``lost``: those without a whole round. Of targets together it is that of any of them, else of the first variant.
+    Of targets together it is that of any of them, else of the first variant.
     """
     together = any(each.variant == TOGETHER for each in levels)
     own = [[e for e in levels if e.variant == name] for name in dict.fromkeys(each.variant for each in levels)]
-    return max(
-        (_most_before_a_loss(level_losses(each, vcpus, lost), lost) for each in own[: None if together else 1]),
-        default=0,
-    )
-
-
-def _most_before_a_loss(found: LevelLosses, lost: Collection[int]) -> int:
-    """Levels between may be inconclusive, or have no whole round: a larger one at full speed is shown anyway."""
-    end = found.first.level if found.first else float("inf")
-    return max(
-        (each.level for each in found.levels if each.level < end and is_fine(each) and each.level not in lost),
-        default=0,
-    )
+    return max((level_losses(each, vcpus).largest_fine for each in own[: None if together else 1]), default=0)
 
 
 def fine_words(found: LevelLosses) -> str:

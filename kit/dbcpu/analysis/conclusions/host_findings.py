@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.causes.ran_instead import processes_in_place_of
 from dbcpu.analysis.conclusions.finding_input import FindingInput
-from dbcpu.analysis.conclusions.fine_levels import largest_full_speed_level
+from dbcpu.analysis.conclusions.sessions_that_fit import sessions_that_fit
 from dbcpu.analysis.host_usage.host_time import (
     foreign_share,
     listed_share,
@@ -243,12 +243,11 @@ def throttled(given: FindingInput) -> Finding | None:
         f"the control group {plain(group.path)} is limited to {quota} and was throttled for up to "
         f"{seconds(seconds_held)} of CPU time in a round (N={worst.level})",
     )
-    most = largest_full_speed_level(given.levels, given.vcpus, given.lost)
-    if given.busy == 1 or most <= (group.quota_cpus or given.vcpus or 0):
+    if given.busy == 1 or group.quota_cpus is None:
         return found
     # Work that waits: a quota of 6.2 CPUs allows 12 such sessions.
-    fewer = f"run no more than {plural(most, 'such session')}"
-    return replace(found, remedy=found.remedy.replace(AS_QUOTA_ALLOWS, fewer))
+    fit = sessions_that_fit(group.quota_cpus, given.vcpus, given.busy, given.levels, given.scaling)
+    return replace(found, remedy=found.remedy.replace(AS_QUOTA_ALLOWS, f"run no more than {fit}"))
 
 
 def hidden_quota(given: FindingInput) -> Finding | None:

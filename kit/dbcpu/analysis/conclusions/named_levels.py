@@ -25,7 +25,7 @@ OF_SOME_CPUS = (Cause.IRQ, Cause.COMPETITOR)
 class Limit(Struct, frozen=True):
     """Where sessions begin to lose by being too many: ``above {words}``, in a headline ``above {short}``.
 
-    ``sessions``: it is a number of sessions, that of the last level at full speed, and not what the CPUs are.
+    ``sessions``: it is a number of sessions, that of the largest level at full speed, and not what the CPUs are.
     """
 
     words: str
@@ -38,7 +38,7 @@ def limit_of(found: LevelLosses, vcpus: int | None, quota: float | None) -> Limi
 
     So are those of work that waits, and 4 with a quota of 3.9.
     """
-    most = found.fine[-1].level if found.fine else 0
+    most = found.largest_fine
     if most > (quota or vcpus or 0):
         return Limit(str(most), str(most), most)
     if quota is not None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -10,6 +10,7 @@ from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.fine_levels import largest_full_speed_level
 from dbcpu.analysis.conclusions.named_levels import worst_words
 from dbcpu.analysis.conclusions.possible_reasons import possible_reasons
+from dbcpu.analysis.conclusions.sessions_that_fit import sessions_that_fit
 from dbcpu.analysis.conclusions.throughput_words import advised
 from dbcpu.analysis.conclusions.unequal_words import usual_count
 from dbcpu.analysis.levels.answers import EQUAL, UNEQUAL_TURNS
@@ -18,18 +19,17 @@ from dbcpu.analysis.levels.rounds_apart import (
     apart_words,
     rounds_differ,
 )
-from dbcpu.analysis.placement.held_cpus import share_cores_by_cpus
+from dbcpu.analysis.placement.held_cpus import cpus_of, held_on_few, share_cores_by_cpus
 from dbcpu.analysis.placement.regimes import WITHIN_CORES, WITHIN_VCPUS
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_by_cpu, limiting_quota, vcpu_words
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import WAITS_FOR_CPU, Cause
-from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import REGIME_SHARE, LevelView
 from dbcpu.analysis.scaling.topology_check import has_two_kinds
 from dbcpu.formatting import COLON, count, joined, listed, number, percent, plain, plural, ranges, seconds, times
 from dbcpu.record.finding_entry import INFO
 from dbcpu.record.findings import Finding, noted
-from dbcpu.record.header import POOL, TOGETHER, Party
+from dbcpu.record.header import POOL, TOGETHER
 from dbcpu.record.run_findings import ONE_PER_CORE, SMT_OFF
 
 TAIL_S = 0.1
@@ -113,27 +113,12 @@ def slow_together(given: FindingInput) -> Finding | None:
 def _held(given: FindingInput, level: LevelView) -> str:
     """Which targets of several dbcpu itself held on fewer CPUs than they have sessions, in words; '' for none."""
     parties = [each for each in given.record.header.plan.parties if level.variant in (each.target, TOGETHER)]
-    short = [each for each in parties if each.cpus and len(each.cpus) < min(each.sessions, level.level)]
     words = [
-        f"the {plural(each.sessions, 'session')} of {plain(each.target)} on {plural(len(each.cpus), 'CPU')}"
-        for each in short
+        f"the {plural(sum(each.sessions for each in group), 'session')} of "
+        f"{listed([plain(each.target) for each in group])} on {plural(len(cpus_of(group)), 'CPU')}"
+        for group in held_on_few(parties, min(level.level, given.vcpus or level.level))
     ]
-    for group in _on_common_cpus(parties) if level.variant == TOGETHER and not words else ():
-        common, many = {cpu for each in group for cpu in each.cpus}, sum(each.sessions for each in group)
-        if len(common) < min(many, given.vcpus or many):
-            names = listed([plain(each.target) for each in group])
-            words.append(f"the {plural(many, 'session')} of {names} on {plural(len(common), 'CPU')}")
     return f"`--cpus` held {listed(words)}" if words else ""
-
-
-def _on_common_cpus(parties: Sequence[Party]) -> list[list[Party]]:
-    """Those that were held on CPUs, in groups that have some in common."""
-    groups: list[list[Party]] = []
-    for each in parties:
-        near = [group for group in groups if any(set(each.cpus) & set(other.cpus) for other in group)]
-        joined = [*(other for group in near for other in group), each]
-        groups = [*(group for group in groups if group not in near), *([joined] if each.cpus else [])]
-    return groups
 
 
 def memory_remote(given: FindingInput) -> Finding | None:
@@ -208,7 +193,7 @@ def _fewer(given: FindingInput, cores: int) -> str:
     """How many sessions help against shared cores: never fewer than are at full speed, or keep the cores busy."""
     if given.record.header.plan.experiment == POOL:  # its own answer says how many are enough
         return f"{SHARE_LESS} "
-    busy, fast = round(cores / given.busy), largest_full_speed_level(given.levels, given.vcpus, given.lost)
+    busy, fast = round(cores / given.busy), largest_full_speed_level(given.levels, given.vcpus)
     most = advised(cores, given.scaling)
     if most < cores and most >= fast:
         return f"{SHARE_LESS} a pool of {most} (with more sessions throughput falls), "
@@ -246,7 +231,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
     seen = [e for e in seen if e.share(e.oversubscribed_s) > REGIME_SHARE or lost_to(e) in WAITS_FOR_CPU]
     if not seen:
         return None
-    quota = limiting_quota(given.record)
+    cpus = limiting_quota(given.record) or (given.cores if _second_threads_cost(given) else vcpus)
     worst, uneven = seen[-1], [each for each in seen if each.even is Answer.NO]
     shares = "took turns"
     if uneven:
@@ -259,15 +244,7 @@ def oversubscribed(given: FindingInput) -> Finding | None:
     return noted(
         "oversubscribed",
         f"at N={ranges(named)} there were more sessions than the {vcpu_words(given.record)}: they {shares}{median}",
-        sessions=sessions_that_fit(
-            _room(quota, given.levels)
-            if quota is not None
-            else (given.cores if _second_threads_cost(given) else vcpus) or 0,
-            given.busy,
-            given.levels,
-            given.scaling,
-            given.lost,
-        ),
+        sessions=sessions_that_fit(cpus or 0, given.vcpus, given.busy, given.levels, given.scaling),
         more=_what_adds_cpu(given, bounding_quota(given.record)),
     )
 
@@ -293,30 +270,6 @@ def _second_threads_cost(given: FindingInput) -> bool:
     """Whether one session per core surely does more than one per vCPU."""
     shown, yields = given.cores is not None and given.cores < (given.vcpus or 0), given.scaling.smt_yield_interval
     return shown and given.busy == 1 and yields is not None and yields.high < 0
-
-
-def _room(quota: float, levels: Sequence[LevelView]) -> int:
-    """Whole CPUs of a quota, or as many sessions as were seen at full speed: 4 are, with a quota of 3.9."""
-    full = (each.level for each in levels if each.full_speed is Answer.YES and each.even is Answer.YES)
-    return max(1, int(quota), *(level for level in full if level < quota + 1))
-
-
-def sessions_that_fit(
-    vcpus: int, busy: float, levels: Sequence[LevelView], scaling: Scaling, no_round: Collection[int] = ()
-) -> str:
-    """So many keep the vCPUs busy, and no more than get most done; of work that waits more than one per vCPU.
-
-    Of that the largest level below the first that lost: they sleep at random, and wait before all CPUs are busy. Where
-    full speed is shown for fewer, this is said. ``no_round``: levels of which no round is whole.
-    """
-    if busy == 1.0:
-        return plural(advised(vcpus, scaling), "busy session")
-    fit = round(vcpus / busy)
-    lost = min((each.level for each in levels if vcpus < each.level <= fit and is_loss(each)), default=fit + 1)
-    kept = max((each.level for each in levels if vcpus <= each.level < lost), default=vcpus) if lost <= fit else fit
-    most, shown = advised(kept, scaling), largest_full_speed_level(levels, vcpus, no_round) or 1
-    unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
-    return plural(most, "such session") + unsure
 
 
 def sticky_placement(given: FindingInput) -> Finding | None:

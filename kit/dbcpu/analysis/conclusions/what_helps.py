@@ -11,8 +11,8 @@ from dbcpu.analysis.conclusions.session_findings import (
     AS_MANY_CPUS,
     FULL_SPEED_CORES,
     OWN_CORES,
-    sessions_that_fit,
 )
+from dbcpu.analysis.conclusions.sessions_that_fit import sessions_that_fit
 from dbcpu.analysis.conclusions.throughput_words import fewer_words
 from dbcpu.analysis.conclusions.turbo_advice import (
     PLAN_WITH_FALL,
@@ -26,6 +26,7 @@ from dbcpu.analysis.conclusions.verdict import like_one_core, steal_may_be_why
 from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losses, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
 from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible
+from dbcpu.analysis.placement.held_cpus import held_on_few
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.analysis.results.cause import HELPED_FIRST, HELPED_LAST, PLAN_WITH_TURBO, SEVERAL_TIMES, Cause
 from dbcpu.analysis.results.experiments import MIN_ROUNDS_APART, PartyView, Together
@@ -98,7 +99,7 @@ def _of_levels(analysis: Analysis, found: LevelLosses, noise: tuple[Advice, ...]
     sharing = Cause.SHARED_CORE in shares and Cause.THROTTLED not in shares
     if analysis.busy < 1 and not found.losses and found.fine and not noise and sharing:
         # Only beyond the vCPUs: work that waits shares cores before that, and none was slow.
-        return (Advice(f"run no more than {plural(found.fine[-1].level, 'such session')}, or add cores"),)
+        return (Advice(f"run no more than {plural(found.largest_fine, 'such session')}, or add cores"),)
     named = (*named_losses(found), *named_beyond(found, analysis.vcpus))
     levels = [first, *(each for each in named if each is not first), *apart]
     at, cause, _ = next(_remedies(analysis, levels))
@@ -148,7 +149,7 @@ def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
     seen = any(lost_to(each).is_known for each in beside) and any((each.loss or 0.0) > each.gate for each in parties)
     if not (told or seen or any(each.counted_cause.is_known for each in parties)):
         return decides
-    if any(each.remedy == AS_MANY_CPUS for each in analysis.findings) or _are_held_on_few(parties):
+    if held_on_few(parties, analysis.vcpus or sum(each.sessions for each in parties)):
         return _then_to_decide((Advice(AS_MANY_CPUS),), decides)
     has_cores = sum(each.sessions for each in parties) <= (analysis.cores or 0)
     if both.common_cores and has_cores and any(lost_to(each) is Cause.SHARED_CORE for each in beside):
@@ -157,15 +158,6 @@ def _beside_others(analysis: Analysis, both: Together) -> tuple[Advice, ...]:
     helps = _of_levels(analysis, level_losses(beside, analysis.vcpus))
     lost = [each for each in beside if lost_to(each).is_known] if analysis.own_baselines or told else []
     return _then_to_decide(helps or _against(analysis, lost), decides)
-
-
-def _are_held_on_few(parties: Sequence[PartyView]) -> bool:
-    """Whether some have more sessions than CPUs that they were held on, alone or with those that share these."""
-    for each in parties:
-        near = [other for other in parties if set(each.cpus) & set(other.cpus)]
-        if near and len({cpu for other in near for cpu in other.cpus}) < sum(other.sessions for other in near):
-            return True
-    return False
 
 
 def _more_rounds_beside(parties: Sequence[PartyView]) -> tuple[Advice, ...]:
@@ -270,9 +262,8 @@ def _remedy_of(analysis: Analysis, worst: LevelView, cause: Cause, *, turbo: boo
     if has_room and (others or analysis.disturbance in cause.others):
         wanted = (*cause.others, *wanted)
     if beyond and cause in (Cause.RUN_QUEUE, Cause.NONE, Cause.UNEXPLAINED):
-        fit = sessions_that_fit(
-            analysis.vcpus or 0, analysis.busy, analysis.levels, analysis.scaling, analysis.levels_lost
-        )
+        cpus = analysis.limiting_quota or analysis.vcpus or 0
+        fit = sessions_that_fit(cpus, analysis.vcpus, analysis.busy, analysis.levels, analysis.scaling)
         return by_code.get("oversubscribed") or f"run no more than {fit}"
     in_general = (
         _of_waits(analysis, worst, cause) or (Cause.COMPETITOR if others else cause).remedy or Cause.UNEXPLAINED.remedy
@@ -290,8 +281,7 @@ def _of_waits(analysis: Analysis, worst: LevelView, cause: Cause) -> str:
     if cause is not Cause.SHARED_CORE or analysis.busy == 1 or not _is_beyond(analysis, worst):
         return ""
     own = [each for each in analysis.levels if each.variant == worst.variant]
-    fine = level_losses(own, analysis.vcpus, analysis.levels_lost).fine
-    most = fine[-1].level if fine else 0
+    most = level_losses(own, analysis.vcpus).largest_fine
     return f"run no more than {plural(most, 'such session')}, or add cores" if most >= (analysis.cores or 0) else ""
 
 

@@ -63,6 +63,15 @@ class LevelLosses(Struct, frozen=True):
         return next((each for each in (*self.losses, *self.beyond) if is_loss(each)), None)
 
     @property
+    def largest_fine(self) -> int:
+        """The largest level in equal shares at full speed below the first with a loss; 0 without one.
+
+        Levels between may be inconclusive, or have no whole round: a larger one at full speed is shown anyway.
+        """
+        end = self.first.level if self.first else float("inf")
+        return max((each.level for each in self.levels if each.level < end and is_fine(each)), default=0)
+
+    @property
     def worst(self) -> LevelView | None:
         """The level with the largest loss up to the vCPUs; above them only if there is no other."""
         found = self.losses or tuple(each for each in self.beyond if is_loss(each))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +12,18 @@ from dbcpu.record.rounds import RunRecord
 
 MAX_SETS = 10
 """Of different sets of CPUs: of more not every union is looked at, and the answer may be too large."""
+
+
+class Held(Protocol):
+    """A target with ``sessions`` sessions that were held on ``cpus``; () is any."""
+
+    @property
+    def sessions(self) -> int: ...
+    @property
+    def cpus(self) -> tuple[int, ...]: ...
+
+
+HeldT = TypeVar("HeldT", bound=Held)
 
 
 class SessionsOnCpus(Struct, frozen=True):
@@ -36,6 +49,34 @@ def held_on(record: RunRecord, variant: str) -> int | None:
     # More sessions would not keep more of them busy.
     count = min(sum(each.cpus for each in held_groups(record)), most)
     return count if count < min(most, sum(each.sessions for each in own)) else None
+
+
+def held_on_few(parties: Sequence[HeldT], most: int) -> list[list[HeldT]]:
+    """Those of several targets that were held on fewer CPUs than they have sessions: each by itself, else in groups.
+
+    A group has CPUs in common. ``most``: of more CPUs than these none is of use, as the host's vCPUs.
+    """
+    short = [[each] for each in parties if each.cpus and len(each.cpus) < min(each.sessions, most)]
+    return short or [
+        group
+        for group in _on_common_cpus(parties)
+        if len(cpus_of(group)) < min(sum(each.sessions for each in group), most)
+    ]
+
+
+def cpus_of(group: Sequence[Held]) -> frozenset[int]:
+    """All on which some of them were held."""
+    return frozenset(cpu for each in group for cpu in each.cpus)
+
+
+def _on_common_cpus(parties: Sequence[HeldT]) -> list[list[HeldT]]:
+    """Those that were held on CPUs, in groups that have some in common."""
+    groups: list[list[HeldT]] = []
+    for each in parties:
+        near = [group for group in groups if cpus_of(group) & set(each.cpus)]
+        joined = [*(other for group in near for other in group), each]
+        groups = [*(group for group in groups if group not in near), *([joined] if each.cpus else [])]
+    return groups
 
 
 def share_cores_by_cpus(record: RunRecord, variant: str, sessions: int) -> bool:

@@ -40,6 +40,8 @@ HOSTS = {
     "--cores 4 --quota 0.5 --sessions 1-3": "the CPU quota of 0.5",
     "--cores 4 --turbo 0.3 --sessions 1-6": "4",
     "--cores 1 --sessions 1-3": "1",
+    "--cores 3 --quota 2.6 --waits 0.5 --repeats 4 --seed 54 --sessions 1,3,5,6,7": "5",
+    "--cores 8 --waits 0.6 --repeats 4 --seed 10 --sessions 1,8,10,16,17,22": "17",
 }
 """Options of ``dbcpu simulate``, and the limit that is named."""
 LIMIT = re.compile(r"\babove (?:the (?=\d))?(the CPU quota of \d+(?:\.\d+)?|\d+)\b", re.IGNORECASE)
@@ -125,6 +127,24 @@ def test_against_a_quota_so_many_sessions_are_advised_as_kept_their_speed() -> N
     assert remedies["throttled"].endswith("or run no more than 12 such sessions")
     assert remedies["oversubscribed"].startswith("run no more than 12 such sessions")
     assert "the quota allows" not in headline(found).remedy
+
+
+@pytest.mark.parametrize(("options", "fit"), [
+    ("--cores 3 --quota 2.9 --waits 0.6 --repeats 4 --seed 18 --sessions 1,4,6,9",
+     "7 such sessions, shown at full speed up to 6"),
+    ("--cores 3 --quota 2.6 --waits 0.5 --repeats 4 --seed 54 --sessions 1,3,5,6,7", "5 such sessions"),
+    ("--cores 8 --quota 2.1 --waits 0.3 --seed 35 --sessions 1,3,10,15,18,20", "3 such sessions"),
+    ("--cores 4 --quota 3.5 --waits 0.6 --seed 7 --sessions 1,2,3,7,11",
+     "9 such sessions, shown at full speed up to 7"),
+])  # fmt: skip
+def test_all_advice_against_a_quota_is_one_number_of_sessions(options: str, fit: str) -> None:
+    """Six and five were advised of one run, 3 and 4, and 7 and 10: sessions were taken for CPUs, or vCPUs for these."""
+    found = explained(options)
+    remedies = [each.remedy for each in found.findings if each.code in ("throttled", "oversubscribed")]
+    advice = [*remedies, headline(found).remedy]
+    assert remedies
+    assert [re.findall(r"run no more than (\d+ such sessions(?:, shown at full speed up to \d+)?)", each)
+            for each in advice] == [[fit]] * len(advice)  # fmt: skip
 
 
 def test_a_quota_that_stops_work_that_never_waits_keeps_its_remedy() -> None:

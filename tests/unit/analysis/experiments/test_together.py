@@ -583,13 +583,25 @@ def test_a_wait_that_a_target_has_alone_as_well_is_no_loss_beside_the_others() -
     assert headline(analysis).headline.startswith("Inconclusive, 2 rounds are too few: database-1 1.0")
 
 
-def test_targets_that_may_use_all_cpus_between_them_are_not_called_held() -> None:
+@pytest.mark.parametrize(("sockets", "sessions", "cpus"), [
+    (2, (4, 8), (range(4), range(8))),
+    (1, (4, 4), (range(4), range(4))),
+    (1, (6, 4), (range(4), range(4))),
+], ids=["eight CPUs", "the same four", "more sessions than CPUs"])  # fmt: skip
+def test_targets_that_may_use_all_cpus_between_them_are_not_called_held(
+    sockets: int, sessions: tuple[int, ...], cpus: tuple[range, ...]
+) -> None:
     """Twelve sessions "held on 8 CPUs" of 8, and advised as many CPUs as sessions."""
-    host = SimulatedHost("h", sockets=2, cores=4, threads=1)
-    cpus = ((0, 1, 2, 3), tuple(range(8)))
-    analysis = explain(simulate_together(host, (4, 8), cpus, RunOptions(repeats=3, seed=1)))
+    host = SimulatedHost("h", sockets=sockets, cores=4, threads=1)
+    options = RunOptions(size="short", repeats=3, seed=1)
+    analysis = explain(simulate_together(host, sessions, tuple(map(tuple, cpus)), options))
     assert analysis.together is not None
-    said = " ".join(f"{each.seen} {each.remedy}" for each in analysis.findings)
+    said = " ".join(f"{each.seen} {each.remedy}" for each in analysis.findings) + headline(analysis).remedy
     assert "`--cpus` held" not in said
     assert "as many CPUs as it has sessions" not in said
+
+
+def test_terms_name_the_level_of_targets_that_is_more_than_the_host_can_sustain() -> None:
+    host, cpus = SimulatedHost("h", sockets=2, cores=4, threads=1), ((0, 1, 2, 3), tuple(range(8)))
+    analysis = explain(simulate_together(host, (4, 8), cpus, RunOptions(size="short", repeats=3, seed=1)))
     assert "at N=12 of together is more than the host can sustain" in answer_terms(analysis)
