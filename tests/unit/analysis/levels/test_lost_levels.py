@@ -1,7 +1,6 @@
 """A level of which no round is whole is named wherever a run is answered, with what to do."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +11,7 @@ from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer, Outcome
 from dbcpu.record.plan import auto_levels
-from dbcpu.record.rounds import Round, RunRecord, Session
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_readings import reading
 from dbcpu.reports.documents.run_scaling import scaling_words
@@ -22,6 +21,7 @@ from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_together
 from support.builders import experiments
 from support.builders.record import host, record, round_of, session, solos
+from support.builders.spoilt import SPOILT, failed, spoilt
 
 LEVELS = (1, 2, 3, 4, 5, 6)
 
@@ -29,10 +29,6 @@ LEVELS = (1, 2, 3, 4, 5, 6)
 def swept() -> RunRecord:
     """Equal up to the four vCPUs."""
     return simulate(SimulatedHost(cores=4, threads=1), LEVELS, repeats=6, seed=1)
-
-
-def failed(one: Session) -> Session:
-    return replace(one, error="ORA-00600", answer_ok=None)
 
 
 def with_failed_sessions(run: RunRecord, *levels: int, every: bool = False) -> RunRecord:
@@ -47,52 +43,7 @@ def with_failed_sessions(run: RunRecord, *levels: int, every: bool = False) -> R
     return replace(run, rounds=tuple(map(changed, run.rounds)))
 
 
-def wrong(one: Session) -> Session:
-    return replace(one, answer_ok=False)
-
-
-def unfinished(one: Session) -> Session:
-    return replace(one, executions=(), answer_ok=None)
-
-
-def clocked(one: Session) -> Session:
-    """The server's clock was set back while it ran."""
-    return replace(one, executions=tuple(replace(each, server_elapsed_s=-0.5) for each in one.executions))
-
-
-def stamped(run: RunRecord) -> RunRecord:
-    """With the server's stamps, where the record has none of it."""
-
-    def by_server(one: Session) -> Session:
-        given = (replace(e, server_start_s=e.start_s, server_elapsed_s=e.elapsed_s) for e in one.executions)
-        return one if all(each.server_elapsed_s for each in one.executions) else replace(one, executions=tuple(given))
-
-    return replace(
-        run, rounds=tuple(replace(each, sessions=tuple(map(by_server, each.sessions))) for each in run.rounds)
-    )
-
-
-SPOILT: dict[str, tuple[Callable[[Session], Session], str, str]] = {
-    "error": (failed, "failed sessions", "read the error in the database's log"),
-    "wrong answer": (wrong, "wrong answers", "run the workload's file below `sql/` by hand"),
-    "no execution": (unfinished, "failed sessions", "read the error in the database's log"),
-    "clock": (clocked, "failed sessions", "read the error in the database's log"),
-}
-"""By what is wrong with a session: how, the card of it, and what helps."""
 ROUNDS_HELP = "`dbcpu doctor TARGET` checks what can prevent a run"
-
-
-def spoilt(run: RunRecord, how: str, *levels: int, only: int | None = None) -> RunRecord:
-    """In each round of ``levels``, or in that of the repeat ``only``, the last session is so; or the rounds failed."""
-
-    def changed(one: Round) -> Round:
-        if one.level not in levels or only not in (None, one.repeat):
-            return one
-        if how == "round":
-            return replace(one, error="lost")
-        return replace(one, sessions=(*one.sessions[:-1], SPOILT[how][0](one.sessions[-1])))
-
-    return replace(run, rounds=tuple(map(changed, (stamped(run) if how == "clock" else run).rounds)))
 
 
 def below(run: RunRecord, level: int) -> tuple[Round, ...]:
