@@ -45,11 +45,14 @@ SPOILT: dict[str, tuple[Callable[[Session], Session], str, str]] = {
 """By what is wrong with a session: how, the card of it, and what helps."""
 
 
-def spoilt(run: RunRecord, how: str, *levels: int, only: int | None = None) -> RunRecord:
-    """In each round of ``levels``, or in that of the repeat ``only``, the last session is so; or the rounds failed."""
+def spoilt(run: RunRecord, how: str, *levels: int, only: int | None = None, variant: str | None = None) -> RunRecord:
+    """In each round of ``levels``, or in that of the repeat ``only``, the last session is so; or the rounds failed.
+
+    ``variant``: only under this one.
+    """
 
     def changed(one: Round) -> Round:
-        if one.level not in levels or only not in (None, one.repeat):
+        if one.level not in levels or only not in (None, one.repeat) or variant not in (None, one.variant):
             return one
         if how == "round":
             return replace(one, error="lost")

@@ -1,7 +1,5 @@
 """What failed is named and helped wherever no round is whole: in a soak, and under a further variant of a run."""
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
@@ -9,40 +7,17 @@ from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Outcome
 from dbcpu.analysis.results.failures import LostLevel
-from dbcpu.record.rounds import Round, RunRecord
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders import experiments
+from support.builders.spoilt import spoilt
 
 DOCTOR = "`dbcpu doctor TARGET` checks what can prevent a run"
 ERROR = f"read the error in the database's log; {DOCTOR}"
 BY_HAND = "run the workload's file below `sql/` by hand and compare its answer with the header of the file"
-
-
-def with_error(one: Round) -> Round:
-    return replace(one, sessions=(*one.sessions[:-1], replace(one.sessions[-1], error="ORA-00600", answer_ok=None)))
-
-
-def with_wrong_answer(one: Round) -> Round:
-    return replace(one, sessions=(*one.sessions[:-1], replace(one.sessions[-1], answer_ok=False)))
-
-
-def cut_short(one: Round) -> Round:
-    return replace(one, error="1 of 4 sessions ended: lost")
-
-
-SPOILT: dict[str, tuple[Callable[[Round], Round], str]] = {
-    "failed-session": (with_error, ERROR),
-    "failed-round": (cut_short, DOCTOR),
-    "wrong-answer": (with_wrong_answer, BY_HAND),
-}
-"""By the finding: how a round is spoilt, and what helps."""
-
-
-def spoilt(run: RunRecord, how: str, level: int, variant: str = "baseline") -> RunRecord:
-    spoil = SPOILT[how][0]
-    changed = (spoil(e) if (e.level, e.variant, e.anchor) == (level, variant, False) else e for e in run.rounds)
-    return replace(run, rounds=tuple(changed))
+HOW = {"error": ("failed-session", ERROR), "round": ("failed-round", DOCTOR), "wrong answer": ("wrong-answer", BY_HAND)}
+"""By how rounds are spoilt: the finding, and what helps."""
 
 
 def varied() -> RunRecord:
@@ -52,7 +27,7 @@ def varied() -> RunRecord:
 
 def test_a_soak_of_which_each_segment_failed_says_so_and_what_helps() -> None:
     """Neither drift nor two speeds were found, it said, and nothing of the segments, as a soak records them."""
-    run = spoilt(experiments.soak(lambda *_: 2.0), "failed-round", 4)
+    run = spoilt(experiments.soak(lambda *_: 2.0), "round", 4)
     found = explain(run)
     first = headline(found)
     assert first.headline == "Inconclusive: whether it drifts is not known; 12 rounds failed"
@@ -66,7 +41,7 @@ def test_a_soak_of_which_each_segment_failed_says_so_and_what_helps() -> None:
 
 def test_of_a_soak_in_which_nothing_ended_the_failure_is_what_is_to_be_helped() -> None:
     run = experiments.soak(lambda *_: 2.0)
-    run = replace(run, rounds=tuple(e if e.anchor else replace(cut_short(e), sessions=()) for e in run.rounds))
+    run = replace(run, rounds=tuple(e if e.anchor else replace(e, error="lost", sessions=()) for e in run.rounds))
     found = explain(run)
     assert headline(found).headline == "Nothing was measured; 12 rounds failed"
     assert headline(found).remedy == DOCTOR
@@ -75,7 +50,7 @@ def test_of_a_soak_in_which_nothing_ended_the_failure_is_what_is_to_be_helped() 
 
 def test_a_soak_with_one_whole_segment_is_answered() -> None:
     run = experiments.soak(lambda *_: 2.0)
-    failed = spoilt(run, "failed-round", 4).rounds
+    failed = spoilt(run, "round", 4).rounds
     whole = next(each.order for each in run.rounds if not each.anchor)
     rounds = (old if old.order == whole else new for old, new in zip(run.rounds, failed, strict=True))
     found = explain(replace(run, rounds=tuple(rounds)))
@@ -85,42 +60,47 @@ def test_a_soak_with_one_whole_segment_is_answered() -> None:
 
 
 def test_segments_of_one_session_are_not_whole_because_it_was_whole_before_the_soak() -> None:
-    found = explain(spoilt(experiments.soak(lambda *_: 2.0, sessions=1), "failed-session", 1))
+    run = experiments.soak(lambda *_: 2.0, sessions=1)
+    failed = spoilt(run, "error", 1).rounds
+    rounds = (old if old.anchor else new for old, new in zip(run.rounds, failed, strict=True))
+    found = explain(replace(run, rounds=tuple(rounds)))
     assert found.soak is not None
     assert not found.soak.whole
     assert headline(found).headline.endswith("; 12 sessions failed")
 
 
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", HOW)
 def test_a_level_that_is_lost_under_a_further_variant_is_named_however_it_failed(how: str) -> None:
     """It was yes and nothing else after failed rounds or wrong answers, and after errors it named no variant."""
-    run = spoilt(varied(), how, 4, "smt_off")
+    run = spoilt(varied(), how, 4, variant="smt_off")
     found = explain(run)
-    first = headline(found)
+    first, (code, helps) = headline(found), HOW[how]
     assert first.headline == "Yes: equal CPU at full speed up to 4 sessions; no whole round at N=4 under smt_off"
-    assert first.remedy == SPOILT[how][1]
+    assert first.remedy == helps
     assert found.levels_lost == ()
     assert found.failures is not None
-    assert found.failures.lost == (LostLevel("smt_off", 4, (how,)),)
+    assert found.failures.lost == (LostLevel("smt_off", 4, (code,)),)
     assert found.verdict.endswith(
         " Under smt_off N=4 has no whole round: each failed, or a session of it failed or gave a wrong answer."
     )
-    assert "under smt_off" in next(each.seen for each in found.findings if each.code == how)
+    assert "under smt_off" in next(each.seen for each in found.findings if each.code == code)
 
 
 def test_what_lost_levels_of_the_first_variant_is_helped_before_what_lost_those_of_others() -> None:
     """Errors of the second variant were to be helped first, and they had lost nothing of the answer."""
-    found = headline(explain(spoilt(spoilt(varied(), "wrong-answer", 2), "failed-session", 2, "smt_off")))
+    found = headline(
+        explain(spoilt(spoilt(varied(), "wrong answer", 2, variant="baseline"), "error", 2, variant="smt_off"))
+    )
     assert found.headline == "Inconclusive; no whole round at N=2; no whole round at N=2 under smt_off"
     assert [(each.against, each.text) for each in found.advice] == [("", BY_HAND), ("failed sessions", ERROR)]
 
 
 @pytest.mark.parametrize("variant", ["baseline", "smt_off"])
-@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("how", HOW)
 def test_a_level_with_a_whole_round_is_lost_under_no_variant(how: str, variant: str) -> None:
     run = varied()
     once = {each.order for each in run.rounds if each.repeat == 1}
-    rounds = spoilt(run, how, 4, variant).rounds
+    rounds = spoilt(run, how, 4, variant=variant).rounds
     found = explain(
         replace(run, rounds=tuple(o if o.order in once else n for o, n in zip(run.rounds, rounds, strict=True)))
     )

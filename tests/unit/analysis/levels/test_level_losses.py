@@ -14,7 +14,7 @@ from dbcpu.simulator.experiments import RunOptions, simulate_soak
 def test_what_sessions_lose_beside_each_other_is_their_slowdown_though_one_alone_loses_half(level: int) -> None:
     """Four had lost 87 % as the kernel counted, and nothing was said of the four times as long that they took."""
     host = SimulatedHost(cores=2, threads=1, quota_cpus=0.5)
-    found = explain(simulate(host, range(1, level + 1), repeats=6, seed=1))
+    found = explain(simulate(host, tuple(range(1, level + 1)), repeats=6, seed=1))
     alone, *_, last = found.first_levels
     assert (alone.counted_slowdown or 1.0) > 1.9, "else this tests nothing"
     assert not is_lost_alone_too(last)
