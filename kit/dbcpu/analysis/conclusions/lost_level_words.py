@@ -10,7 +10,7 @@ from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.failures import LostLevel
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import plural, sentences, short_ranges
-from dbcpu.record.findings import noted
+from dbcpu.record.run_findings import RUN_ENTRIES
 
 OF_FAILURES = {FAILED_SESSION: "failed sessions", FAILED_ROUND: "failed rounds", WRONG_ANSWER: "wrong answers"}
 """Findings that say why no round of a level is whole, each with what it is of."""
@@ -78,7 +78,7 @@ def _against(helps: tuple[Advice, ...], analysis: Analysis, lost: Sequence[LostL
     if analysis.experiment is not None and analysis.failures and analysis.failures.wrong:
         codes[WRONG_ANSWER] = None
     for code in codes:
-        remedy = remedies.get(code) or noted(code, "").remedy
+        remedy = remedies.get(code) or RUN_ENTRIES[code].remedy
         if not is_said(remedy, helps):
             helps = (*helps, Advice(remedy, OF_FAILURES[code] if helps else ""))
     return helps
