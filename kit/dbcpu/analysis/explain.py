@@ -69,7 +69,7 @@ def _of_experiment(
 
     if header.plan.experiment == SOAK:
         failures = FailureCount()
-        kept, soak = thinned(header, failures.each(rounds, header))
+        kept, soak = thinned(header, rounds, failures)
         said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, failures.of_rounds)
         return kept, refused(_of_run(replace(said, failures=failures.result()), header, failures.of_rounds))
     record = RunRecord(header, tuple(rounds))

@@ -18,10 +18,11 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.soak_sentences import soak_conclusion, soak_sentence
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.experiments.together_sentences import together_conclusion, together_sentence
+from dbcpu.analysis.levels.lost_levels import FailureCount
 from dbcpu.analysis.levels.representative_round import usual_order
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.sessions.valid_sessions import InSoak, that_ended, timed
+from dbcpu.analysis.sessions.valid_sessions import InSoak, that_ended, timed, whys_by_itself
 from dbcpu.record.header import POOL, TOGETHER, Header
 from dbcpu.record.rounds import Round, RunRecord
 
@@ -29,16 +30,20 @@ MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
 
 
-def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
+def thinned(header: Header, rounds: Iterable[Round], failures: FailureCount | None = None) -> tuple[RunRecord, Soak]:
     """Rounds of a soak, read once: those to be explained one by one (of the first size), and the whole course.
 
-    Of a session that ended an execution in some segment such a one is kept: else it seems to have failed.
+    Of a session that ended an execution in some segment such a one is kept: else it seems to have failed. ``failures``
+    counts what failed in all of them.
     """
     course, kept, step = Course(header), [], 1
     shown = dict[InSoak, Round]()
     variant = header.plan.variants[0] if header.plan.sizes else None
     for at, each in enumerate(rounds):
-        course.add(each)
+        whys = whys_by_itself(each, header)
+        course.add(each, whys)
+        if failures is not None:
+            failures.add(each, whys)
         if variant not in (None, each.variant):
             continue
         shown = dict.fromkeys(that_ended(each), each) | shown

@@ -15,7 +15,7 @@ from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.host_usage.host_time import window_s as shared_s
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
-from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, InSoak, has_failed, that_ended, whys_by_itself
+from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, InSoak, has_failed, that_ended
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
 from dbcpu.record.header import Header, WorkloadInfo
@@ -50,8 +50,8 @@ class Course:
         self._ended = set[InSoak]()
         self._level = 0
 
-    def add(self, done: Round) -> None:
-        """One more round."""
+    def add(self, done: Round, left_out: Sequence[str]) -> None:
+        """One more round; ``left_out``: why each of its sessions is (``whys_by_itself``), '' if it counts."""
         not_done = undone_in_round(self._header, done)
         executions = [
             (session.ordinal, *taken)
@@ -76,7 +76,7 @@ class Course:
             (ordinals.astype(np.float32), (at_s + starts).astype(np.float32), elapsed.astype(np.float32))
         )
         self._variants.append(done.variant)
-        whys = [*zip(whys_by_itself(done, self._header), done.sessions, strict=True)]
+        whys = [*zip(left_out, done.sessions, strict=True)]
         self._whole.append(not any(has_failed(why, each) or each.answer_ok is False for why, each in whys))
         self._ran_on.append({(done.variant, each.ordinal) for why, each in whys if why == STILL_RAN})
         self._ended |= that_ended(done)

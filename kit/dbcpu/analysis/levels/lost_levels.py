@@ -1,7 +1,8 @@
 """Levels that were measured and of which nothing is known: in each of their rounds something failed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import islice
 
 from dbcpu.analysis.results.failures import Failures
 from dbcpu.analysis.sessions.valid_sessions import (
@@ -12,9 +13,8 @@ from dbcpu.analysis.sessions.valid_sessions import (
     spoils_round,
     that_ended,
     timed,
-    whys_by_itself,
 )
-from dbcpu.record.header import SWEEP, Header
+from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import Round, RunRecord
 
 IN_EACH = "each failed, or a session of it failed or gave a wrong answer"
@@ -35,12 +35,10 @@ def lost_levels(record: RunRecord, sessions: Iterable[Timed]) -> tuple[int, ...]
 
 def failures_of(record: RunRecord) -> Failures | None:
     """Of a run that is at hand as a whole; None where nothing failed."""
-    whys: dict[int, list[str]] = {each.order: [] for each in record.rounds}
-    for each in timed(record):
-        whys[each.round.order].append("" if each.undone else each.why)
+    whys = ("" if each.undone else each.why for each in timed(record))
     count = FailureCount()
     for one in record.rounds:
-        count.add(one, whys[one.order])
+        count.add(one, tuple(islice(whys, len(one.sessions))))
     return count.result()
 
 
@@ -52,12 +50,6 @@ class FailureCount:
         self._sessions, self._of_sessions, self._levels = 0, 0, set[int]()
         self._wrong, self._levels_of_wrong = 0, set[int]()
         self._rounds, self.of_rounds, self._levels_of_rounds = 0, 0, set[int]()
-
-    def each(self, rounds: Iterable[Round], header: Header) -> Iterator[Round]:
-        """The same rounds of a soak, which are read one by one, counted."""
-        for one in rounds:
-            self.add(one, whys_by_itself(one, header))
-            yield one
 
     def add(self, one: Round, whys: Iterable[str]) -> None:
         """``whys``: for which each of its sessions is left out."""
