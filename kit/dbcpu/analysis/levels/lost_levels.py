@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from dbcpu.analysis.results.failures import Failures, LostLevel
 from dbcpu.analysis.sessions.valid_sessions import (
@@ -39,12 +40,10 @@ def lost_levels(record: RunRecord, sessions: Iterable[Timed]) -> tuple[int, ...]
 
 def failures_of(record: RunRecord) -> Failures | None:
     """Of a run that is at hand as a whole; None where nothing failed."""
-    whys: dict[int, list[str]] = {each.order: [] for each in record.rounds}
-    for each in timed(record):
-        whys[each.round.order].append("" if each.undone else each.why)
+    whys = ("" if each.undone else each.why for each in timed(record))
     count = FailureCount()
     for one in record.rounds:
-        count.add(one, whys[one.order])
+        count.add(one, tuple(islice(whys, len(one.sessions))))
     return count.result()
 
 

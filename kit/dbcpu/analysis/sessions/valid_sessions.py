@@ -167,9 +167,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
         spans = [None] * len(sessions)
         for at, span in zip(ran, known, strict=True):
             spans[at] = span
-    wrong = _clock_steps(times) if basis != "client" else {}
-    wrong |= dict.fromkeys(np.flatnonzero(column(known, "elapsed_s") <= 0).tolist(), BACKWARDS)
-    for row, why in wrong.items():
+    for row, why in _no_times(times, known, basis).items():
         spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
     own_nodes = [*map(attrgetter("memory_nodes"), sessions)]
@@ -201,6 +199,12 @@ def _of_its_span(member: Timed) -> Timed:
     part = member.span.elapsed_s / max(window_s, (session.cpu_s or 0.0) + (session.run_delay_s or 0.0))
     counted = {name: value * part for name in _COUNTED if (value := getattr(session, name)) is not None}
     return replace(member, session=replace(session, **counted))
+
+
+def _no_times(times: ExecutionTimes, known: Sequence[Span], basis: str) -> dict[int, str]:
+    """By session, why its times are none, as the clock was set; ``known``: the spans by this ``basis``."""
+    wrong = _clock_steps(times) if basis != "client" else {}
+    return wrong | dict.fromkeys(np.flatnonzero(column(known, "elapsed_s") <= 0).tolist(), BACKWARDS)
 
 
 def _clock_steps(times: ExecutionTimes) -> dict[int, str]:
@@ -259,9 +263,14 @@ def that_ended(segment: Round) -> set[InSoak]:
 
 def whys_by_itself(segment: Round, header: Header) -> list[str]:
     """Why each session of it is left out, where the other segments are not at hand; '' of undone work."""
-    members = timed(RunRecord(header, (segment,)))
-    said = whys_left_out(segment, header.plan.experiment)
-    return [why or ("" if each.undone else each.why) for why, each in zip(said, members, strict=True)]
+    whys = [*whys_left_out(segment, header.plan.experiment)]
+    record, times = RunRecord(header, (segment,)), ExecutionTimes.of((segment,))
+    basis = _basis(record, times)
+    if wrong := _no_times(times, _spans(record, times, basis), basis):
+        ran = [at for at, session in enumerate(segment.sessions) if session.executions]
+        for row, why in wrong.items():
+            whys[ran[row]] = whys[ran[row]] or why
+    return whys
 
 
 def whys_left_out(round_: Round, experiment: str) -> Sequence[str]:
