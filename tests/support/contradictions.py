@@ -18,7 +18,7 @@ from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, LevelView
 from dbcpu.config.check_limits import CheckLimits
 from dbcpu.record.plan import auto_levels
-from dbcpu.record.rounds import RunRecord
+from dbcpu.record.rounds import RunRecord, Session
 from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.reports.documents.run_summary import summary as summary_lines
 
@@ -57,7 +57,7 @@ def _rows(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator
             yield f"{where} could have shown a slowdown of {each.detectable:.2f}x"
 
 
-def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+def _words(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     said, shown = analysis.verdict, headline(analysis)
     together = [each for each in levels if each.level > 1]
     if analysis.reference is None or not together:
@@ -80,13 +80,15 @@ def _words(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterato
         yield f"the headline calls levels up to {yes[1]} fine that are not: {shown.headline}"
     if bool(fine) is not bool(yes) and "even a single session" not in shown.headline:
         yield f"verdict and headline differ: {said} / {shown.headline}"
-    if shown.kind != _kind(analysis, levels):
-        yield f"the answer is {shown.kind}, the levels say {_kind(analysis, levels)}: {shown.headline}"
+    wanted = _kind(analysis, levels, _without_whole_round(record))
+    if shown.kind != wanted:
+        yield f"the answer is {shown.kind}, the levels say {wanted}: {shown.headline}"
     open_ = re.search(r"[Ii]nconclusive at N=([\d,-]+)", said)
     undecided = {each.level for each in _within(analysis, together) if not _fine(each) and not _lost(each)}
+    undecided -= _without_whole_round(record)
     if (_numbers(open_[1]) if open_ else set()) != undecided:
         yield f"inconclusive are {sorted(undecided)}, the verdict says: {said}"
-    half = {each.level for each in together if _lost(each) and each.even is UNDECIDED}
+    half = {each.level for each in together if _lost(each) and each.even is UNDECIDED} - _without_whole_round(record)
     asked = re.search(r"inconclusive whether shares are equal at N=([\d,-]+)", said)
     if not half <= (_numbers(asked[1]) if asked else set()) and "even a single session" not in shown.headline:
         yield f"whether shares are equal is inconclusive at {sorted(half)}, the verdict says: {said}"
@@ -194,7 +196,7 @@ def _capacity(record: RunRecord, analysis: Analysis, levels: list[LevelView]) ->
         yield f"{cores:.2f} effective cores on {analysis.vcpus} vCPUs"
 
 
-def _findings(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+def _findings(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
     codes = {each.code for each in analysis.findings}
     uneven = any(each.even is NO for each in levels)
     within = any(each.even is NO for each in _within(analysis, levels))
@@ -206,7 +208,9 @@ def _findings(_: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iter
         yield "slow-together is said, and no level has a loss"
     if "sticky-placement" in codes and not uneven:
         yield "sticky-placement is said, and no level is unequal"
-    undecided = any(not _fine(each) and not _lost(each) for each in _within(analysis, levels) if each.level > 1)
+    no_round = _without_whole_round(record)
+    answered = [each for each in _within(analysis, levels) if each.level > 1 and each.level not in no_round]
+    undecided = any(not _fine(each) and not _lost(each) for each in answered)
     if analysis.reference is not None and ("inconclusive" in codes) is not undecided:
         yield f"inconclusive is {'missing' if undecided else 'said'}"
 
@@ -247,13 +251,14 @@ def _within(analysis: Analysis, levels: list[LevelView]) -> list[LevelView]:
     return [each for each in levels if analysis.vcpus is None or each.level <= analysis.vcpus]
 
 
-def _kind(analysis: Analysis, levels: list[LevelView]) -> str:
+def _kind(analysis: Analysis, levels: list[LevelView], no_round: set[int]) -> str:
     within, together = _within(analysis, levels), [each for each in levels if each.level > 1]
     if any(_lost(each) for each in within):
         return "bad"
-    if any(not _fine(each) for each in within):
+    if any(not _fine(each) for each in within) or any(n <= (analysis.vcpus or n) for n in no_round):
         return "unknown"
-    beyond = [each for each in together if each not in within]
+    beyond = [each for each in together if each not in within and (each.level not in no_round or _lost(each))]
+    together = [each for each in together if each in within or each in beyond]
     if len(beyond) == len(together):
         return "partly" if all(_lost(each) for each in beyond) else "unknown"
     return "partly" if any(_lost(each) for each in beyond) else "good"
@@ -278,7 +283,7 @@ def _curve(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> It
         yield f"some sessions are on slower cores, not all have a slowdown: {said}"
     wanted = set(auto_levels(analysis.vcpus, analysis.cores)) if analysis.vcpus is not None else set()
     asks = "`--sessions auto`" in said, "`--sessions auto`" in analysis.verdict
-    missing = wanted - {each.level for each in levels}
+    missing = wanted - {each.level for each in record.rounds}
     if wanted and ((asks[0] and not missing) or (asks[1] and not {n for n in missing if n <= (analysis.vcpus or 0)})):
         yield f"other levels are asked for, and all were measured: {said} / {analysis.verdict}"
 
@@ -302,7 +307,56 @@ def _sentences(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -
             yield f"the same time is explained and unknown: {off}"
 
 
+def _no_round(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """A level of which no round is whole is named as that wherever the run is answered, and nowhere as another."""
+    lost, shown, said = _without_whole_round(record), headline(analysis), analysis.verdict
+    if set(analysis.levels_lost) != lost:
+        yield f"no round is whole at {sorted(lost)}, in the data at {analysis.levels_lost}"
+    for name, text in (("headline", shown.headline), ("verdict", said)):
+        named = re.search(r"no whole round at N=([\d,-]+)|N=([\d,-]+) ha(?:s|ve) no whole round", text)
+        where = _numbers(named[1] or named[2]) if named else set()
+        if where != lost and not text.startswith("Nothing was measured:"):
+            yield f"no round is whole at {sorted(lost)}, the {name} says: {text}"
+        for up_to in re.findall(
+            r"(?:Up|up) to (\d+) sessions?[^;.]*(?:equal|full speed)|[Ee]qual[^;.]* up to (\d+)", text
+        ):
+            if fine := {n for n in lost if 1 < n <= int(up_to[0] or up_to[1])}:
+                yield f"no round is whole at {sorted(fine)}, the {name} calls it fine: {text}"
+        for open_ in re.findall(r"nconclusive at N=([\d,-]+)", text):
+            if asked := lost & _numbers(open_) - {1}:
+                yield f"no round is whole at {sorted(asked)}, more rounds are to decide: {text}"
+    if lost and not shown.advice:
+        yield f"no round is whole at {sorted(lost)}, and nothing helps: {shown.headline}"
+
+
+def _no_level(record: RunRecord, analysis: Analysis, levels: list[LevelView]) -> Iterator[str]:
+    """What is left of the sessions of such a level is no figure of it."""
+    lost = _without_whole_round(record)
+    for each in levels:
+        has = [each.throughput, each.makespan_throughput, each.lasting_throughput, each.efficiency]
+        if each.level in lost and has != [None] * len(has):
+            yield f"N={each.level} has no whole round, and the rates {has}"
+        if each.level in lost and each.level > 1 and YES in (each.even, each.full_speed):
+            yield f"N={each.level} has no whole round, the table says equal {each.even}, full speed {each.full_speed}"
+    room = analysis.capacity
+    for most in (room.even_up_to, room.full_speed_up_to) if room else ():
+        if most and any(1 < n <= most for n in lost):
+            yield f"no round is whole at {sorted(lost)}, the line capacity says: up to {most}"
+
+
+def _without_whole_round(record: RunRecord) -> set[int]:
+    """By the record alone, of the first variant: levels of which each round failed, or has a session that did."""
+    rounds = [each for each in record.rounds if each.variant == record.rounds[0].variant]
+    whole = {each.level for each in rounds if not each.error and all(map(_counts, each.sessions))}
+    return {each.level for each in rounds} - whole
+
+
+def _counts(session: Session) -> bool:
+    stamps = [one.server_elapsed_s for one in session.executions if one.server_elapsed_s is not None]
+    return not session.error and bool(session.executions) and bool(session.answer_ok) and min(stamps, default=0.0) >= 0
+
+
 RULES: tuple[Callable[[RunRecord, Analysis, list[LevelView]], Iterator[str]], ...] = (
     _rows, _words, _remedies, _causes, _order, _above, _capacity, _usable, _findings, _limits, _figures,
-    _curve, _sentences,
+    _curve, _sentences, _no_round, _no_level,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from dbcpu.analysis.conclusions.several_variants import of_all_variants
 from dbcpu.analysis.conclusions.single_run import explain_variant, explain_variants
 from dbcpu.analysis.garbage_collector import no_cycles_sought
 from dbcpu.analysis.host_usage.scaled_cpu import may_be_scaled, without_db_cpu, without_scaled_cpu
-from dbcpu.analysis.levels.lost_levels import FailureCount
+from dbcpu.analysis.levels.lost_levels import FailureCount, failures_of
 from dbcpu.analysis.levels.unfinished_run import unfinished_prefix
 from dbcpu.analysis.levels.variant_rounds import real_variants
 from dbcpu.analysis.results.comparison import Variants
@@ -49,9 +49,8 @@ def _explained(
         rounds = map(without_db_cpu, rounds)
     if header.plan.experiment != SWEEP:
         return _of_experiment(header, rounds, licence_rules)
-    failures = FailureCount(header.plan.experiment)
-    record = RunRecord(header, tuple(failures.each(rounds)))
-    analysis = replace(_swept(record, licence_rules), failures=failures.result())
+    record = RunRecord(header, tuple(rounds))
+    analysis = replace(_swept(record, licence_rules), failures=failures_of(record))
     return record, _of_run(analysis, header, len(record.rounds))
 
 
@@ -68,14 +67,14 @@ def _of_experiment(
 ) -> tuple[RunRecord, Analysis]:
     from dbcpu.analysis.experiments import thinned, with_experiment, with_soak
 
-    failures = FailureCount(header.plan.experiment)
     if header.plan.experiment == SOAK:
-        kept, soak = thinned(header, failures.each(rounds))
+        failures = FailureCount()
+        kept, soak = thinned(header, rounds, failures)
         said = of_whole_run(with_soak(explain_variant(kept, licence_rules), soak), header, failures.of_rounds)
         return kept, refused(_of_run(replace(said, failures=failures.result()), header, failures.of_rounds))
-    record = RunRecord(header, tuple(failures.each(rounds)))
+    record = RunRecord(header, tuple(rounds))
     explaining = explain_variant if are_of_one_kind(header.plan.parties) else explain_targets
-    said = replace(with_experiment(explaining(record, licence_rules), record), failures=failures.result())
+    said = replace(with_experiment(explaining(record, licence_rules), record), failures=failures_of(record))
     return record, refused(_of_run(said, header, len(record.rounds)))
 
 

@@ -29,6 +29,8 @@ AS_JSON = "`dbcpu show RUN --json`"
 """RUN is the run that it is said of, where the record names it."""
 AS_QUOTA_ALLOWS = "run no more sessions than the quota allows"
 """Of work that waits the finding gives the number, which nobody sees from the quota."""
+DEDICATED = "use a dedicated host"
+"""Helps against what other tenants do, in more than one way; advice has it once."""
 ALL_LEVELS = "measure all levels (`--sessions auto`)"
 LONGER = "longer executions (`--size long`)"
 QUIETER = f"{LONGER}, or a quieter host"
@@ -147,7 +149,7 @@ TRUST = RunTopic("How far can the figures be trusted?", {
         "variation in their elapsed times",
         "the same work does not always need the same CPU time: the clock frequency may change, or another tenant may "
         "use the SMT sibling, which is invisible to a guest",
-        "in a cloud: use a dedicated host, or a size with whole cores (`ThreadsPerCore=1`); on your own hardware: "
+        f"in a cloud: {DEDICATED}, or a size with whole cores (`ThreadsPerCore=1`); on your own hardware: "
         "`cpupower frequency-set -g performance`; otherwise repeat the run at different times and compare "
         "(`dbcpu show last --history`)"),
     "strangers-on-siblings": RunEntry(WARNING, OF_HOST,
@@ -155,7 +157,7 @@ TRUST = RunTopic("How far can the figures be trusted?", {
         "most one session at work",
         "another tenant uses the cores of these vCPUs from time to time: sessions are slower while it does, "
         "whatever this run does",
-        "use a dedicated host, a size with whole cores (`ThreadsPerCore=1`), or another size or family"),
+        f"{DEDICATED}, a size with whole cores (`ThreadsPerCore=1`), or another size or family"),
     "solo-drift": RunEntry(WARNING, OF_COMPARISON,
         "single-session times at the start, middle and end that differ by more than the "
         "tolerance",
@@ -216,7 +218,7 @@ HOST = RunTopic("What else was on the host?", {
         "(`systemctl set-property UNIT AllowedCPUs=...`), or measure at another time"),
     "steal": RunEntry(WARNING, OF_HOST, f"CPU steal above {100 * STEAL_SHARE:g} % of the vCPUs' time",
         "the hypervisor runs other guests on the physical CPUs of this guest",
-        "use a dedicated host (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
+        f"{DEDICATED} (EC2 `Tenancy=dedicated`) or a CPU reservation in the hypervisor (VMware "
         "`sched.cpu.min`), pin vCPUs to physical CPUs (`virsh vcpupin`), or move noisy neighbours away"),
     "steal-unseen": RunEntry(INFO, OF_HOST, "a hypervisor that does not report steal to its guests, or may not",
         "a steal of 0 is then unknown, and not zero: time that the hypervisor gave to others counts as CPU time of the "

@@ -19,7 +19,7 @@ from dbcpu.analysis.comparison.shared_levels import compared_levels, load_unit, 
 from dbcpu.analysis.comparison.side_figures import figures, own_summaries
 from dbcpu.analysis.conclusions.remedy_commands import with_own_options
 from dbcpu.analysis.conclusions.single_run import VariantsBeside
-from dbcpu.analysis.placement.usable_cpus import bounding_quota
+from dbcpu.analysis.placement.usable_cpus import bounding_quota, shown_vcpus
 from dbcpu.analysis.results.comparison import (
     OTHER_WORK,
     PER_SESSION,
@@ -179,6 +179,7 @@ def _side(
         other_work=other_work(base.first.record.header, header),
         shared_levels=tuple(shared_levels(base, each, loads)) if decisions and loads else (),
         pools=tuple(run.analysis.pool for run in each.runs if run.analysis.pool),
+        shown_vcpus=shown_vcpus(each.first.record),
     )  # fmt: skip
 
 

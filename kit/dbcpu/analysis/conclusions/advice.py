@@ -3,6 +3,11 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from dbcpu.record.run_findings import DEDICATED
+
+THE_SAME_HOST = "that dedicated host"
 
 
 class Advice(Struct, frozen=True):
@@ -32,3 +37,12 @@ def advice_words(given: Sequence[Advice]) -> str:
 def is_said(text: str, given: Sequence[Advice]) -> bool:
     """Whether one of them says it, or says it and more."""
     return any(text in each.text for each in given)
+
+
+def one_dedicated_host(given: Sequence[Advice]) -> tuple[Advice, ...]:
+    """The same, which advise such a host once: against other causes it is that one, beside what else helps."""
+    found = list[Advice]()
+    for each in given:
+        again = is_said(DEDICATED, found)
+        found.append(replace(each, text=each.text.replace(DEDICATED, THE_SAME_HOST)) if again else each)
+    return tuple(found)

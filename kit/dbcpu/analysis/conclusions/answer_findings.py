@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.conclusions.named_levels import worst_words
-from dbcpu.analysis.conclusions.open_questions import too_few_words
+from dbcpu.analysis.conclusions.open_questions import one_round_words, too_few_words
 from dbcpu.analysis.conclusions.verdict import HIDDEN
 from dbcpu.analysis.levels.answers import EQUAL, exceeds
 from dbcpu.analysis.levels.level_losses import level_losses, over_ideal
@@ -42,13 +42,16 @@ def inconclusive(given: FindingInput) -> Finding | None:
         return replace(found, remedy="import the times of single sessions (`n,repeat,session,seconds`)")
     more = given.more_rounds
     apart = level_with_most_slow_rounds(undecided)
+    one_round = one_round_words(undecided)
     noisy = [each for each in undecided if each.rounds_apart is None and each.calm_rounds is None]
+    noisy = [each for each in noisy if each.rounds > 1] if one_round else noisy
     few = [each for each in undecided if each.calm_rounds is not None]
     limits = [each.detectable for each in noisy if each.detectable is not None]
     within_noise = bool(limits) and exceeds(max(limits))
     why = [f"slowdowns below {times(min(max(limits), HIDDEN))} are within noise"] if within_noise else []
     why += [f"rounds at N={apart.level} differ: {apart_words(apart, with_cause=True)}"] if apart else []
     why += [too_few_words(few, undecided, more)] if few else []
+    why += [one_round] if one_round else []
     rounds = more.rounds if more else "N"
     asked, known = "whether all sessions get equal CPU at full speed", ""
     if all(each.even is Answer.YES for each in undecided):

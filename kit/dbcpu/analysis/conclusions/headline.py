@@ -7,7 +7,7 @@ what would fix it?
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dbcpu.analysis.conclusions.advice import Advice, advice_words
+from dbcpu.analysis.conclusions.advice import Advice, advice_words, one_dedicated_host
 from dbcpu.analysis.conclusions.fine_levels import fast_levels
 from dbcpu.analysis.conclusions.lost_level_words import failure_words, with_failure_advice
 from dbcpu.analysis.conclusions.named_levels import beyond_words, limit_of, lost_words
@@ -49,6 +49,7 @@ class Headline(Struct, frozen=True):
 def headline(analysis: Analysis) -> Headline:
     """For the first variant, by the answers of its levels; with what failed, if no answer is refused."""
     found = _answer(analysis)
+    found = replace(found, advice=one_dedicated_host(found.advice))
     if refusal(analysis) is not None:
         return found
     said, facts = failure_words(analysis), (*found.facts, *_failed(analysis.failures))

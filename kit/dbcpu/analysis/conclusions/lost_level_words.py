@@ -49,8 +49,7 @@ def with_failure_advice(helps: tuple[Advice, ...], analysis: Analysis) -> tuple[
     codes = [code for code in OF_FAILURES if code in problems]
     if lost and failed is not None:
         levels = (failed.levels, failed.levels_of_rounds, failed.levels_of_wrong)
-        losing = [code for code, where in zip(OF_FAILURES, levels, strict=True) if code in problems and lost & {*where}]
-        codes = losing or codes  # none where a clock was set: such sessions are not among those counted
+        codes = [code for code, where in zip(OF_FAILURES, levels, strict=True) if code in problems and lost & {*where}]
     for code in codes:
         if not is_said(problems[code], helps):
             helps = (*helps, Advice(problems[code], OF_FAILURES[code] if helps else ""))

@@ -66,6 +66,12 @@ def too_few_words(few: Sequence[LevelView], among: Sequence[LevelView], more: Mo
     return f"{where}no session was slow, but {too_few}{needed}"
 
 
+def one_round_words(undecided: Sequence[LevelView]) -> str:
+    """Which of the undecided levels have a single whole round, beside others with more; '' without such."""
+    one = [each.level for each in undecided if each.rounds < 2]
+    return f"at N={short_ranges(one)} one round proves no equality" if 0 < len(one) < len(undecided) else ""
+
+
 def half_undecided(found: LevelLosses, context: RunContext, alone: LevelView | None) -> tuple[str, ...]:
     """Open questions of levels with a loss, of shares above the vCPUs, and of one session, ``alone``, if it has one."""
     some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]

@@ -19,7 +19,7 @@ from dbcpu.analysis.conclusions.named_levels import (
     take_turns,
     where_unequal,
 )
-from dbcpu.analysis.conclusions.open_questions import half_undecided, too_few_words, what_would_decide
+from dbcpu.analysis.conclusions.open_questions import half_undecided, one_round_words, too_few_words, what_would_decide
 from dbcpu.analysis.conclusions.others_beside import others_words
 from dbcpu.analysis.conclusions.throughput_words import falls_words
 from dbcpu.analysis.conclusions.unequal_words import unequal_words
@@ -207,7 +207,8 @@ class _Words:
         where = f"N={short_ranges(each.level for each in found.undecided)}"
         apart = level_with_most_slow_rounds(found.undecided)
         few = [each for each in found.undecided if each.calm_rounds is not None]
-        noisy = [each for each in found.undecided if each.rounds_apart is None and each.calm_rounds is None]
+        one_round = one_round_words(found.undecided)
+        noisy = [e for e in found.undecided if e.rounds_apart is None and e.calm_rounds is None and e.rounds > 1]
         limits = [each.detectable for each in noisy if each.detectable is not None]
         noise = f"slowdowns below {times(max(limits))} are within noise" if limits else ""
         if limits and max(limits) > HIDDEN:
@@ -215,7 +216,8 @@ class _Words:
         elif limits and not exceeds(max(limits)):
             noise = "" if apart else f"too near {times(EQUAL)}, or rounds differ from each other"
         differ = f"rounds differ (at {apart.level} sessions, {apart_words(apart, with_cause=True)})" if apart else ""
-        why = [each for each in (differ, too_few_words(few, found.undecided, self.more) if few else "", noise) if each]
+        too_few = too_few_words(few, found.undecided, self.more) if few else ""
+        why = [each for each in (differ, too_few, one_round, noise) if each]
         if self.reference.noise_range is None:
             why = ["a single session was measured only once, so the noise is not known"]
         elif all(each.rounds < 2 for each in found.undecided):

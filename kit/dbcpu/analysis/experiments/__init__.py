@@ -18,10 +18,11 @@ from dbcpu.analysis.experiments.soak import Course
 from dbcpu.analysis.experiments.soak_sentences import soak_conclusion, soak_sentence
 from dbcpu.analysis.experiments.together import together
 from dbcpu.analysis.experiments.together_sentences import together_conclusion, together_sentence
+from dbcpu.analysis.levels.lost_levels import FailureCount
 from dbcpu.analysis.levels.representative_round import usual_order
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
-from dbcpu.analysis.sessions.valid_sessions import timed
+from dbcpu.analysis.sessions.valid_sessions import InSoak, that_ended, timed, whys_by_itself
 from dbcpu.record.header import POOL, TOGETHER, Header
 from dbcpu.record.rounds import Round, RunRecord
 
@@ -29,20 +30,31 @@ MAX_KEPT = 60
 """Rounds of a soak that are explained one by one: of more, evenly spaced ones."""
 
 
-def thinned(header: Header, rounds: Iterable[Round]) -> tuple[RunRecord, Soak]:
-    """Rounds of a soak, read once: those to be explained one by one (of the first size), and the whole course."""
+def thinned(header: Header, rounds: Iterable[Round], failures: FailureCount | None = None) -> tuple[RunRecord, Soak]:
+    """Rounds of a soak, read once: those to be explained one by one (of the first size), and the whole course.
+
+    Of a session that ended an execution in some segment such a one is kept: else it seems to have failed. ``failures``
+    counts what failed in all of them.
+    """
     course, kept, step = Course(header), [], 1
+    shown = dict[InSoak, Round]()
     variant = header.plan.variants[0] if header.plan.sizes else None
     for at, each in enumerate(rounds):
-        course.add(each)
+        whys = whys_by_itself(each, header)
+        course.add(each, whys)
+        if failures is not None:
+            failures.add(each, whys)
         if variant not in (None, each.variant):
             continue
+        shown = dict.fromkeys(that_ended(each), each) | shown
         if each.anchor or at % step == 0:
             kept.append(each)
         if len(kept) > MAX_KEPT:
             step *= 2
             kept = [one for place, one in enumerate(kept) if one.anchor or place % 2 == 0]
-    return RunRecord(header, tuple(kept)), course.result()
+    missing = shown.keys() - set[InSoak]().union(*map(that_ended, kept))
+    also = {shown[one].order: shown[one] for one in missing}
+    return RunRecord(header, tuple(sorted((*kept, *also.values()), key=lambda each: each.order))), course.result()
 
 
 def with_soak(analysis: Analysis, soak: Soak) -> Analysis:

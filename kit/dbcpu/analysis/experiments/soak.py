@@ -15,10 +15,10 @@ from dbcpu.analysis.host_usage.host_time import stolen_share, throttled_shares
 from dbcpu.analysis.host_usage.host_time import window_s as shared_s
 from dbcpu.analysis.results.experiments import Gap, Heat, Histogram, SecondValue, Segment, SizeView, Soak, SoakTrend
 from dbcpu.analysis.sessions.plausible_work import undone_in_round
-from dbcpu.analysis.sessions.valid_sessions import has_failed, whys_left_out
+from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, InSoak, has_failed, that_ended
 from dbcpu.analysis.statistics.bimodality import two_modes
 from dbcpu.analysis.statistics.robust import distinct, median
-from dbcpu.record.header import SOAK, Header, WorkloadInfo
+from dbcpu.record.header import Header, WorkloadInfo
 from dbcpu.record.reported_steal import why_unseen
 from dbcpu.record.rounds import Execution, Round
 
@@ -46,10 +46,12 @@ class Course:
         self._times: list[tuple[Floats, Floats, Floats]] = []
         self._alone: dict[str, list[float]] = {}
         self._whole: list[bool] = []
+        self._ran_on: list[set[InSoak]] = []
+        self._ended = set[InSoak]()
         self._level = 0
 
-    def add(self, done: Round) -> None:
-        """One more round."""
+    def add(self, done: Round, left_out: Sequence[str]) -> None:
+        """One more round; ``left_out``: why each of its sessions is (``whys_by_itself``), '' if it counts."""
         not_done = undone_in_round(self._header, done)
         executions = [
             (session.ordinal, *taken)
@@ -74,8 +76,10 @@ class Course:
             (ordinals.astype(np.float32), (at_s + starts).astype(np.float32), elapsed.astype(np.float32))
         )
         self._variants.append(done.variant)
-        whys = zip(whys_left_out(done, SOAK), done.sessions, strict=True)
+        whys = [*zip(left_out, done.sessions, strict=True)]
         self._whole.append(not any(has_failed(why, each) or each.answer_ok is False for why, each in whys))
+        self._ran_on.append({(done.variant, each.ordinal) for why, each in whys if why == STILL_RAN})
+        self._ended |= that_ended(done)
         window_s = done.cost.window_s if done.cost else float((starts + elapsed).max(initial=0.0))
         self._ends.append(at_s + window_s)
         fast, middle, slow = np.quantile(elapsed, (0.05, 0.5, 0.95)) if elapsed.size else (None, None, None)
@@ -119,7 +123,7 @@ class Course:
             sizes=tuple(self._sizes()) if plan.sizes else (),
             heat=_heat(ordinals, starts, elapsed) if elapsed.size and not plan.sizes else None,
             histogram=_histogram(elapsed) if elapsed.size else None,
-            whole=not mine or any(self._whole[at] for at in mine),
+            whole=not mine or any(self._whole[at] and self._ran_on[at] <= self._ended for at in mine),
         )
 
     def _second(self, ordinals: Floats, elapsed: Floats, by_segment: Sequence[Floats]) -> SecondValue | None:

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct, field
 
-from dbcpu.analysis.placement.usable_cpus import core_by_cpu
+from dbcpu.analysis.placement.usable_cpus import shown_vcpus
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.experiments import DISTURBANCES
 from dbcpu.analysis.results.quote import QUOTE_METRICS, Quote, kept_quote
@@ -171,7 +171,7 @@ def host_of(member: FleetMember) -> FleetHost | None:
         tags=member.tags,
         settings=_settings(header, cores),
         sees_host=host is not None,
-        shown=len(core_by_cpu(bare)) or None,
+        shown=shown_vcpus(bare),
     )
 
 

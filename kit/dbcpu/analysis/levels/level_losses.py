@@ -145,6 +145,14 @@ def is_known_by_count(level: LevelView) -> bool:
     return is_counted_only(level) or (counted and level.main_cause == Cause.NONE)
 
 
+def cause_by_count(level: LevelView) -> Cause:
+    """What its row names by the kernel's counters, beside what its sessions have as causes; none where these say it."""
+    few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
+    other = any(cause not in (Cause.NONE, level.counted_cause) for cause, _ in level.causes)
+    taken = few and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
+    return level.counted_cause if taken or is_known_by_count(level) else Cause.NONE
+
+
 def lost_to(level: LevelView) -> Cause:
     """What a level lost most to: of its slowdown, or of what was only counted."""
     return level.counted_cause if is_known_by_count(level) else level.main_cause

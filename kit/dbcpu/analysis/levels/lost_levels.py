@@ -1,10 +1,19 @@
 """Levels that were measured and of which nothing is known: in each of their rounds something failed."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import islice
 
 from dbcpu.analysis.results.failures import Failures
-from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, Timed, has_failed, spoils_round, whys_left_out
+from dbcpu.analysis.sessions.valid_sessions import (
+    STILL_RAN,
+    InSoak,
+    Timed,
+    has_failed,
+    spoils_round,
+    that_ended,
+    timed,
+)
 from dbcpu.record.header import SWEEP
 from dbcpu.record.rounds import Round, RunRecord
 
@@ -24,35 +33,36 @@ def lost_levels(record: RunRecord, sessions: Iterable[Timed]) -> tuple[int, ...]
     return tuple(sorted({each.level for each in record.rounds} - whole))
 
 
-class FailureCount:
-    """Counts what fails while rounds are read one by one."""
+def failures_of(record: RunRecord) -> Failures | None:
+    """Of a run that is at hand as a whole; None where nothing failed."""
+    whys = ("" if each.undone else each.why for each in timed(record))
+    count = FailureCount()
+    for one in record.rounds:
+        count.add(one, tuple(islice(whys, len(one.sessions))))
+    return count.result()
 
-    def __init__(self, experiment: str) -> None:
-        self._experiment = experiment
-        self._ended, self._ran_on = set[int](), Counter[tuple[int, int]]()
+
+class FailureCount:
+    """Counts what fails, by the reasons for which sessions are left out, as findings do."""
+
+    def __init__(self) -> None:
+        self._ended, self._ran_on = set[InSoak](), Counter[tuple[InSoak, int]]()
         self._sessions, self._of_sessions, self._levels = 0, 0, set[int]()
         self._wrong, self._levels_of_wrong = 0, set[int]()
         self._rounds, self.of_rounds, self._levels_of_rounds = 0, 0, set[int]()
 
-    def each(self, rounds: Iterable[Round]) -> Iterator[Round]:
-        """The same rounds, counted."""
-        for one in rounds:
-            self.of_rounds += 1
-            if one.error:
-                self._rounds += 1
-                self._levels_of_rounds.add(one.level)
-            else:
-                self._add(one)
-            yield one
-
-    def _add(self, one: Round) -> None:
-        """The sessions of a round that did not fail as a whole."""
+    def add(self, one: Round, whys: Iterable[str]) -> None:
+        """``whys``: for which each of its sessions is left out."""
+        self.of_rounds += 1
+        if one.error:
+            self._rounds += 1
+            self._levels_of_rounds.add(one.level)
+            return
         self._of_sessions += len(one.sessions)
-        if not one.anchor:
-            self._ended |= {each.ordinal for each in one.sessions if each.executions}
-        for session, why in zip(one.sessions, whys_left_out(one, self._experiment), strict=True):
+        self._ended |= that_ended(one)
+        for session, why in zip(one.sessions, whys, strict=True):
             if why == STILL_RAN:
-                self._ran_on[session.ordinal, one.level] += 1
+                self._ran_on[(one.variant, session.ordinal), one.level] += 1
             elif has_failed(why, session):
                 self._sessions += 1
                 self._levels.add(one.level)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT, CountedSlowdown, calm_of_two_kinds, exceeds
+from dbcpu.analysis.levels.level_losses import cause_by_count
 from dbcpu.analysis.results.cause import Cause
-from dbcpu.analysis.results.run import LevelView, RoundsApart
+from dbcpu.analysis.results.run import LevelView, RoundsApart, SessionView
 from dbcpu.analysis.statistics.robust import median
 from dbcpu.formatting import percent, times
 
@@ -48,6 +49,17 @@ def apart_as_counted(level: LevelView, counted: CountedSlowdown | None, cause: C
 def rounds_differ(level: LevelView) -> bool:
     """Whether so many rounds have no slow session, beside others with, that a median is of both kinds."""
     return level.rounds_apart is not None and level.rounds_apart.rounds <= (1 - CALM_SHARE) * level.rounds
+
+
+def cause_in_row(view: SessionView, level: LevelView) -> Cause:
+    """With which a session is counted in the row of its level; of a single one in slow rounds by the kernel's count."""
+    apart, counted = level.rounds_apart, cause_by_count(level)
+    by_rounds = level.level == 1 and apart is not None and apart.counted and rounds_differ(level)
+    if not by_rounds or counted is Cause.NONE or not view.elapsed_s or view.counted_s is None:
+        return view.cause
+    if view.counted_s >= view.elapsed_s or exceeds(view.elapsed_s / (view.elapsed_s - view.counted_s)):
+        return counted
+    return Cause.NONE if view.cause is counted else view.cause
 
 
 def level_with_most_slow_rounds(levels: Sequence[LevelView]) -> LevelView | None:

@@ -9,6 +9,11 @@ def vcpu_count(record: RunRecord) -> int | None:
     """vCPUs that the sessions may use: as the plan found, else those of the host; None when unknown."""
     if record.header.plan.vcpus is not None:
         return record.header.plan.vcpus
+    return shown_vcpus(record)
+
+
+def shown_vcpus(record: RunRecord) -> int | None:
+    """vCPUs that the host shows, whatever a quota leaves of them; None when unknown."""
     return len(core_by_cpu(record)) or None
 
 

@@ -5,7 +5,7 @@ A new cause is one entry here and the rule that claims it (``analysis.causes``).
 
 from enum import StrEnum
 
-from dbcpu.record.run_findings import ALL_LEVELS, AS_JSON
+from dbcpu.record.run_findings import ALL_LEVELS, AS_JSON, DEDICATED
 
 PLAN_WITH_TURBO = (
     "plan with the times measured with as many sessions as you run: a turbo frequency that falls with the number of "
@@ -82,7 +82,7 @@ class Cause(StrEnum):
     )  # fmt: skip
     STEAL = (
         "steal", "CPU steal", "#7e257e", "D", "", ("steal",),
-        "use a dedicated host, or a CPU reservation in the hypervisor",
+        f"{DEDICATED}, or a CPU reservation in the hypervisor",
     )  # fmt: skip
     THROTTLED = (
         "throttled", "CPU quota", "#a28e4e", "v", "", ("throttled", "cpu-quota", "hidden-quota"),

@@ -156,6 +156,7 @@ class Side(Struct, frozen=True):
     work differs from the baseline's, '' if it does not; then speed is not compared, evenness and scaling are.
     ``shared_levels``: (N of the baseline, N of the side) of the same load; () on hosts of the same size. ``pools``: of
     those of its runs that shared jobs among active sessions.
+    ``shown_vcpus``: those that its host shows, of which a CPU quota may leave fewer.
     """
 
     name: str
@@ -178,6 +179,7 @@ class Side(Struct, frozen=True):
     other_work: str = ""
     shared_levels: tuple[tuple[int, int], ...] = ()
     pools: tuple[Pool, ...] = ()
+    shown_vcpus: int | None = None
 
     @property
     def even(self) -> str:

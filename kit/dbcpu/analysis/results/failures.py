@@ -7,7 +7,8 @@ class Failures(Struct, frozen=True):
     """``sessions`` of ``of_sessions`` failed at ``levels``, and ``rounds`` of ``of_rounds`` at ``levels_of_rounds``.
 
     ``wrong`` sessions at ``levels_of_wrong`` returned a wrong answer: they did not fail. A session that ended no
-    execution did. Sessions are those of the rounds that did not fail as a whole.
+    execution did, and one during which the server's clock was set. Sessions are those of the rounds that did not fail
+    as a whole.
     """
 
     sessions: int

@@ -20,13 +20,15 @@ from dbcpu.analysis.sessions.undone_sessions import undone_in_rounds
 from dbcpu.analysis.statistics.columns import column, columns
 from dbcpu.analysis.statistics.cumulative import Floats
 from dbcpu.formatting import seconds
-from dbcpu.record.header import SOAK, HostInfo
+from dbcpu.record.header import SOAK, Header, HostInfo
 from dbcpu.record.rounds import Round, RunRecord, Session
 
 TRUSTED_CLOCK_SHARE = 0.01
 MIN_LEFT = 0.05
 Key = tuple[int, int]
 """Of a session in its run: the order of its round, and its ordinal."""
+InSoak = tuple[str, int]
+"""Of a session of a soak, in all its segments: the variant, which is the size of its SQL, and its ordinal."""
 FASTER, CLOCK_STEP_S = 1.01, 0.05
 """A clock that is slewed runs up to 0.05 % faster, and its stamps are a step of it apart."""
 _COUNTED = ("cpu_s", "run_delay_s")
@@ -148,8 +150,9 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
     keys = [*zip(map(attrgetter("order"), of_round), map(attrgetter("ordinal"), sessions), strict=True)]
     whys = [why for each in rounds for why in whys_left_out(each, record.header.plan.experiment)]
     if STILL_RAN in whys:
-        ended = {each.ordinal for one in rounds if not one.anchor for each in one.sessions if each.executions}
-        never = [why == STILL_RAN and key[1] not in ended for why, key in zip(whys, keys, strict=True)]
+        ended = set[InSoak]().union(*map(that_ended, record.rounds))
+        of_soak = zip(map(attrgetter("variant"), of_round), map(attrgetter("ordinal"), sessions), strict=True)
+        never = [why == STILL_RAN and one not in ended for why, one in zip(whys, of_soak, strict=True)]
         whys = [NONE_ENDED if is_never else why for is_never, why in zip(never, whys, strict=True)]
     is_undone = [False] * len(sessions)
     if not_done := undone_in_rounds(record, rounds, times):
@@ -164,9 +167,7 @@ def _all_timed(record: RunRecord, rounds: Sequence[Round], times: ExecutionTimes
         spans = [None] * len(sessions)
         for at, span in zip(ran, known, strict=True):
             spans[at] = span
-    wrong = _clock_steps(times) if basis != "client" else {}
-    wrong |= dict.fromkeys(np.flatnonzero(column(known, "elapsed_s") <= 0).tolist(), BACKWARDS)
-    for row, why in wrong.items():
+    for row, why in _no_times(times, known, basis).items():
         spans[ran[row]], whys[ran[row]], is_undone[ran[row]] = None, why, False
     node = kernel_node_of(record.header.host)
     own_nodes = [*map(attrgetter("memory_nodes"), sessions)]
@@ -198,6 +199,12 @@ def _of_its_span(member: Timed) -> Timed:
     part = member.span.elapsed_s / max(window_s, (session.cpu_s or 0.0) + (session.run_delay_s or 0.0))
     counted = {name: value * part for name in _COUNTED if (value := getattr(session, name)) is not None}
     return replace(member, session=replace(session, **counted))
+
+
+def _no_times(times: ExecutionTimes, known: Sequence[Span], basis: str) -> dict[int, str]:
+    """By session, why its times are none, as the clock was set; ``known``: the spans by this ``basis``."""
+    wrong = _clock_steps(times) if basis != "client" else {}
+    return wrong | dict.fromkeys(np.flatnonzero(column(known, "elapsed_s") <= 0).tolist(), BACKWARDS)
 
 
 def _clock_steps(times: ExecutionTimes) -> dict[int, str]:
@@ -246,6 +253,24 @@ def spoils_round(why: str) -> bool:
 def has_failed(why: str, session: Session) -> bool:
     """Whether it is left out because it ended nothing, not because its answer is wrong, or it ran on."""
     return spoils_round(why) and why != STILL_RAN and session.answer_ok is not False
+
+
+def that_ended(segment: Round) -> set[InSoak]:
+    """The sessions that ended an execution in it. One that ended none in any segment of a soak has failed."""
+    ended = [] if segment.anchor else [each for each in segment.sessions if each.executions]
+    return {(segment.variant, each.ordinal) for each in ended}
+
+
+def whys_by_itself(segment: Round, header: Header) -> list[str]:
+    """Why each session of it is left out, where the other segments are not at hand; '' of undone work."""
+    whys = [*whys_left_out(segment, header.plan.experiment)]
+    record, times = RunRecord(header, (segment,)), ExecutionTimes.of((segment,))
+    basis = _basis(record, times)
+    if wrong := _no_times(times, _spans(record, times, basis), basis):
+        ran = [at for at, session in enumerate(segment.sessions) if session.executions]
+        for row, why in wrong.items():
+            whys[ran[row]] = whys[ran[row]] or why
+    return whys
 
 
 def whys_left_out(round_: Round, experiment: str) -> Sequence[str]:

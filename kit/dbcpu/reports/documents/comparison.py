@@ -37,7 +37,7 @@ from dbcpu.reports.documents.comparing_document import Line, comparing_document,
 from dbcpu.reports.documents.comparison_front import front, page_sections
 from dbcpu.reports.documents.comparison_levels import charts_of, load_sections, speedup
 from dbcpu.reports.documents.experiments import POOL
-from dbcpu.reports.documents.quoted import cores_words, evenness_words
+from dbcpu.reports.documents.quoted import cores_words, evenness_words, quota_words
 from dbcpu.reports.plain_data import plain_data
 
 DETAIL: dict[str, tuple[str, Callable[[float | None], str]]] = {
@@ -174,9 +174,11 @@ def _runs(comparison: Comparison) -> Section:
 
 
 def _hosts(comparison: Comparison) -> Section:
+    quota = Column("quota", "CPU quota", kind="text", value=_quota)
     columns = (
         Column("name", "name", kind="name"),
-        Column("vcpus", "vCPUs", value=lambda side: None if _quotas(side) else side.vcpus),
+        Column("vcpus", "vCPUs", value=lambda side: side.shown_vcpus if _quotas(side) else side.vcpus),
+        *([quota] if any(map(_quotas, comparison.sides)) else []),
         Column("cores", "cores"),
         Column("host", "host, database, label", kind="text", value=_where),
     )
@@ -188,9 +190,12 @@ def _quotas(side: Side) -> list[float]:
     return sorted({each.quote.quota for each in side.runs if each.quote.quota is not None})
 
 
+def _quota(side: Side) -> str:
+    return ", ".join(quota_words(each, side.shown_vcpus) for each in _quotas(side))
+
+
 def _where(side: Side) -> str:
-    quotas = [f"CPU quota of {each:g}" for each in _quotas(side)]
-    return ", ".join(dict.fromkeys(filter(None, (side.host, *quotas, side.database, side.label))))
+    return ", ".join(dict.fromkeys(filter(None, (side.host, side.database, side.label))))
 
 
 def _figures(comparison: Comparison) -> Section:

@@ -17,7 +17,7 @@ from dbcpu.analysis.results.quote import Quote
 from dbcpu.analysis.statistics.interval import Interval
 from dbcpu.formatting import UNKNOWN, listed, number, percent, plural, rate
 from dbcpu.reports.document import Column
-from dbcpu.reports.documents.quoted import cores_words, evenness_words
+from dbcpu.reports.documents.quoted import cores_words, evenness_words, quota_words
 from dbcpu.reports.plain_data import plain_data
 
 Row = TypeVar("Row")
@@ -180,9 +180,7 @@ def sorted_by_evenness(hosts: Sequence[FleetHost]) -> Sequence[FleetHost]:
 
 
 def _quota_words(host: FleetHost) -> str:
-    """``8 of 16 vCPUs``: twins have as many as the host shows."""
-    quota = host.quote.quota
-    return f"{quota:g} of {plural(host.host_vcpus, 'vCPU')}" if quota and host.host_vcpus else ""
+    return quota_words(host.quote.quota, host.host_vcpus)
 
 
 SMALL = (

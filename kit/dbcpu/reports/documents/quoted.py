@@ -36,6 +36,11 @@ def cores_words(quote: Quote) -> str:
     return f"{_least(quote)}{number(quote.usable_cores, 1)}{within}{_of(quote)}"
 
 
+def quota_words(quota: float | None, shown: int | None) -> str:
+    """``8 of 16 vCPUs``: of so many as the host shows; '' without a quota."""
+    return f"{quota:g} of {plural(shown, 'vCPU')}" if quota and shown else ""
+
+
 def evenness_words(quote: Quote) -> str:
     """``0.66 (0.64 to 0.69) at N=12, not even``, or ``inconclusive``: without the answer a figure looks like a fact."""
     if quote.evenness is None:

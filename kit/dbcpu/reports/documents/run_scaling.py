@@ -52,7 +52,9 @@ def scaling_words(record: RunRecord, analysis: Analysis) -> str:
 def _no_knee(record: RunRecord, analysis: Analysis) -> str:
     """Why the line says nothing of knees; '' where nobody would expect any."""
     variant = analysis.levels[0].variant if analysis.levels else ""
-    levels = [each.level for each in analysis.levels if each.variant == variant and each.throughput is not None]
+    # A level without a throughput was measured nevertheless: in each of its rounds something failed.
+    measured = [each for each in analysis.levels if each.variant == variant]
+    levels = [each.level for each in measured if each.throughput is not None]
     if record.header.plan.experiment != SWEEP or len(levels) < LEVELS_OF_A_CURVE - 1 or analysis.reference is None:
         return ""
     if analysis.scaling.fit_error is not None:
@@ -62,15 +64,18 @@ def _no_knee(record: RunRecord, analysis: Analysis) -> str:
                 f"inconclusive where the throughput bends first: at the cores ({cores}) or at the CPU quota "
                 f"({number(quota, 1)})"
             )
-        none = f"no knee was found up to {plural(levels[-1], 'session')}, the highest level measured"
+        is_highest = levels[-1] == measured[-1].level
+        highest = f"the highest level {'measured' if is_highest else 'that has a throughput'}"
+        none = f"no knee was found up to {plural(levels[-1], 'session')}, {highest}"
         if analysis.scaling.fit_error > MISFIT:
             none += f" (the fit misses these levels by {percent(analysis.scaling.fit_error)} and is not drawn)"
         return f"{none}; {TWO_KINDS}" if has_two_kinds(record) else none
     if len(levels) < LEVELS_OF_A_CURVE:
-        measured = any(each.throughput is None and each.variant == variant for each in analysis.levels)
-        have = f"only {len(levels)} have a throughput" if measured else f"{len(levels)} were measured"
+        less = len(levels) < len(measured)
+        have = f"only {len(levels)} have a throughput" if less else f"{len(levels)} were measured"
         return f"no curve: it needs {LEVELS_OF_A_CURVE} levels or more, and {have}"
-    known = analysis.vcpus is not None and set(auto_levels(analysis.vcpus, analysis.cores)) <= set(levels)
+    all_levels = set(auto_levels(analysis.vcpus, analysis.cores)) if analysis.vcpus is not None else None
+    known = all_levels is not None and all_levels <= {each.level for each in measured}
     auto = known or record.header.plan.rounds is None
     noisy = analysis.reference.spread > STEADY or bool(analysis.disturbance)
     helps = (

@@ -6,7 +6,7 @@ from statistics import median
 from dbcpu.analysis.host_usage.host_time import window_s
 from dbcpu.analysis.levels.answers import EQUAL
 from dbcpu.analysis.levels.level_details import MIN_EXECUTIONS
-from dbcpu.analysis.levels.level_losses import is_known_by_count, is_lost_alone_too
+from dbcpu.analysis.levels.level_losses import cause_by_count, is_known_by_count, is_lost_alone_too
 from dbcpu.analysis.levels.rounds_apart import rounds_differ
 from dbcpu.analysis.placement.usable_cpus import bounding_quota, core_count, vcpu_count
 from dbcpu.analysis.results.answer import Answer
@@ -47,10 +47,7 @@ def cause_counts(level: LevelView) -> str:
     what all lose few lose more. The share lost is of all that was counted, to whatever cause.
     """
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
-    by_count = is_known_by_count(level)
-    other = any(cause not in (Cause.NONE, level.counted_cause) for cause, _ in level.causes)
-    taken = few and not by_count and not other and level.counted_cause in (Cause.STEAL, Cause.IRQ)
-    counted = level.counted_cause if taken or by_count else Cause.NONE
+    by_count, counted = is_known_by_count(level), cause_by_count(level)
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
     some_rounds = level.level == 1 and level.rounds_apart is not None and rounds_differ(level)
     is_lost = counted != Cause.NONE and (level.counted_slowdown or 1.0) > EQUAL and not some_rounds

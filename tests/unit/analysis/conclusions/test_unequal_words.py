@@ -53,10 +53,23 @@ def test_one_that_lost_less_by_another_cause_is_not_told_the_slowdown_of_two() -
     assert (fifteen.slow, fifteen.slow_middle, fifteen.slower_middle) == (6.0, (6, 6), (6, 7))
 
 
-@pytest.mark.parametrize(("seen", "words"), [((2, 4), "2 to 4"), ((3, 3), "3"), ((3, 4), "3 or 4"), (None, "3")])
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [((2, 4), "2 to 4"), ((3, 3), "3"), ((3, 4), "3 or 4"), (None, "3"), ((0, 6), "usually at most 6")],
+)
 def test_of_rounds_with_two_and_with_four_none_has_three(seen: tuple[int, int] | None, words: str) -> None:
     """The median was said as what was seen: 3 of 5 in a slow group."""
     figures = {"slower": 3.0, "slower_min": 1.95, "slower_factor": 1.99, "slowdown_max": 2.0, "slow": 3.0}
     assert unequal_words(level(**figures, slower_middle=seen)) == f"{words} of 13 have a slowdown of 1.99x"
     grouped = level(**figures | {"slower": 13.0, "slowdown_min": 1.3}, slow_middle=seen)
     assert unequal_words(grouped).endswith(f", {words} of 13 in a slow group")
+
+
+def test_a_count_of_which_half_of_the_rounds_have_none_is_said_as_its_most() -> None:
+    """0 or 1 of 3 have a slowdown, it said."""
+    figures = {"slower": 0.0, "slower_min": None, "slowdown_max": 1.3, "slow": 0.5, "slow_middle": (0, 1)}
+    assert unequal_words(level(**figures)) == "usually at most 1 of 13 has a slowdown of 1.30x"
+    figures |= {"slow": 1.0, "slow_middle": (0, 2)}
+    assert unequal_words(level(**figures)) == "usually at most 2 of 13 have a slowdown of 1.30x"
+    run = simulate(SimulatedHost(cores=4, threads=1, steal=0.1), (1, 2, 3, 4, 5), 6, seed=1)
+    assert "at 3 sessions usually at most 1 of 3 has a slowdown of 1." in explain(run).verdict

@@ -10,11 +10,13 @@ from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.run import Analysis
 from dbcpu.formatting import MAX_WORDS, is_short, joined, sentences
 from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.quoted import quotable
 from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.simulator import SimulatedHost, presets, simulate
 from support.builders.record import host as measured_on
 from support.builders.record import record, round_of, session, solos
+from support.builders.spoilt import SPOILT, spoilt
 from support.contradictions import contradictions
 
 
@@ -180,13 +182,37 @@ def test_presets_have_short_sentences(name: str) -> None:
     assert too_long(of(host, tuple(levels[:: max(1, len(levels) // 6)]), repeats=3, size="short")) == []
 
 
+def with_lost_levels(run: RunRecord, seed: int) -> RunRecord:
+    """One or two levels, or a single session, without a whole round, in any of the ways there are."""
+    rng = np.random.default_rng([seed, 12])
+    how = [*SPOILT, "round"][int(rng.integers(len(SPOILT) + 1))]
+    levels = sorted({each.level for each in run.rounds})
+    return spoilt(run, how, *map(int, rng.choice(levels, int(rng.integers(1, 3)), replace=False)))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_random_hosts_have_short_sentences_and_no_contradictions(seed: int) -> None:
-    run = simulate(random_host(seed), levels_of(seed), 2 + seed % 5, seed, size="short")
-    found = explain(run)
-    assert too_long(found) == []
-    assert contradictions(run, found) == []
-    assert not helped_twice(found)
+    whole = simulate(random_host(seed), levels_of(seed), 2 + seed % 5, seed, size="short")
+    for run in (whole, with_lost_levels(whole, seed)):
+        found = explain(run)
+        assert too_long(found) == []
+        assert contradictions(run, found) == []
+        assert not helped_twice(found)
+
+
+def test_a_lost_level_that_is_passed_over_is_a_contradiction() -> None:
+    """What the rules look for, in a result that was made as if all rounds were whole."""
+    run = simulate(SimulatedHost(cores=4, threads=1), (1, 2, 3, 4, 5, 8), 6, seed=1, size="short")
+    whole, lost = explain(run), spoilt(run, "error", 3)
+    found = explain(lost)
+    assert contradictions(run, whole) == contradictions(lost, found) == []
+    for changed in (
+        replace(found, levels_lost=()),
+        replace(found, verdict=whole.verdict),
+        replace(found, levels=whole.levels),
+        replace(found, capacity=whole.capacity),
+    ):
+        assert any("whole" in each for each in contradictions(lost, changed))
 
 
 def test_clauses_become_sentences_where_they_are_too_long_together() -> None:

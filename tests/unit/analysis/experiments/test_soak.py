@@ -12,6 +12,7 @@ from dbcpu.analysis.experiments.soak import _heat
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.results.experiments import Soak
 from dbcpu.analysis.results.run import Analysis
+from dbcpu.analysis.sessions.valid_sessions import STILL_RAN, timed_round
 from dbcpu.formatting import times
 from dbcpu.record.rounds import CgroupUse, Execution, KitCost, RunRecord
 from dbcpu.reports import charts
@@ -376,3 +377,37 @@ def test_what_all_lose_to_steal_is_said() -> None:
     analysis = soaked(SimulatedHost("h", cores=4, threads=1, steal=0.3), 4)
     assert re.search(r"\(\d\d % of it is lost to CPU steal; a single session loses \d\d %\)", analysis.verdict)
     assert headline(analysis).remedy.startswith("use a dedicated host")
+
+
+def silent(record: RunRecord, ordinal: int, *orders: int) -> RunRecord:
+    """Session ``ordinal`` ends an execution in no segment but those of these orders."""
+    rounds = []
+    for each in record.rounds:
+        members = tuple(replace(s, executions=(), answer_ok=None) if s.ordinal == ordinal else s for s in each.sessions)
+        rounds.append(each if each.anchor or each.order in orders else replace(each, sessions=members))
+    return replace(record, rounds=tuple(rounds))
+
+
+def test_a_session_that_never_ends_an_execution_leaves_no_segment_whole() -> None:
+    """It is a failed session, and no verdict said that the others had more CPU; one that runs on has not failed."""
+    analysis, soak = explained(silent(build.soak(steady), 1))
+    assert not soak.whole
+    assert "In every segment a session failed or gave a wrong answer" in analysis.verdict
+    assert analysis.failures is not None
+    assert f"{analysis.failures.sessions} sessions failed" in headline(analysis).headline
+    analysis, soak = explained(silent(build.soak(steady), 1, 5))
+    assert (soak.whole, analysis.failures) == (True, None)
+    assert "In every segment" not in analysis.verdict
+
+
+@pytest.mark.parametrize("order", [1, 2, 7, MAX_KEPT * 2])
+def test_a_session_that_ended_an_execution_in_one_segment_of_a_day_has_not_failed(order: int) -> None:
+    """Of a long soak not every segment is explained: a finding counted it in each of those, and `failures` did not."""
+    analysis, soak = explained(silent(build.soak(steady, segments=MAX_KEPT * 2, sessions=2), 1, order))
+    assert (soak.whole, analysis.failures) == (True, None)
+    assert "failed-session" not in {each.code for each in analysis.findings}
+
+
+def test_what_a_session_of_a_soak_ended_in_other_segments_counts_in_a_picture_of_one() -> None:
+    record = silent(build.soak(steady), 1, 5)
+    assert {each.why for each in timed_round(record, 6)} == {"", STILL_RAN}

@@ -1,7 +1,6 @@
 """A level of which no round is whole is named wherever a run is answered, with what to do."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
@@ -11,15 +10,18 @@ from dbcpu.analysis.experiments import MAX_KEPT
 from dbcpu.analysis.explain import explain, explain_rounds
 from dbcpu.analysis.history.run_figures import run_figures
 from dbcpu.analysis.results.answer import Answer, Outcome
-from dbcpu.record.rounds import Round, RunRecord, Session
+from dbcpu.record.plan import auto_levels
+from dbcpu.record.rounds import Round, RunRecord
 from dbcpu.reports.documents.run import document
 from dbcpu.reports.documents.run_readings import reading
+from dbcpu.reports.documents.run_scaling import scaling_words
 from dbcpu.reports.tables.of_run import RUNS
 from dbcpu.reports.tables.table import ExplainedRun
 from dbcpu.simulator import SimulatedHost, simulate
 from dbcpu.simulator.experiments import RunOptions, simulate_pool, simulate_together
 from support.builders import experiments
 from support.builders.record import host, record, round_of, session, solos
+from support.builders.spoilt import SPOILT, failed, spoilt
 
 LEVELS = (1, 2, 3, 4, 5, 6)
 
@@ -27,10 +29,6 @@ LEVELS = (1, 2, 3, 4, 5, 6)
 def swept() -> RunRecord:
     """Equal up to the four vCPUs."""
     return simulate(SimulatedHost(cores=4, threads=1), LEVELS, repeats=6, seed=1)
-
-
-def failed(one: Session) -> Session:
-    return replace(one, error="ORA-00600", answer_ok=None)
 
 
 def with_failed_sessions(run: RunRecord, *levels: int, every: bool = False) -> RunRecord:
@@ -45,34 +43,7 @@ def with_failed_sessions(run: RunRecord, *levels: int, every: bool = False) -> R
     return replace(run, rounds=tuple(map(changed, run.rounds)))
 
 
-def wrong(one: Session) -> Session:
-    return replace(one, answer_ok=False)
-
-
-def unfinished(one: Session) -> Session:
-    return replace(one, executions=(), answer_ok=None)
-
-
-SPOILT: dict[str, tuple[Callable[[Session], Session], str, str]] = {
-    "error": (failed, "failed sessions", "read the error in the database's log"),
-    "wrong answer": (wrong, "wrong answers", "run the workload's file below `sql/` by hand"),
-    "no execution": (unfinished, "failed sessions", "read the error in the database's log"),
-}
-"""By what is wrong with a session: how, the card of it, and what helps."""
 ROUNDS_HELP = "`dbcpu doctor TARGET` checks what can prevent a run"
-
-
-def spoilt(run: RunRecord, how: str, *levels: int, only: int | None = None) -> RunRecord:
-    """In each round of ``levels``, or in that of the repeat ``only``, the last session is so; or the rounds failed."""
-
-    def changed(one: Round) -> Round:
-        if one.level not in levels or only not in (None, one.repeat):
-            return one
-        if how == "round":
-            return replace(one, error="lost")
-        return replace(one, sessions=(*one.sessions[:-1], SPOILT[how][0](one.sessions[-1])))
-
-    return replace(run, rounds=tuple(map(changed, run.rounds)))
 
 
 def below(run: RunRecord, level: int) -> tuple[Round, ...]:
@@ -288,8 +259,7 @@ def test_a_soak_of_which_no_segment_is_whole_says_so_and_what_helps(how: str) ->
     words = "12 sessions gave a wrong answer" if how == "wrong answer" else "12 sessions failed"
     assert first.headline.endswith(f"; {words}")
     assert first.remedy.startswith(SPOILT[how][2])
-    in_all = "In every segment a session failed or gave a wrong answer" in found.verdict
-    assert in_all is (how != "no execution"), "who ended nothing ran all the same"
+    assert "In every segment a session failed or gave a wrong answer" in found.verdict
     once = explain(spoilt(experiments.soak(lambda *_: 2.0, sessions=4), how, 4, only=3))
     assert "In every segment" not in once.verdict
 
@@ -380,3 +350,29 @@ def test_one_number_of_sessions_is_advised_beside_a_lost_level(
     found = explain(spoilt(simulate(host, levels, 6, seed=1, size="medium"), "error", lost))
     assert set(re.findall(r"no more than (\d+)", headline(found).remedy)) == {str(most)}
     assert set(re.findall(r"[Aa]bove (\d+)", found.verdict)) == {str(most)}
+
+
+@pytest.mark.parametrize("how", ["error", "round"])
+def test_a_level_without_a_whole_round_was_measured(how: str) -> None:
+    """`--sessions auto` was advised, which had measured it, and 5 sessions were called the highest level."""
+    run = simulate(SimulatedHost(cores=4, threads=1, noise=0.2), auto_levels(4, 4), repeats=3, seed=1)
+    spoiled = spoilt(run, how, 4)
+    words = scaling_words(spoiled, explain(spoiled))
+    assert "no curve was found" in words
+    assert "--sessions auto" not in words
+    run = simulate(SimulatedHost(cores=8, threads=1), (1, 2, 3, 4, 5, 6), repeats=3, seed=1)
+    spoiled = spoilt(run, how, 6)
+    words = scaling_words(spoiled, explain(spoiled))
+    assert "no knee was found up to 5 sessions, the highest level that has a throughput" in words
+    assert "no knee was found up to 6 sessions, the highest level measured" in scaling_words(run, explain(run))
+
+
+@pytest.mark.parametrize("how", ["error", "round"])
+@pytest.mark.parametrize("level", [2, 3, 4])
+def test_rounds_of_a_level_with_one_whole_round_are_not_said_to_differ(level: int, how: str) -> None:
+    run = simulate(SimulatedHost(cores=4, threads=1), LEVELS[:4], repeats=3, seed=1)
+    found = explain(spoilt(spoilt(run, how, level, only=1), how, level, only=2))
+    words = f"at N={level} one round proves no equality"
+    assert "rounds differ" not in found.verdict
+    assert words in found.verdict
+    assert words in next(each.seen for each in found.findings if each.code == "inconclusive")

@@ -420,6 +420,9 @@ def test_hosts_of_different_size_say_what_each_has(tmp_path: Path, quota: float 
     assert made.front is not None
     assert re.search(rf"\({sizes}\)", made.front.headline), made.front.headline
     assert re.search(rf"\. At full load that is {sizes}\. Max/min ", made.verdict[0]), made.verdict[0]
+    (hosts,) = [table for each in made.sections if each.name == "hosts" for table in each.tables]
+    cells = [[column.of(row) for column in hosts.columns if column.key in ("vcpus", "quota")] for row in hosts.rows]
+    assert cells == ([[8], [4]] if quota is None else [[8, ""], [4, "2 of 4 vCPUs"]])
     assert "even" in made.front.headline
     of_two = comparison_document([*names, names[1]])
     assert of_two.front is not None

@@ -6,7 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
+from msgspec.structs import replace
 
+from dbcpu.analysis.levels.rounds_apart import cause_in_row
 from dbcpu.analysis.results.cause import CAUSES, Cause
 from dbcpu.analysis.results.run import Analysis, LevelView, SessionView
 from dbcpu.formatting import short_ranges, times
@@ -99,12 +101,18 @@ def _hover(view: SessionView) -> str:
 
 
 def _points(analysis: Analysis, shown: Sequence[LevelView]) -> dict[int, list[SessionView]]:
-    """By level; at one pace where the figures of the level are, so that they fit the median that is drawn."""
+    """By level; at one pace where the figures of the level are, so that they fit the median that is drawn.
+
+    Each with the cause as which the row of its level counts it.
+    """
     points: dict[int, list[SessionView]] = {each.level: [] for each in shown}
-    paced = {each.level for each in shown if each.at_one_pace}
+    rows = {each.level: each for each in shown}
     for each in analysis.sessions:
         if each.valid and each.slowdown is not None and each.variant == shown[0].variant and each.level in points:
-            points[each.level].append(each.at_one_pace() if each.level in paced else each)
+            row = rows[each.level]
+            view = each.at_one_pace() if row.at_one_pace else each
+            cause = cause_in_row(view, row)
+            points[each.level].append(view if cause is view.cause else replace(view, cause=cause))
     return points
 
 
