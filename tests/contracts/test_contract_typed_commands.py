@@ -74,8 +74,8 @@ STAND_INS = {
     "compare RUN:baseline RUN:spread": "compare VARIED:baseline VARIED:spread",
     "compare label:before after=RUN5,RUN6,RUN7,RUN8": "compare label:before after=RUN2,RUN3,RUN4,RUN5",
     "compare last yesterday --aa RUN": "compare RUN1 RUN2 --aa SAME",
-    "compare old cloud --levels-per core": "compare RUN1 RUN2 --levels-per core",
-    "compare old cloud cloud-smt-off --size-for 12": "compare RUN1 RUN2 RUN3 --size-for 12",
+    "compare label:old label:new --levels-per core": "compare RUN1 RUN2 --levels-per core",
+    "compare OLD NEW NEW_SMT_OFF --size-for 12": "compare RUN1 RUN2 RUN3 --size-for 12",
 }
 """Documented commands with runs of a certain kind, or with names that stand for any run."""
 

@@ -3,6 +3,8 @@
 import os
 import tempfile
 import traceback
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +31,8 @@ def keep_traceback(error: BaseException) -> Path | None:
     return None
 
 
-def _folders() -> list[Path]:
-    temporary, state = Path(tempfile.gettempdir()), state_folder()
-    return [temporary] if state is None else [state, temporary]
+def _folders() -> Iterator[Path]:
+    if (state := state_folder()) is not None:
+        yield state
+    with suppress(FileNotFoundError):  # no folder of temporary files takes one: each disk is full
+        yield Path(tempfile.gettempdir())

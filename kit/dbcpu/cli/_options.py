@@ -25,19 +25,28 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def confirm(question: str, yes: bool) -> None:
-    """Ask on standard error, unless ``yes``. Raises click.Abort on no, click.UsageError when nobody can answer."""
+    """Ask on standard error, unless ``yes``. Raises DbcpuError on no, click.UsageError when nobody can answer."""
     if yes:
         return
     if sys.stdin is not None and sys.stdin.isatty():
-        click.confirm(question, abort=True, err=True)
+        if not click.confirm(question, err=True):
+            raise _declined()
         return
     answer = ""
     with suppress(OSError, ValueError):
         answer = sys.stdin.readline() if sys.stdin is not None else ""
     if answer:  # nobody is shown a question that cannot be answered
         click.echo(f"{question} [y/N]: {answer.strip()}", err=True)
+    if answer.strip().lower() in ("n", "no"):
+        raise _declined()
     if answer.strip().lower() not in ("y", "yes"):
         raise click.UsageError("confirmation needed; give --yes if there is no terminal")
+
+
+def _declined() -> Exception:
+    from dbcpu.errors import DbcpuError
+
+    return DbcpuError("nothing was done: the answer was no")
 
 
 def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -19,6 +19,7 @@ SCHEMA = 1
 """Version of the record's form; docs/record.md has the history."""
 ROWS_UNIT = "Mrows/s"
 IMPORTED = "imported"  # the sampler of a run whose times or rates others measured
+BY_SCRIPT = "dbcpu-lines"  # begins the tool_version of a run that a script of shell/ measured
 SIMULATED = "simulated"  # the database's kind of a run that nobody measured
 UNNAMED_WORK = "unnamed work"  # begins the name of work of which an import does not say what it was
 ANONYMOUS = "-anonymous"  # ends the run_id of a record without names: no store and no host are known of it
@@ -234,3 +235,13 @@ class Header(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
     facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether others measured it, or a script of ``shell/``: nobody looked for a hypervisor, container or quota."""
+        return is_imported(self.plan.sampler, self.tool_version)
+
+
+def is_imported(sampler: str, tool_version: str) -> bool:
+    """``Header.is_imported`` by what it is seen from."""
+    return sampler == IMPORTED or tool_version.startswith(BY_SCRIPT)

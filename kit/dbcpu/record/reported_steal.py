@@ -9,7 +9,7 @@ registered; arch/x86/kernel/cpu/mshyperv.c registers none; lxcfs, proc_stat
 
 from collections.abc import Iterable
 
-from dbcpu.record.header import IMPORTED, RDS, Header, HostInfo
+from dbcpu.record.header import RDS, Header, HostInfo
 from dbcpu.record.rounds import Round, RunRecord
 
 _REPORTED = ("kvm", "xen", "powervm")
@@ -54,7 +54,7 @@ def steal_unseen(record: RunRecord) -> str:
 
 def _before(header: Header) -> str:
     """``why_unseen`` by what is known before anything is counted; an imported file names no hypervisor."""
-    if header.plan.sampler == IMPORTED and header.host is not None and header.host.hypervisor is None:
+    if header.is_imported and header.host is not None and header.host.hypervisor is None:
         return "whether the host reports steal is not known: the imported file does not name its hypervisor"
     return why_unseen(header.host, counted=False)
 

@@ -233,11 +233,11 @@ class Store(AbstractContextManager["Store"]):
         if name.startswith("label:"):
             raise UsageError("label:TEXT stands for runs in dbcpu compare alone; give a run_id, which dbcpu list shows")
         if not found:
-            file = f"; if the file {name} is meant: dbcpu import {name}" if is_file(name) else ""
-            raise UsageError(
-                f"no run in the store {self.shown} begins with {name!r}{file}; the newest are {', '.join(newest)}; "
-                "dbcpu list shows all"
-            )
+            meant = f"; if the file {name} is meant: dbcpu import {name}" if is_file(name) else ""
+            if connection.scalar(select(run.c.run_id).where(run.c.label == name)):
+                meant += f"; if runs with that label are meant: dbcpu compare label:{name}"
+            there = f"the newest are {', '.join(newest)}; dbcpu list shows all"
+            raise UsageError(f"no run in the store {self.shown} begins with {name!r}{meant}; {there}")
         if len(found) > 1:
             some = f"{'among them ' if len(found) > 5 else ''}{', '.join(found[:5])}"
             raise UsageError(f"{len(found)} runs begin with {name!r}: {some}; give more letters of the one you mean")

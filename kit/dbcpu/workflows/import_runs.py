@@ -6,7 +6,7 @@ from pathlib import Path
 from dbcpu.analysis.comparison.published import NEEDED
 from dbcpu.config.given_file import is_file
 from dbcpu.errors import DbcpuError, RecordFormatError, UsageError
-from dbcpu.formatting import plain
+from dbcpu.formatting import plain, plural
 from dbcpu.record.rounds import RunRecord
 from dbcpu.store import imported_csv, imported_logs, record_file
 from dbcpu.store.imported_csv import RunFacts
@@ -31,7 +31,8 @@ def read_run(path: str, samples: Sequence[str] = (), facts: RunFacts | None = No
     if line_file.recognises(content):
         _refuse(facts, path)
         record = _consistent(line_file.from_content(content, path, samples), path)
-        return record, line_samples.missing_words(record.rounds) if samples else ""
+        missing = line_samples.missing_words(record.rounds) if samples else ""
+        return record, "; ".join(filter(None, (_cut_short(record, path), missing)))
     if path.endswith(record_file.SUFFIXES) or content.lstrip().startswith(b"{"):
         _refuse(facts, path)
         if samples:
@@ -77,6 +78,14 @@ def read_runs(
         if len(paths) == 1 or not Path(path).is_file():
             kept[path] = found
     return (kept.pop(path) if path in kept else read_run(path, samples, facts) for path in paths)
+
+
+def _cut_short(record: RunRecord, path: str) -> str:
+    """What is said of the lines of a run that has not ended; '' of a whole one."""
+    if record.header.status == "complete":
+        return ""
+    kept = plural(len(record.rounds), "round")
+    return f"{path} has not the whole run: it was stopped, or the file was cut short; {kept} of it are imported"
 
 
 def _consistent(record: RunRecord, path: str) -> RunRecord:

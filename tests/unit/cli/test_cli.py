@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import click
@@ -94,7 +95,13 @@ def test_unexpected_failure_is_one_sentence_and_its_traceback_a_private_file(
 def test_unexpected_failure_without_any_place_for_its_traceback_still_ends_well(
     failing: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failing.setattr("dbcpu.cli._crash_report._folders", lambda: [Path("/proc/nowhere")])
+    """Where every disk is full there is not even a folder of temporary files."""
+
+    def none_usable() -> str:
+        raise FileNotFoundError("No usable temporary directory found")
+
+    failing.setattr(tempfile, "gettempdir", none_usable)
+    failing.setattr("dbcpu.cli._crash_report.state_folder", lambda: Path("/proc/nowhere"))
     assert fail_with(failing, ZeroDivisionError()) == 3
     assert "DBCPU_DEBUG=1 shows the traceback" in capsys.readouterr().err
 

@@ -1,6 +1,8 @@
 """The commands that look after kept runs."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -179,12 +181,34 @@ def test_import_takes_all_files_or_none_when_one_is_damaged(tmp_path: Path, caps
         assert len(store.list()) == 2
 
 
-@pytest.mark.parametrize(("typed", "left"), [("y\n", 1), ("n\n", 2), ("", 2)])
+@pytest.mark.parametrize(("typed", "left"), [("y\n", 1), ("", 2)])
 def test_delete_asks_first(typed: str, left: int) -> None:
     result = run("delete", "last", typed=typed)
     assert ("Delete 20250103-b?" in result.stderr) == bool(typed), "nobody is shown what cannot be answered"
     with open_store() as store:
         assert len(store.list()) == left
+
+
+def test_no_is_an_answer_and_no_interruption(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    assert main(["delete", "last"]) == 3
+    shown = capsys.readouterr().err
+    assert shown == "Delete 20250103-b? [y/N]: n\ndbcpu: nothing was done: the answer was no\n"
+    with open_store() as store:
+        assert len(store.list()) == 2
+
+
+def test_who_gives_a_label_for_a_run_is_told_how_runs_of_a_label_are_compared(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with open_store() as store:
+        store.save(runs.record("20250106-d", started_at="2025-01-06T00:00:00Z", label="old"))
+    assert main(["compare", "old", "last"]) == 2
+    assert "if runs with that label are meant: dbcpu compare label:old;" in capsys.readouterr().err
+    assert main(["compare", "older", "last"]) == 2
+    assert "with that label" not in capsys.readouterr().err
 
 
 def test_delete_takes_several_runs_without_asking() -> None:

@@ -80,8 +80,10 @@ def test_absurd_numbers_and_unknown_names_are_refused(arguments: tuple[str, ...]
     assert f"Invalid value for '{arguments[0]}'" in result.stderr
 
 
-@pytest.mark.parametrize(("typed", "said"), [("y\n", "went on"), ("n\n", ""), ("", "")])
-def test_nothing_goes_on_unconfirmed(typed: str, said: str) -> None:
+@pytest.mark.parametrize(("typed", "said", "refused"), [
+    ("y\n", "went on", ""), ("n\n", "", "the answer was no"), ("", "", "give --yes"), ("what?\n", "", "give --yes"),
+])  # fmt: skip
+def test_nothing_goes_on_unconfirmed(typed: str, said: str, refused: str) -> None:
     @click.command()
     def ask() -> None:
         confirm("Really?", yes=False)
@@ -90,7 +92,7 @@ def test_nothing_goes_on_unconfirmed(typed: str, said: str) -> None:
     result = CliRunner().invoke(ask, input=typed)
     assert result.stdout.strip() == said
     assert ("Really?" in result.stderr) is bool(typed), "nobody is shown what cannot be answered"
-    assert ("give --yes" in result.stderr) is (said == "")
+    assert refused in f"{result.stderr}{result.exception}"
 
 
 @click.command()

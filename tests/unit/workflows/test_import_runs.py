@@ -222,6 +222,28 @@ end status=complete
     assert record_file.read("run.json").header.notes[-1] == done.stderr.removeprefix("warning: ").strip()
 
 
+def test_lines_that_were_cut_short_are_imported_with_a_warning(here: Path) -> None:
+    """Three rounds of 24 were imported without a word."""
+    rounds = "".join(
+        f"round order={order} level=1 repeat={order} released={at}\n"
+        f"session order={order} ordinal=0 reported=100\n"
+        f"execution order={order} ordinal=0 start={at} end={at + 2} answer=160000\n"
+        for order, at in enumerate((1767323050, 1767323060, 1767323070))
+    )
+    (here / "lines").write_text(
+        "dbcpu-lines 2\nworkload name=cartesian size=tiny n=20 rows=160000 answer=160000 executions=1\n"
+        f"run started=2026-01-02T03:04:00 host=app version=15.3 kind=postgresql workers=psql\n{rounds}"
+    )
+    done = run("import", "lines")
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "warning: lines has not the whole run: it was stopped, or the file was cut short; 2 rounds of it are imported\n"
+    )
+    with (here / "lines").open("a") as whole:
+        whole.write("end status=complete\n")
+    assert run("import", "lines").stderr == ""
+
+
 def test_records_are_in_memory_one_at_a_time_but_for_what_can_be_read_once(here: Path) -> None:
     """A record that nobody holds any more is gone; a pipe gives its content once."""
     pipe = here / "pipe.json"

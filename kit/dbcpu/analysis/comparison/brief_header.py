@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Raw, Struct, field
 
-from dbcpu.record.header import BASELINE, ROWS_UNIT, SWEEP, Finite, Topology
+from dbcpu.record.header import BASELINE, ROWS_UNIT, SWEEP, Finite, Topology, is_imported
 
 TOPOLOGIES = 1000
 """That are kept as they were read: the nights of a host have one and the same text."""
@@ -80,6 +80,10 @@ class BriefHeader(Struct, frozen=True):
     host: BriefHost | None
     database: BriefDatabase
     schema: int
+
+    @property
+    def is_imported(self) -> bool:
+        return is_imported(self.plan.sampler, self.tool_version)
 
 
 @lru_cache(TOPOLOGIES)

@@ -134,14 +134,14 @@ def named_facts(header: Header | BriefHeader) -> dict[str, str]:
         "sampler": plan.sampler,
     }
     if host is not None:
-        topology, limits = host.topology, host.limits
+        topology, limits, none = host.topology, host.limits, "" if header.is_imported else "none"
         online = [each for each in topology.cpus if each.online]
         facts |= {
             "host": host.hostname,
             "CPU": host.cpu_model,
             "kernel": host.kernel,
-            "hypervisor": host.hypervisor or "none",
-            "container": host.container or "none",
+            "hypervisor": host.hypervisor or none,
+            "container": host.container or none,
             "online CPUs": str(len(online)),
             "cores": str(len({each.core for each in online})),
             "sockets": str(len({each.socket for each in online})),
@@ -151,7 +151,7 @@ def named_facts(header: Header | BriefHeader) -> dict[str, str]:
             "governor": host.governor or "",
             "allowed CPUs": str(len(limits.allowed_cpus)),
             "vCPUs": facts["vCPUs"] if not _is_quota(plan.vcpus, limits.quota_cpus) else "as the CPU quota",
-            "CPU quota": "none" if limits.quota_cpus is None else f"{limits.quota_cpus:g}",
+            "CPU quota": none if limits.quota_cpus is None else f"{limits.quota_cpus:g}",
         }
         facts |= {f"host: {name}": value for name, value in host.facts.items() if name not in _OF_THE_MOMENT}
     return facts | {f"parameter {name}": value for name, value in database.parameters.items()}

@@ -46,15 +46,13 @@ from dbcpu.analysis.statistics.interval import CONFIDENCE
 from dbcpu.analysis.statistics.robust import log_deviation
 from dbcpu.errors import UsageError
 from dbcpu.formatting import moment, plural
-from dbcpu.record.header import AA, IMPORTED, POOL, SIMULATED
+from dbcpu.record.header import AA, POOL, SIMULATED
 from dbcpu.record.plan import NORMAL
 from dbcpu.record.rounds import RunRecord
 
 MIN_FLOOR = 0.01
 MIN_HISTORY = 5
 """Earlier comparable runs from which the spread between runs is taken."""
-BY_SCRIPT = "dbcpu-lines"
-"""How the tool version of a run begins that was measured by a script and imported."""
 
 _Values = Callable[[Sequence[RoundFigures]], list[float]]
 
@@ -229,7 +227,7 @@ def more_rounds_command(base: MeasuredSide, other: MeasuredSide) -> str:
     """The command that measures as many rounds as a decision needs, for the run with the fewest."""
     fewest: Measured = min((*base.runs, *other.runs), key=lambda each: each.record.header.plan.repeats)
     header = fewest.record.header
-    if header.tool_version.startswith(BY_SCRIPT) or header.plan.sampler == IMPORTED:
+    if header.is_imported:
         return f"measure {NORMAL} rounds of each level and import them again"
     if header.database.kind == SIMULATED:
         return f"`dbcpu simulate --repeats {NORMAL}`"

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dbcpu.analysis.conclusions.finding_input import FindingInput
 from dbcpu.analysis.host_usage.host_time import foreign_share, stolen_share
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.record.header import IMPORTED
 from dbcpu.record.reported_steal import steal_unseen
 
 FAR_MEMORY = "memory on another NUMA node"
@@ -16,7 +15,7 @@ SPREAD_MEMORY = "memory:interleave"
 def possible_reasons(given: FindingInput, level: LevelView, *, two_kinds: bool) -> Iterator[str]:
     """Why sessions may all be slow on this host, as far as it was seen: bare metal hides no SMT and has no steal."""
     header, rounds, host = given.record.header, given.rounds, given.record.header.host
-    guest = host is None or host.hypervisor is not None or header.plan.sampler == IMPORTED
+    guest = host is None or host.hypervisor is not None or header.is_imported
     sampled = any(each.cpu_timeline for each in rounds)
     if two_kinds:
         yield "cores of two kinds"

@@ -162,7 +162,7 @@ def host_of(member: FleetMember) -> FleetHost | None:
         vcpus=vcpus,
         cores=cores,
         cpu_model=host.cpu_model if host else "",
-        hypervisor=(host.hypervisor or "none") if host else "",
+        hypervisor=(host.hypervisor or ("" if header.is_imported else "none")) if host else "",
         database=header.database.kind,
         version=header.database.version.partition(" (")[0],  # whose package it is, the shell kit does not know
         work=(figures.text("unit"), work.name, work.size, work.sql_hash or ""),

@@ -66,7 +66,8 @@ def _host(record: RunRecord) -> FactList:
     host = record.header.host
     if host is None:
         return _facts("Host", [("host", "not known")])
-    quota = host.limits.quota_cpus
+    quota, none = host.limits.quota_cpus, "not known" if record.header.is_imported else "none found"
+    held = f"{plural(quota, 'CPU')} ({host.limits.quota_source})" if quota is not None else none.removesuffix(" found")
     memory = gibibytes(host.memory_bytes) if host.memory_bytes else None
     smt = {True: "on", False: "off", None: None}[host.topology.smt_active]
     caches = dict.fromkeys(
@@ -78,14 +79,14 @@ def _host(record: RunRecord) -> FactList:
         ("name", host.hostname),
         ("CPU model", host.cpu_model),
         ("kernel", host.kernel),
-        ("hypervisor", host.hypervisor or "none found"),
+        ("hypervisor", host.hypervisor or none),
         ("steal", steal_unseen(record)),
-        ("container", host.container or "none found"),
+        ("container", host.container or none),
         ("memory", memory),
         ("SMT", smt),
         ("SMT control", host.topology.smt_control or ""),
         ("allowed CPUs", short_ranges(host.limits.allowed_cpus)),
-        ("CPU quota", f"{plural(quota, 'CPU')} ({host.limits.quota_source})" if quota is not None else "none"),
+        ("CPU quota", held),
         ("frequency governor", host.governor or "not known"),
         ("caches", "; ".join(caches)),
         *_named(host.facts),

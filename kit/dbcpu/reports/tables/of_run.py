@@ -58,7 +58,7 @@ RUNS = ExportedTable(
         column("host", TEXT, "name of the host", "header.host?.hostname"),
         column("kernel", TEXT, "its kernel", "header.host?.kernel"),
         column("cpu_model", TEXT, "its CPUs", "header.host?.cpu_model"),
-        column("hypervisor", TEXT, "null on bare metal", "header.host?.hypervisor"),
+        column("hypervisor", TEXT, "null on bare metal, or not known", "header.host?.hypervisor"),
         column("vcpus", WHOLE, "CPUs that the sessions may use", "analysis.vcpus"),
         column("cores", WHOLE, "cores behind them", "analysis.cores"),
         column("workload", TEXT, "name of the unit of work", "header.plan.workload.name"),

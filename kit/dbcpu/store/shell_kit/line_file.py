@@ -14,6 +14,7 @@ from dbcpu.errors import RecordFormatError
 from dbcpu.formatting import parse_cpu_list
 from dbcpu.record.header import (
     BASELINE,
+    BY_SCRIPT,
     UNSET,
     Cpu,
     Database,
@@ -113,7 +114,7 @@ def _header(lines: Lines, digest: str, rounds: Sequence[Round], lack: str) -> He
         label=" ".join(lines.label),
         started_at=started.isoformat(timespec="seconds"),
         status=lines.status,
-        tool_version="dbcpu-lines 1",
+        tool_version=f"{BY_SCRIPT} 1",
         plan=Plan(
             target=f"{workers} on {run['host']}",
             workload=WorkloadInfo(
@@ -226,7 +227,8 @@ def _host(lines: Lines) -> HostInfo | None:
     cpus = tuple(
         Cpu(cpu, cores[groups[cpu]], socket_order.index(sockets[cpu]), 0, groups[cpu]) for cpu in sorted(groups)
     )
-    smt = any(len(siblings) > 1 for siblings in groups.values())
+    # Where no CPUs share a core, SMT may be off, absent or hidden.
+    smt = True if any(len(siblings) > 1 for siblings in groups.values()) else None
     return HostInfo(
         hostname=lines.run["host"],
         kernel=lines.run.get("release", ""),

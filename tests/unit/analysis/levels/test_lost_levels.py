@@ -356,6 +356,19 @@ def test_sessions_at_full_speed_are_advised_whatever_level_below_is_lost() -> No
     assert "shown at full speed up to 6 and inconclusive beyond" in helps
 
 
+@pytest.mark.parametrize(("host", "levels", "lost", "most"), [
+    (SimulatedHost(cores=4, threads=2, waits=0.5, quota_cpus=6.2, scheduler="smt_balancing"), (6, 7, 8, 12), 7, 8),
+    (SimulatedHost(cores=4, threads=2, waits=0.6, scheduler="smt_balancing"), (1, 4, 8, 9, 10, 14), 9, 10),
+], ids=["under a quota", "on shared cores"])  # fmt: skip
+def test_one_number_of_sessions_is_advised_beside_a_lost_level(
+    host: SimulatedHost, levels: tuple[int, ...], lost: int, most: int
+) -> None:
+    """Six or eight, and eight where ten were at full speed, were advised: the level before the lost one."""
+    found = explain(spoilt(simulate(host, levels, 6, seed=1, size="medium"), "error", lost))
+    assert set(re.findall(r"no more than (\d+)", headline(found).remedy)) == {str(most)}
+    assert set(re.findall(r"[Aa]bove (\d+)", found.verdict)) == {str(most)}
+
+
 @pytest.mark.parametrize("how", ["error", "round"])
 def test_a_level_without_a_whole_round_was_measured(how: str) -> None:
     """`--sessions auto` was advised, which had measured it, and 5 sessions were called the highest level."""
@@ -380,16 +393,3 @@ def test_rounds_of_a_level_with_one_whole_round_are_not_said_to_differ(level: in
     assert "rounds differ" not in found.verdict
     assert words in found.verdict
     assert words in next(each.seen for each in found.findings if each.code == "inconclusive")
-
-
-@pytest.mark.parametrize(("host", "levels", "lost", "most"), [
-    (SimulatedHost(cores=4, threads=2, waits=0.5, quota_cpus=6.2, scheduler="smt_balancing"), (6, 7, 8, 12), 7, 8),
-    (SimulatedHost(cores=4, threads=2, waits=0.6, scheduler="smt_balancing"), (1, 4, 8, 9, 10, 14), 9, 10),
-], ids=["under a quota", "on shared cores"])  # fmt: skip
-def test_one_number_of_sessions_is_advised_beside_a_lost_level(
-    host: SimulatedHost, levels: tuple[int, ...], lost: int, most: int
-) -> None:
-    """Six or eight, and eight where ten were at full speed, were advised: the level before the lost one."""
-    found = explain(spoilt(simulate(host, levels, 6, seed=1, size="medium"), "error", lost))
-    assert set(re.findall(r"no more than (\d+)", headline(found).remedy)) == {str(most)}
-    assert set(re.findall(r"[Aa]bove (\d+)", found.verdict)) == {str(most)}

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from dbcpu.analysis.comparison.comparability import named_facts
 from dbcpu.analysis.explain import explain
 from dbcpu.errors import RecordFormatError
 from dbcpu.measure import workloads
 from dbcpu.record.header import UNSET
+from dbcpu.record.reported_steal import steal_unseen
 from dbcpu.record.rounds import RunRecord
+from dbcpu.reports.documents.environment import environment
 from dbcpu.store import codec
 from dbcpu.store.shell_kit import line_file, line_reader
 from support.record_data import data_of
@@ -51,6 +54,20 @@ def test_the_header() -> None:
     assert (header.database.kind, header.database.version) == ("oracle", "11.2.0.4.0")
     assert header.plan.workload.sql == "select count(*)\n  from dual"
     assert (header.plan.levels, header.plan.repeats, header.plan.vcpus) == ((1, 2), 1, 4)
+
+
+def test_what_a_script_does_not_look_for_is_not_known() -> None:
+    """ "Hypervisor none" stood beside "hypervisor kvm" of the same guest: a script does not look for one."""
+    run = record()
+    facts = named_facts(run.header)
+    assert {facts[each] for each in ("hypervisor", "container", "CPU quota")} == {""}
+    (host,) = [each for each in environment(run) if each.title == "Host"]
+    shown = dict(host.pairs)
+    assert {shown[each] for each in ("hypervisor", "container", "CPU quota")} == {"not known"}
+    assert "does not name its hypervisor" in steal_unseen(run)
+    apart = record(LINES.replace("siblings=0,2", "siblings=0").replace("siblings=1,3", "siblings=1"))
+    assert apart.header.host is not None
+    assert apart.header.host.topology.smt_active is None, "off, absent or hidden"
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x1c", "\x0b", "\r"])
