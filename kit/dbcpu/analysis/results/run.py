@@ -189,7 +189,7 @@ class RoundsApart(Struct, frozen=True):
 
     In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``max_sessions`` of them in each; none
     had in the others. ``cause``: to what those lost most. ``counted``: the slowdown is by what the kernel counted of
-    their time alone, not over the single-session time.
+    the median session's time alone, not over the single-session time.
     """
 
     rounds: int
