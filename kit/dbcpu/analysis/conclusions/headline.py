@@ -209,5 +209,5 @@ def _alone(analysis: Analysis, slowed: float = 1.0) -> tuple[Fact, ...]:
     ref = analysis.reference
     if ref is None:
         return ()
-    lost = f", lost {percent(1 - 1 / slowed)} of its time" if slowed > 1 else ""
+    lost = f", lost {percent(1 - 1 / slowed)} of its time (median of rounds)" if slowed > 1 else ""
     return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}{lost}"),)
