@@ -185,7 +185,8 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         facts.append(Fact("time lost", percent(lost), f"as the kernel counted, at N = {worst.level}"))
     if found.undecided and not found.losses:
-        limits = [each.detectable for each in found.undecided if each.detectable is not None]
+        alike = [each for each in found.undecided if each.rounds_apart is None]  # rounds that differ are no noise
+        limits = [each.detectable for each in alike if each.detectable is not None]
         if limits:
             facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
     room = analysis.capacity
