@@ -1,6 +1,6 @@
 """What ``dbcpu check`` does: a run, the history of its target from the store, limits from everywhere."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -29,6 +29,7 @@ from dbcpu.errors import BusyHost, StoreError, UsageError
 from dbcpu.formatting import moment, plain
 from dbcpu.record.figures import VERSION, RunFigures
 from dbcpu.record.header import POOL, SOAK, TOGETHER, Header
+from dbcpu.record.rounds import Round
 from dbcpu.store import codec
 from dbcpu.store.database import RunSummary, Store, load_run, open_store
 from dbcpu.store.record_file import is_file_name
@@ -97,14 +98,16 @@ def checked(
     limits = _limits(given)
     if run is not None and is_file_name(run):
         record = load_run(run)
-        return _checked(record.header, figures_of(record.header, record.rounds), (), limits, strict)
+        figures = figures_of(record.header, record.rounds)
+        return _checked(record.header, figures, (), limits, strict, lambda: record.rounds)
     with open_store(store, create=False) as opened:
         header = opened.header(run if run is not None else _newest(opened, target))
         runs = ReadableRuns(opened)
         kept = KeptFigures(opened, runs, compared=True)
         figures = kept.of_one(header.run_id)
         earlier = history(runs, kept, header, limits.runs)
-        return _checked(header, figures, earlier, limits, strict, None if earlier else _lost_vcpus(runs, header))
+        lost = None if earlier else _lost_vcpus(runs, header)
+        return _checked(header, figures, earlier, limits, strict, lambda: opened.rounds(header.run_id), lost)
 
 
 def _lost_vcpus(runs: ReadableRuns, header: Header) -> Violation | None:
@@ -120,13 +123,20 @@ def _checked(
     earlier: Sequence[HistoryPoint],
     limits: CheckLimits,
     strict: bool,
+    rounds: Callable[[], Iterable[Round]],
     lost: Violation | None = None,
 ) -> Checked:
-    """``lost``: of vCPUs, against a run that is none of the ``earlier`` ones, for these have as many."""
+    """``rounds``: of the run, read only to name strangers. ``lost``: of vCPUs, against a run that is none of the
+    ``earlier`` ones, for these have as many."""
     found = (*check(header, figures, earlier, limits), *(undecided(figures) if strict else ()))
     found = found if lost is None else (lost, *found)
     counted = [each for each in found if strict or not each.inconclusive]
     others = strangers(figures, limits.steal)
+    if found and others:
+        # A check that finds nothing names nobody, and needs none of the findings.
+        from dbcpu.analysis.conclusions.host_findings import strangers_named
+
+        others = strangers(figures, limits.steal, strangers_named(rounds(), header.plan.vcpus))
     code = 0 if not counted else BUSY if others and may_all_be_strangers(counted) else 1
     return Checked(header, found, others, _context(header, figures), code)
 

@@ -12,9 +12,8 @@ from msgspec import Struct
 from dbcpu.analysis.adaptive_plan import adaptive
 from dbcpu.analysis.conclusions.remedy_commands import measuring_command
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.levels.rounds_needed import why_no_more
-from dbcpu.analysis.results.answer import Answer
-from dbcpu.analysis.results.run import LevelView
+from dbcpu.analysis.levels.level_losses import level_losses
+from dbcpu.analysis.levels.rounds_needed import open_levels, why_no_more
 from dbcpu.config.request import Request
 from dbcpu.config.targets import resolve
 from dbcpu.errors import UsageError
@@ -168,17 +167,17 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
     more = found.more_rounds
     last = max((each.level for each in record.rounds), default=1)
     if sessions is None:
-        if more is None and not any(map(_is_open, found.levels)):
+        losses = level_losses(found.first_levels, found.vcpus, found.levels_lost)
+        open_ = [each.level for each in open_levels(losses, found.levels_lost)]
+        if more is None and not open_ and not losses.alone_undecided:
             raise UsageError(
                 f"nothing is inconclusive in run {run_id}; to measure levels more precisely name them: "
                 f"--sessions {last} --rounds 6"
             )
         if more is None:
-            vcpus = record.header.plan.vcpus or last
-            open_ = [each.level for each in found.levels if each.level <= vcpus and _is_open(each)] or [last]
             raise UsageError(
                 f"it is not known how many rounds would decide run {run_id}: `dbcpu show {run_id}` says what is "
-                f"inconclusive; name the levels to measure again: --sessions {ranges(open_)} --rounds 6"
+                f"inconclusive; name the levels to measure again: --sessions {ranges(open_ or [last])} --rounds 6"
             )
         return more.added if rounds is None else tuple((level, rounds) for level, _ in more.added)
     levels = plan.parse_levels(sessions, record.header.plan.vcpus or 1)
@@ -195,7 +194,3 @@ def _in_turn(wanted: Sequence[tuple[int, int]]) -> Iterator[int]:
     """Every level once in turn, as long as it has rounds left."""
     for turn in range(max(count for _, count in wanted)):
         yield from (level for level, count in wanted if turn < count)
-
-
-def _is_open(level: LevelView) -> bool:
-    return Answer.UNDECIDED in (level.even, level.full_speed)

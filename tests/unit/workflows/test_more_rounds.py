@@ -1,17 +1,26 @@
 """Rounds are added to a stored run: which ones, by which options, and never to a run of anything else."""
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
+from dbcpu.analysis.explain import explain
 from dbcpu.errors import UsageError
 from dbcpu.hosts.driver_process import this_process
 from dbcpu.record.header import Database
 from dbcpu.record.plan import rounds as planned_rounds
 from dbcpu.record.rounds import RunRecord
 from dbcpu.simulator import SimulatedHost, simulate
+from dbcpu.store import record_file
 from dbcpu.workflows.more_rounds import Asked, addition, check_more_possible, choices_of
 from dbcpu.workflows.same_run import EarlierRun
+from support.builders.record import record as built
+from support.builders.record import round_of, session, solos
 
+EXAMPLES = Path(__file__).parents[3] / "reports" / "examples"
 NOISY = SimulatedHost(name="noisy", cores=2, threads=1, noise=0.05)
 
 
@@ -24,8 +33,6 @@ def undecided() -> RunRecord:
 
 
 def _is_open(record: RunRecord) -> bool:
-    from dbcpu.analysis.explain import explain
-
     return explain(record).more_rounds is not None
 
 
@@ -42,6 +49,31 @@ def test_undecided_levels_get_what_would_decide_and_a_single_session_with_them()
     assert [each.order for each in found.specs] == list(range(len(record.rounds), len(record.rounds) + len(levels)))
     assert next(each.repeat for each in found.specs if each.level == 2) == 3
     assert all(each.anchor for each in found.specs if each.level == 1), "the plan's own solo rounds were all measured"
+
+
+def waiting_alone() -> RunRecord:
+    """Whether one session alone gets a whole CPU is the only open question: in some rounds it waits."""
+    alone = [round_of([session(0, queue_s=0.8 * (at % 2))], repeat=at, order=20 + at) for at in range(4)]
+    pairs = [round_of([session(i) for i in range(2)], repeat=at, order=30 + at) for at in range(8)]
+    return built([*solos(3), *alone, *pairs])
+
+
+def unequal_turns() -> RunRecord:
+    """Of the only level with an open question, three sessions on two vCPUs, it is open whether shares are equal."""
+    return record_file.read(EXAMPLES / "embedded-2-vcpus" / "record.json.gz")
+
+
+@pytest.mark.parametrize("made", [waiting_alone, unequal_turns])
+def test_the_command_of_the_verdict_adds_what_is_added_without_options(made: Callable[[], RunRecord]) -> None:
+    """It was given as what may decide, and without options it was not known how many rounds would."""
+    record = made()
+    header = replace(record.header, driver=this_process())
+    record = RunRecord(header, record.rounds)
+    (sessions, rounds), *more = re.findall(
+        rf"`dbcpu more {header.run_id} --sessions (\S+) --rounds (\d+)`", explain(record).verdict
+    )
+    assert not more
+    assert addition(record, Asked()) == addition(record, Asked(int(rounds), sessions))
 
 
 def test_levels_and_rounds_may_be_named() -> None:

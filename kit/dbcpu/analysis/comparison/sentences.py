@@ -84,7 +84,7 @@ def verdict_of_side(base: Side, side: Side) -> str:
     whole = [f"{side.name} against {base.name}: {first}.", *(f"{each[0].upper()}{each[1:]}." for each in others)]
     apart = f"With one run a side {LEFT_OUT}." if single else ""
     states = map(_includes_words, side.decisions)
-    return " ".join(filter(None, (*whole, *states, apart, evenness_sentence(base, side), _state_words(side))))
+    return " ".join(filter(None, (*whole, *states, apart, evenness_sentence(base, side), _state_words(base, side))))
 
 
 def _sized(decision: Decision, base: Side, side: Side) -> str:
@@ -128,18 +128,25 @@ def quoted_evenness(side: Side) -> str:
     return f"{number(side.figure('evenness').value)}{at}{answer}"
 
 
-def _state_words(side: Side) -> str:
+def _state_words(base: Side, side: Side) -> str:
     """Which part of the difference is that of the CPUs' own state while each side was measured; '' if not known."""
     known = {figure.metric: figure for figure in side.figures if figure.ratio}
-    for metric, what in (("throughput", "throughput"), ("solo", "a single session")):
+    for metric, what in (("throughput", "throughput"), ("solo", "single-session throughput")):
         plain, paced = known.get(metric), known.get(f"{metric}_at_full_pace")
         if plain is not None and paced is not None and plain.ratio and paced.ratio:
             return (
                 f"At the full pace of the CPUs {what} is {times(paced.ratio)} (95 % interval {interval_words(paced)}), "
-                f"as delivered {times(plain.ratio)}. By the witness, changes of the CPUs' own speed "
-                f"account for {times(plain.ratio / paced.ratio)}."
+                f"as delivered {times(plain.ratio)}. {_by_witness(base, side, plain.ratio / paced.ratio)}."
             )
     return ""
+
+
+def _by_witness(base: Side, side: Side, ratio: float) -> str:
+    """Whose CPUs were further from their full pace while they were measured; the ``ratio`` alone does not say whose."""
+    own, its = f"the CPUs of {side.name}", f"those of {base.name}"
+    if times(ratio) == times(1.0):
+        return f"By the witness, {own} lost as much of their full pace as {its}"
+    return f"By the witness, {own} lost {'less' if ratio > 1 else 'more'} of their full pace than {its}: {times(ratio)}"
 
 
 def _scaling(base: Side, side: Side) -> tuple[str, ...]:

@@ -186,7 +186,8 @@ def _facts(analysis: Analysis, levels: list[LevelView], found: LevelLosses) -> t
         lost = 1.0 - 1.0 / (worst.counted_slowdown or 1.0)
         facts.append(Fact("time lost", percent(lost), f"as the kernel counted, at N = {worst.level}"))
     if found.undecided and not found.losses:
-        limits = [each.detectable for each in found.undecided if each.detectable is not None]
+        alike = [each for each in found.undecided if each.rounds_apart is None]  # rounds that differ are no noise
+        limits = [each.detectable for each in alike if each.detectable is not None]
         if limits:
             facts.append(Fact("smallest visible slowdown", times(max(limits)), "smaller ones are within noise"))
     room = analysis.capacity
@@ -210,5 +211,5 @@ def _alone(analysis: Analysis, slowed: float = 1.0) -> tuple[Fact, ...]:
     ref = analysis.reference
     if ref is None:
         return ()
-    lost = f", lost {percent(1 - 1 / slowed)} of its time" if slowed > 1 else ""
+    lost = f", lost {percent(1 - 1 / slowed)} of its time (median of rounds)" if slowed > 1 else ""
     return (Fact("single session", rate(ref.mrows_per_s), f"{analysis.unit}, {seconds(ref.elapsed_s)}{lost}"),)

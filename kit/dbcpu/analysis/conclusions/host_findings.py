@@ -1,7 +1,7 @@
 """What else was on the host while it was measured?"""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from dbcpu.analysis.host_usage.host_time import (
     stolen_share,
     typical_foreign_share,
     typical_share,
+    window_s,
 )
 from dbcpu.analysis.host_usage.pressure import full_share
 from dbcpu.analysis.levels.drift import drift
@@ -22,7 +23,7 @@ from dbcpu.analysis.levels.level_losses import is_loss
 from dbcpu.analysis.placement.joined_rounds import irq_s
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView
-from dbcpu.formatting import joined, percent, plain, plural, seconds, times
+from dbcpu.formatting import joined, listed, percent, plain, plural, seconds, times
 from dbcpu.record.findings import Finding, noted
 from dbcpu.record.reported_steal import steal_unseen
 from dbcpu.record.rounds import UNLISTED, Round
@@ -35,6 +36,8 @@ STALLED_SHARE = 0.1
 """Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05
 """Of one CPU."""
+WORTH_STOPPING, MOST_NAMED = 0.2, 3
+"""Of what other processes used: whoever stops one that used less still has four fifths of it. So many are named."""
 
 
 def driver_on_host(given: FindingInput) -> Finding | None:
@@ -121,27 +124,49 @@ def _in_place_of_sessions(rounds: Sequence[Round]) -> str:
     return f"; where sessions waited for a CPU, {who}, by the kernel's trace" if who else ""
 
 
+def strangers_named(rounds: Iterable[Round], vcpus: int | None) -> str:
+    """Who used most in the rounds of a run in which others used much: ``most of it gzip (pid 7: 3.1 s)``; '' where
+    that is not known."""
+    loaded = [each for one in rounds if (each := Loaded.of(one, vcpus, window_s(one))).share > FOREIGN_SHARE]
+    return _most_used([each.round for each in loaded]) if loaded and _are_listed(loaded) else ""
+
+
+def _are_listed(loaded: Sequence[Loaded]) -> bool:
+    return sum(each.listed for each in loaded) >= 0.5 * sum(each.share for each in loaded)
+
+
 def _who(loaded: Sequence[Loaded]) -> str:
     """Who they were; where no list has half of it, that."""
-    if sum(each.listed for each in loaded) < 0.5 * sum(each.share for each in loaded):
+    if not _are_listed(loaded):
         return "most of it by processes that no list names: each ended before its round did, or used little"
-    return _most_used([each.round for each in loaded])
+    where = f" at N={loaded[0].round.level}" if len(loaded) == 1 else " in these rounds"
+    return _most_used([each.round for each in loaded], where)
 
 
-def _most_used(rounds: Sequence[Round]) -> str:
-    """Who used most in these rounds, processes of one command together; "most" of more than half alone."""
+def _most_used(rounds: Sequence[Round], where: str = "") -> str:
+    """Who used most in these rounds, processes of one command together; "most" of more than half alone.
+
+    With the next two, if these are worth naming: who stops the first alone still has what the others take.
+    """
     used: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for each in rounds:
         for process in each.foreign:
             used[process.command][process.pid] += process.cpu_s
-    command, by_pid = max(used.items(), key=lambda pair: sum(pair[1].values()))
-    cpu_s = sum(by_pid.values())
-    where = f"{seconds(cpu_s)} {f'at N={rounds[0].level}' if len(rounds) == 1 else 'in these rounds'}"
-    if UNLISTED in by_pid:
-        return f"{where}; which processes was not recorded"
-    part = "most" if cpu_s > 0.5 * sum(sum(each.values()) for each in used.values()) else "the largest part"
-    who = f"pid {next(iter(by_pid))}" if len(by_pid) == 1 else plural(len(by_pid), "process")
-    return f"{part} of it {plain(command)} ({who}: {where})"
+    took = {command: sum(by_pid.values()) for command, by_pid in used.items()}
+    total_s = sum(took.values())
+    first, *others = sorted(took, key=lambda each: -took[each])
+    if UNLISTED in used[first]:
+        return f"{seconds(took[first])}{where}; which processes was not recorded"
+
+    def named(command: str, where: str = "") -> str:
+        pids = used[command]
+        who = f"pid {next(iter(pids))}" if len(pids) == 1 else plural(len(pids), "process")
+        return f"{plain(command)} ({who}: {seconds(took[command])}{where})"
+
+    part = "most" if took[first] > 0.5 * total_s else "the largest part"
+    worth = [each for each in others if took[each] >= WORTH_STOPPING * total_s and UNLISTED not in used[each]]
+    then = listed([named(each) for each in worth[: MOST_NAMED - 1]])
+    return f"{part} of it {named(first, where)}{then and f', then {then}'}"
 
 
 def steal(given: FindingInput) -> Finding | None:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from dbcpu.analysis.conclusions.remedy_commands import adding_rounds
 from dbcpu.analysis.levels.calm_rounds import MIN_CALM_ROUNDS, are_enough
-from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, lost_to
+from dbcpu.analysis.levels.level_losses import LevelLosses, lost_to
 from dbcpu.analysis.levels.rounds_apart import is_explained
-from dbcpu.analysis.levels.rounds_needed import hidden_cores_possible, rounds_of_each, why_no_more
+from dbcpu.analysis.levels.rounds_needed import half_open, hidden_cores_possible, open_levels, why_no_more
 from dbcpu.analysis.levels.run_context import RunContext
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import TopologyCheck
@@ -15,8 +15,6 @@ from dbcpu.formatting import duration, listed, percent, plural, short_ranges, ti
 
 STEADY = 0.02
 """Noise of single sessions below which a quieter host shows no more."""
-MORE_ALONE = 6
-"""Rounds of a single session of which some lost time."""
 
 
 def what_would_decide(
@@ -72,23 +70,24 @@ def one_round_words(undecided: Sequence[LevelView]) -> str:
     return f"at N={short_ranges(one)} one round proves no equality" if 0 < len(one) < len(undecided) else ""
 
 
-def half_undecided(found: LevelLosses, context: RunContext, alone: LevelView | None) -> tuple[str, ...]:
-    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, ``alone``, if it has one."""
-    some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
-    some = [each for each in some if each.level not in context.lost]
-    shares = [each.level for each in some if each.even is Answer.UNDECIDED]
-    speed = [each.level for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
-    parts = [f"whether shares are equal at N={short_ranges(shares)}"] if shares else []
-    parts += [f"whether the median session is at full speed at N={short_ranges(speed)}"] if speed else []
+def half_undecided(
+    found: LevelLosses, context: RunContext, alone: LevelView | None, more: MoreRounds | None
+) -> tuple[str, ...]:
+    """Open questions of levels with a loss, of shares above the vCPUs, and of one session, ``alone``, if it has one.
+
+    ``more``: what ``dbcpu more`` adds to the run.
+    """
+    shares, speed = half_open(found, context.lost)
+    parts = [f"whether shares are equal at N={short_ranges(e.level for e in shares)}"] if shares else []
+    where = f"N={short_ranges(each.level for each in speed)}"
+    parts += [f"whether the median session is at full speed at {where}"] if speed else []
     parts += [f"whether a single session gets a whole CPU{_why_alone(alone)}"] if alone else []
     if not parts:
         return ()
     undecided = f"it is inconclusive {listed(parts)}"
     if found.undecided:  # a sentence before this one says what would decide
         return (undecided,)
-    return undecided, _may_decide(
-        [each for each in some if each.level in (*shares, *speed)], context, single=alone is not None
-    )
+    return undecided, _may_decide(open_levels(found, context.lost), context, more, single=alone is not None)
 
 
 def _why_alone(level: LevelView) -> str:
@@ -103,10 +102,10 @@ def _why_alone(level: LevelView) -> str:
     return f" (some rounds lost time: {cause.words})" if cause.is_known else ""
 
 
-def _may_decide(levels: Sequence[LevelView], context: RunContext, *, single: bool) -> str:
-    """``levels`` have an open question; with ``single`` a session alone has one, too."""
-    needed = rounds_of_each(context, levels)
-    if None in needed:
+def _may_decide(levels: Sequence[LevelView], context: RunContext, more: MoreRounds | None, *, single: bool) -> str:
+    """``levels`` have an open question; with ``single`` a session alone has one, too. The command says what is in
+    ``more``: without options it adds the same."""
+    if more is None:
         return f"{_steadier(context, levels)} may decide"
     few = bool(levels) and all(each.calm_rounds is not None for each in levels)  # which no quiet makes more
     quieter = "" if few else " or a quieter host"
@@ -114,8 +113,6 @@ def _may_decide(levels: Sequence[LevelView], context: RunContext, *, single: boo
         return f"more rounds (all variants measured again, with more `--repeats`){quieter} may decide"
     if why_no_more(context.record.header):
         return f"more rounds{quieter} may decide"
-    added = [count - each.rounds for each, count in zip(levels, needed, strict=True) if count]
-    wanted = ",".join(map(str, [*([1] if single else []), *(each.level for each in levels)]))
-    rounds = max([MORE_ALONE if single else 1, *added])
-    command = adding_rounds(context.record.header, f"--sessions {wanted} --rounds {rounds}")
+    wanted = ",".join(str(level) for level, _ in more.added if level > 1 or single)
+    command = adding_rounds(context.record.header, f"--sessions {wanted} --rounds {more.added[0][1]}")
     return f"more rounds ({command}){quieter} may decide"

@@ -69,7 +69,7 @@ def verdict(
     scaling: Scaling | None = None,
     more: MoreRounds | None = None,
 ) -> str:
-    """The sentences for the levels of one variant, smallest level first; ``more``: rounds that would decide."""
+    """The sentences for the levels of one variant, smallest level first; ``more``: rounds that may decide."""
     measured = [each for each in levels if each.sessions]
     if not measured:
         return _nothing(context.record)
@@ -132,7 +132,7 @@ class _Words:
             (fine_words(found), *self._losses(found), *self._others(found), *self._beyond(found), *self._doubts(found)),
             falls_words(self.scaling),
             self._undecided(found),
-            half_undecided(found, self.context, one),
+            half_undecided(found, self.context, one, self.more),
             self._pace(found),
         )
         return " ".join(filter(None, (sentences(*clauses) for clauses in said)))

@@ -304,7 +304,9 @@ def to_decide(analysis: Analysis) -> tuple[Advice, ...]:
     codes = [code for each in alone for code in lost_to(_of_slow_rounds(each)).helped_by]
     host = next((by_code[code] for code in (*codes, analysis.disturbance) if by_code.get(code)), "")
     measured = [each.level for each in first]
-    if analysis.more_rounds is not None or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
+    undecided = level_losses(first, analysis.vcpus, analysis.levels_lost).undecided
+    decide = bool(undecided) and analysis.more_rounds is not None
+    if decide or hidden_cores_possible(measured, analysis.vcpus, analysis.cores):
         decides = by_code.get("inconclusive", "")
         given = (Advice(host), Advice(decides, decides=bool(host)))
         return tuple(each for each in given if each.text)

@@ -16,13 +16,14 @@ EXPLAINED = frozenset({"solo", "throughput", "slowdown", "max_over_min", "connec
 """The metrics of a check that less CPU makes worse."""
 
 
-def strangers(figures: RunFigures, steal_limit: float | None = None) -> str:
+def strangers(figures: RunFigures, steal_limit: float | None = None, who: str = "") -> str:
     """What others took of the host, median of the rounds, in words; '' for little, or where it is not known.
 
     ``steal_limit``: the share of steal that the check allows. More is a violation, and then the host was busy, too.
+    ``who``: which processes used most of that, where the rounds are at hand.
     """
     used, stolen = figures.value("others_share") or 0.0, figures.value("steal_share") or 0.0
-    found = [f"other processes used {percent(used)} of all vCPUs"] if used > FOREIGN_SHARE else []
+    found = [f"other processes used {percent(used)} of all vCPUs{who and f', {who}'}"] if used > FOREIGN_SHARE else []
     much = min(STOLEN_SHARE, steal_limit or STOLEN_SHARE)
     found += [f"{percent(stolen)} of the CPU time was stolen"] if stolen > much else []
     return " and ".join(found)

@@ -289,9 +289,10 @@ def may_stand_apart(rounds: int) -> int:
 
 
 def _full_speed(seen: LevelSeen, high: float | None, slowed: float | None) -> Answer:
-    counted = seen.counted is not None and seen.counted.is_loss
-    noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown)
-    if (counted or noticed) and is_usual(seen.medians):
+    # What was counted needs no baseline: its rounds are of one kind or of two whatever a single session lost.
+    counted = seen.counted is not None and seen.counted.is_loss and is_usual(seen.counted.rounds)
+    noticed = slowed is not None and seen.slowdown > slowed and exceeds(seen.slowdown) and is_usual(seen.medians)
+    if counted or noticed:
         return Answer.NO
     if seen.beyond and exceeds(seen.slowdown):
         return Answer.NO

@@ -161,7 +161,7 @@ def _level(
     found = with_throughput_that_lasts(found, used, context, answered.even)
     found = _with_answers(found, seen, slower, answered, context)
     found = _with_causes(found, seen, causes, context.vcpus)
-    found = _with_counted(found, seen, counted)
+    found = _with_counted(found, seen, counted, context.vcpus)
     found = replace(found, causes=in_order(found.causes, found))
     return _with_regimes(with_rates_of_whole(found, used), seen, context, seconds)
 
@@ -251,7 +251,7 @@ def _with_causes(found: LevelView, seen: _Rounds, causes: Sequence[Sequence[Caus
     )
 
 
-def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | None) -> LevelView:
+def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | None, vcpus: int | None) -> LevelView:
     """What the kernel alone counted that sessions lost, and to what most of it in most rounds."""
     # Of unequal shares where the median session lost nothing that was counted, what makes some slower than others.
     apart = found.even is Answer.NO and not (counted and exceeds(counted.slowdown))
@@ -261,7 +261,8 @@ def _with_counted(found: LevelView, seen: _Rounds, counted: CountedSlowdown | No
     if found.even is not Answer.NO and {cause, found.main_cause} == WAITS_FOR_CPU:
         # One wait, divided by session above: rounds that vote nearly evenly shall not order it otherwise.
         cause = found.main_cause
-    kinds = apart_as_counted(found, counted, main_cause(lost))
+    within = vcpus is None or found.level <= vcpus
+    kinds = apart_as_counted(found, counted, main_cause(lost)) if within else found.rounds_apart
     return replace(found, counted_slowdown=slowdown, counted_cause=cause, rounds_apart=kinds)
 
 

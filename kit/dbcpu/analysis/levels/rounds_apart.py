@@ -9,6 +9,7 @@ from operator import itemgetter
 
 from dbcpu.analysis.levels.answers import EVEN_LIMIT, CountedSlowdown, calm_of_two_kinds, exceeds
 from dbcpu.analysis.levels.level_losses import cause_by_count
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import LevelView, RoundsApart, SessionView
 from dbcpu.analysis.statistics.robust import median
@@ -34,16 +35,24 @@ def rounds_apart(slower: Sequence[Sequence[float]], slowest: Sequence[float]) ->
 
 
 def apart_as_counted(level: LevelView, counted: CountedSlowdown | None, cause: Cause) -> RoundsApart | None:
-    """Of a single session by what the kernel counted in each round; ``cause``: what most of it was lost to.
+    """By what the kernel counted in each round of a median session; ``cause``: what most of it was lost to.
 
-    Where it loses time in many rounds its reference lies between their kinds, or above both.
+    Where a single session loses time in many rounds its reference lies between their kinds, or above both. So it is of
+    more sessions, where nothing else shows the kinds and what was counted leaves it open whether they are slow.
     """
-    if level.level > 1 or counted is None or (level.rounds_apart is not None and not exceeds(counted.slowdown)):
+    if counted is None or (level.rounds_apart is not None and not exceeds(counted.slowdown)):
+        return level.rounds_apart
+    if level.level > 1 and (level.rounds_apart is not None or not _is_open(level)):
         return level.rounds_apart
     if not calm_of_two_kinds(counted.rounds):
         return None
     slow = [each for each in counted.rounds if exceeds(each)]
-    return RoundsApart(len(slow), 1, median(slow), 1, cause, counted=True)
+    return RoundsApart(len(slow), level.level, median(slow), level.level, cause, counted=True)
+
+
+def _is_open(level: LevelView) -> bool:
+    """Whether nothing else is said of its speed, or of its shares."""
+    return level.full_speed is Answer.UNDECIDED and level.even is not Answer.NO
 
 
 def rounds_differ(level: LevelView) -> bool:
@@ -85,6 +94,8 @@ def apart_words(level: LevelView, *, with_cause: bool = False, why: str = "") ->
     if fewest < most:
         who = "one or both" if level.level == most == 2 else f"{fewest} to {most} of {level.level}"
     slow = f"in {found.rounds} of {level.rounds} rounds {who} {_how_slow(found)}"
+    if found.counted and level.level > 1:  # of a median session, and nobody knows how many have lost as much
+        slow = f"in {found.rounds} of {level.rounds} rounds the kernel counted a loss of {_lost(found)}"
     through = f" through {found.cause.words}" if with_cause and found.cause not in HIDDEN_CORES_POSSIBLE else ""
     others = "other" if level.rounds - found.rounds == 1 else "others"
     if _is_usual(found):
@@ -97,10 +108,15 @@ def _is_usual(found: RoundsApart) -> bool:
     return not found.counted and not exceeds(found.slowdown)
 
 
+def _lost(found: RoundsApart) -> str:
+    """The share of the time."""
+    return percent(1 - 1 / found.slowdown)
+
+
 def _how_slow(found: RoundsApart) -> str:
     one = found.max_sessions == 1
     if found.counted:
-        return f"{'loses' if one else 'lose'} {percent(1 - 1 / found.slowdown)} of the time by the kernel's count"
+        return f"{'loses' if one else 'lose'} {_lost(found)} of the time by the kernel's count"
     if _is_usual(found):
         return f"{'takes' if one else 'take'} at least {times(EVEN_LIMIT)} as long"
     return f"{'has' if one else 'have'} a slowdown of {times(found.slowdown)}"

@@ -1,16 +1,16 @@
-"""What would decide an undecided level: how many more rounds, and how long they take; or nothing but a quieter host.
+"""What would decide an open question: how many more rounds, and how long they take; or nothing but a quieter host.
 
 If all sessions are equal and as fast as they look, the answer is ``yes`` with a chance of 90 % after so many rounds.
 The noise is taken to be what this run showed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from dbcpu.analysis.levels.answers import EQUAL, will_agree
 from dbcpu.analysis.levels.calm_rounds import are_enough
-from dbcpu.analysis.levels.level_losses import level_losses
+from dbcpu.analysis.levels.level_losses import LevelLosses, is_loss, level_losses
 from dbcpu.analysis.levels.measured_rounds import scatter_of_rounds
 from dbcpu.analysis.levels.noise import slowdown_error
 from dbcpu.analysis.levels.run_context import RunContext
@@ -30,11 +30,50 @@ PLANNED_POWER = 0.90
 WELL_KNOWN = 8
 """Degrees of freedom."""
 ROUNDS = (3, 4, 5, 6, 8, 10, 15, 20)
+MORE_ALONE = 6
+"""Rounds of a single session of which some lost time."""
 
 
 def more_rounds(context: RunContext, levels: Sequence[LevelView]) -> MoreRounds | None:
-    """For the ``levels`` of one variant; None where none is undecided, or 20 rounds are not expected to decide all."""
-    undecided = level_losses(levels, context.vcpus, context.lost).undecided
+    """What ``dbcpu more`` adds, for the ``levels`` of one variant; None where nothing is open, or 20 rounds are not
+    expected to decide all: undecided levels, and without any the other open questions."""
+    found = level_losses(levels, context.vcpus, context.lost)
+    return _of_undecided(context, found.undecided) if found.undecided else _of_half_open(context, found)
+
+
+def half_open(found: LevelLosses, lost: Collection[int]) -> tuple[list[LevelView], list[LevelView]]:
+    """Levels with a loss, or above the vCPUs, of which it is open whether shares are equal; the same of full speed.
+
+    ``lost``: levels without a whole round.
+    """
+    some = [each for each in found.levels if each.level > 1 and (is_loss(each) or each in found.beyond)]
+    some = [each for each in some if each.level not in lost]
+    shares = [each for each in some if each.even is Answer.UNDECIDED]
+    return shares, [each for each in some if each.full_speed is Answer.UNDECIDED and each not in found.beyond]
+
+
+def open_levels(found: LevelLosses, lost: Collection[int]) -> list[LevelView]:
+    """Levels of several sessions with an open question: the undecided ones, and without any those half open."""
+    shares, speed = half_open(found, lost)
+    return list(found.undecided) or [each for each in found.levels if each in shares or each in speed]
+
+
+def _of_half_open(context: RunContext, found: LevelLosses) -> MoreRounds | None:
+    """Rounds for what is open beside answers; without undecided levels."""
+    levels = open_levels(found, context.lost)
+    alone = found.alone_undecided and context.reference is not None and context.reference.noise_range is not None
+    needed = _rounds_of_each(context, levels)
+    known = [each for each in needed if each is not None]
+    if len(known) < len(needed) or not (levels or (alone and found.levels)):
+        return None
+    count = max([MORE_ALONE if alone else 1, *(all_ - each.rounds for all_, each in zip(known, levels, strict=True))])
+    added = ((1, count), *((each.level, count) for each in levels))
+    more = count * len(added)
+    most = count + max([each.rounds for each in levels], default=context.reference.sessions if context.reference else 0)
+    return MoreRounds(added, most, more, more * _round_s(context.record.rounds))
+
+
+def _of_undecided(context: RunContext, undecided: Sequence[LevelView]) -> MoreRounds | None:
     known = [ref for each in undecided if (ref := context.reference_at(each.level)) is not None]
     if not known:
         return None
@@ -75,7 +114,7 @@ def hidden_cores_possible(measured: Sequence[int], vcpus: int | None, cores: int
     return not {level for level in auto_levels(vcpus, cores) if level <= vcpus} <= set(measured)
 
 
-def rounds_of_each(context: RunContext, levels: Sequence[LevelView]) -> list[int | None]:
+def _rounds_of_each(context: RunContext, levels: Sequence[LevelView]) -> list[int | None]:
     """``rounds_to_decide`` of levels of one variant; None also where no single session is there to compare with."""
     scatter = scatter_of_rounds(context, levels[0].variant) if levels else None
     references = [context.reference_at(each.level) for each in levels]

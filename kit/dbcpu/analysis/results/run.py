@@ -189,7 +189,7 @@ class RoundsApart(Struct, frozen=True):
 
     In ``rounds`` of them sessions had a ``slowdown`` (median), ``sessions`` to ``max_sessions`` of them in each; none
     had in the others. ``cause``: to what those lost most. ``counted``: the slowdown is by what the kernel counted of
-    their time alone, not over the single-session time.
+    the median session's time alone, not over the single-session time.
     """
 
     rounds: int
@@ -329,10 +329,11 @@ class NoiseFloor(Struct, frozen=True):
 
 
 class MoreRounds(Struct, frozen=True):
-    """What would probably decide a run: so many rounds ``added`` of each of these levels, as (level, rounds).
+    """What would probably decide what is open in a run: rounds ``added`` of each of these levels, as (level, rounds).
 
-    One session alone is among them as often as the level with the most. ``rounds``: of each undecided level in all
-    then; ``more``: of all levels together, which take about ``about_s`` seconds. Measured by ``dbcpu more``.
+    Of undecided levels; of a run without any, of levels of which one answer is open beside a loss, or above the vCPUs.
+    One session alone is among them as often as the level with the most. ``rounds``: of such a level in all
+    then, at most; ``more``: of all levels together, which take about ``about_s`` seconds. Measured by ``dbcpu more``.
     """
 
     added: tuple[tuple[int, int], ...]
@@ -348,7 +349,7 @@ class Analysis(Struct, frozen=True):
     that shows best what happened: the median round of the most uneven level. ``variants``: each against
     the first, if there are several. ``experiment``: the headline of a soak, a pool or several targets; None: a sweep.
     ``unit``: of every figure that is named Mrows/s elsewhere. ``two_speeds``: of the CPUs, by the witness.
-    ``more_rounds``: what would decide the undecided levels; None where none is, or no number of rounds would.
+    ``more_rounds``: what would decide what is open, by ``dbcpu more``; None for nothing, or no number of rounds would.
     ``disturbance``: the finding of what typically took most of the host's CPU time meanwhile; '' for nothing much.
     ``two_kinds``: the host has cores of two kinds. ``steal_share``: of the vCPUs' time, as the kernel counted; median
     of the rounds, None where none was sampled. ``own_baselines``: targets are of different kinds, and each session is

@@ -48,5 +48,5 @@ def terms(trends: Sequence[Trend]) -> tuple[tuple[str, str], ...]:
         (f"{listed(units, 'or')} at N", "the throughput of N concurrent sessions, as the table of the run has it"),
         ("max/min", "slowest / fastest session of a round: 1.00 is the same CPU for all sessions"),
         ("usual", "the band in which the runs since the last lasting change lie"),
-        ("-", "not measured by these runs; never zero"),
+        ("-", "not measured by these runs, or as a usual range by too few of them; never zero"),
     )

@@ -134,7 +134,7 @@ def _alone(usable_cores: float, notes: QuoteNotes) -> list[str]:
     under = f" under {notes.alone_under}" if notes.alone_under else ""
     if notes.divided_by is None or lost == number(1.0, 2):
         return ["one session alone does not get a whole CPU"] if usable_cores < 1 else []
-    return [f"one session alone{under} does not get a whole CPU, which is counted as {lost} times its rate"]
+    return [f"one session alone{under} does not get a whole CPU: a whole one would do {lost} times as much"]
 
 
 def quoted_sentence(quote: Quote, notes: QuoteNotes = _NO_NOTES) -> str:

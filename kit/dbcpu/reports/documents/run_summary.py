@@ -49,14 +49,18 @@ def cause_counts(level: LevelView) -> str:
     few = 2 * dict(level.causes).get(level.counted_cause, level.sessions) < level.sessions
     by_count, counted = is_known_by_count(level), cause_by_count(level)
     much = percent(1.0 - 1.0 / (level.counted_slowdown or 1.0))
-    some_rounds = level.level == 1 and level.rounds_apart is not None and rounds_differ(level)
+    apart = level.rounds_apart
+    some_rounds = apart is not None and rounds_differ(level) and (apart.counted or level.level == 1)
     is_lost = counted != Cause.NONE and (level.counted_slowdown or 1.0) > EQUAL and not some_rounds
     # Where few have a cause, what the slowdown shows too is a mean of these and the others, which nobody lost.
+    is_lost = is_lost and level.full_speed is not Answer.UNDECIDED  # else the count is no evidence of this level
     is_lost = is_lost and (level.level == 1 or not few or is_lost_alone_too(level))
 
     def share(cause: Cause, many: int) -> str:
-        if cause == counted and some_rounds and level.rounds_apart is not None:
-            many = level.rounds_apart.rounds
+        if cause == counted and some_rounds and apart is not None:
+            if level.level > 1:
+                return f"{apart.rounds} of {plural(level.rounds, 'round')}"
+            many = apart.rounds
         return f"{many} of {level.sessions}" if many else ""
 
     shown = [each for each in level.causes if each[0] != Cause.NONE]

@@ -77,6 +77,7 @@ def test_what_a_single_session_loses_has_one_cause_in_verdict_figures_and_remedy
     run = record([*behind, *pairs()])
     assert "(other processes)" in explain(run).verdict
     assert facts(run)["main cause"] == ("other processes", "44 % of the time at N = 1")
+    assert facts(run)["single session"][1].endswith(", lost 44 % of its time (median of rounds)")
     assert answered(run).remedy == {each.code: each.remedy for each in explain(run).findings}["foreign-load"]
 
 

@@ -3,12 +3,16 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.conclusions.headline import headline
 from dbcpu.analysis.explain import explain
+from dbcpu.analysis.levels.answers import EVEN_LIMIT
 from dbcpu.analysis.levels.rounds_apart import level_with_most_slow_rounds, rounds_apart, rounds_differ
 from dbcpu.analysis.results.answer import Answer
+from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.run import Analysis, RoundsApart
+from dbcpu.reports.documents.run_summary import cause_counts
 from dbcpu.simulator import SimulatedHost, simulate
 from support.builders.record import SOLO_S, host, record, round_of, session, solos
 
@@ -145,3 +149,39 @@ def test_one_busy_cpu_makes_few_levels_unequal(repeats: int) -> None:
     host = SimulatedHost(cores=8, threads=1, irq=0.4, scheduler="smt_balancing")
     runs = [explain(simulate(host, (1, 2), repeats, seed, size="short")) for seed in range(20)]
     assert sum(each.levels[1].even is Answer.NO for each in runs) <= 1
+
+
+def kept_waiting(*queued_s: float) -> Analysis:
+    """Of two sessions that wait so long in each round, beside single sessions that wait as well, or not, by turns."""
+    alone = [round_of([session(0, 1.4, wait_s)], repeat=at, order=at) for at, wait_s in enumerate((0.0, 0.8, 0.1, 0.9))]
+    pairs = [
+        round_of([session(i, 1.4, wait_s, cpu=i) for i in range(2)], repeat=at, order=10 + at)
+        for at, wait_s in enumerate(queued_s)
+    ]
+    return explain(record([*alone, *pairs], measured_host=host(8), vcpus=8))
+
+
+def test_a_count_that_differs_from_round_to_round_is_no_noise_and_no_loss() -> None:
+    """The table said 51 % lost of a level of which the verdict said that slowdowns below 3.08x are within noise."""
+    found = kept_waiting(0.0, 1.4, 1.4)
+    level = found.levels[1]
+    assert level.full_speed is Answer.UNDECIDED
+    assert level.rounds_apart is not None
+    as_whole = replace(level.rounds_apart, slowdown=round(level.rounds_apart.slowdown, 6))
+    assert as_whole == RoundsApart(2, 2, 2.0, 2, Cause.RUN_QUEUE, counted=True)
+    said = "in 2 of 3 rounds the kernel counted a loss of 50 % through run-queue wait, in the other none"
+    [finding] = [each for each in found.findings if each.code == "inconclusive"]
+    assert said in found.verdict and said in finding.seen
+    assert "within noise" not in found.verdict + finding.seen
+    assert "smallest visible slowdown" not in [each.name for each in headline(found).facts]
+    assert cause_counts(level) == "run-queue wait (2 of 3 rounds)"
+
+
+def test_what_was_counted_in_every_round_is_a_loss_whatever_single_sessions_lost() -> None:
+    """A round as fast as single sessions, which lost time as well, made it undecided, and noise of what was counted."""
+    found = kept_waiting(0.3, 1.4, 1.4)
+    level = found.levels[1]
+    assert level.slowdown_median is not None and level.slowdown_median > EVEN_LIMIT
+    assert level.full_speed is Answer.NO
+    assert "within noise" not in found.verdict
+    assert cause_counts(level).endswith("; 50 % lost")

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from dbcpu.analysis.history.limits import LastingChange
 from dbcpu.analysis.history.trend import SOLO, Series, Trend
-from dbcpu.reports.documents import history
+from dbcpu.reports.documents import history, history_words
 
 
 def of(target: str, values: tuple[float, ...], host: str = "", changes: tuple[LastingChange, ...] = ()) -> Trend:
@@ -29,3 +29,10 @@ def test_changed_targets_come_first_and_those_with_one_run_are_counted() -> None
     assert titles[0].startswith("worse")
     assert titles[2:] == ["Targets with one run", "How to read it"]
     assert found.sections[-1].title.endswith("tiny, 2026-11-01"), "one day is one date"
+
+
+def test_a_usual_range_of_too_few_runs_is_not_called_unmeasured() -> None:
+    """The legend said so of a dash in a row that shows what was measured."""
+    two = of("young", (1.0, 1.1))
+    assert history_words.usual_words(two.series[0]) == "-"
+    assert "by too few of them" in dict(history_words.terms([two]))["-"]

@@ -173,8 +173,8 @@ def test_where_one_session_alone_lost_the_line_names_what_they_were_divided_by()
     assert room is not None and room.usable_cores is not None and alone.counted_slowdown is not None
     rates = max(each.throughput or 0.0 for each in analysis.levels) / (alone.throughput or 1.0)
     assert room.usable_cores * alone.counted_slowdown == pytest.approx(rates, rel=0.02)
-    assert f"a whole CPU, which is counted as {alone.counted_slowdown:.2f} times its rate" in quotable(run, analysis)
-    assert "times its rate" not in quotable(under_quota(), explain(under_quota()))
+    assert f"a whole CPU: a whole one would do {alone.counted_slowdown:.2f} times as much" in quotable(run, analysis)
+    assert "times as much" not in quotable(under_quota(), explain(under_quota()))
 
 
 def test_lists_histories_and_comparisons_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,7 +219,7 @@ def test_nothing_was_taken_off_where_the_counted_slowdown_is_none() -> None:
     run = simulate(host, tuple(range(1, 9)), 6, seed=12, size="short")
     analysis = explain(run)
     assert analysis.levels[0].full_speed is not Answer.YES
-    assert "times its rate" not in quotable(run, analysis)
+    assert "times as much" not in quotable(run, analysis)
 
 
 def test_what_work_that_waits_left_idle_is_said_wherever_usable_cores_are() -> None:
