@@ -1,7 +1,8 @@
 """What each variant of a run does against the first: level, spread and throughput at the same number of sessions.
 
 Throughput is what lasts, as in every comparison; where sessions wait for their turn (``active``) it is that of whole
-rounds. Two summaries decide (see ``comparison``), both at the same N in all variants; figures at one level are detail.
+rounds. Two summaries decide (see ``comparison``), at the same N in all variants that do something there; figures at one
+level are detail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.alike_variants import levels_in_turns
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
-from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, level_apart
 from dbcpu.analysis.conclusions.quote_notes import quote_notes
 from dbcpu.analysis.conclusions.single_run import explain_variants
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, lasting_by_round
@@ -25,7 +27,7 @@ from dbcpu.analysis.results.quote import quote
 from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
 from dbcpu.errors import UsageError
 from dbcpu.record.header import work_words
-from dbcpu.record.plan import ACTIVE, PACK, SPREAD
+from dbcpu.record.plan import PACK, SPREAD
 from dbcpu.record.rounds import RunRecord
 
 
@@ -38,7 +40,13 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
     found = [_result(each, base) for each in runs]
     first, *others = (MeasuredSide(each.name, (each,)) for each in runs)
     decided = [
-        replace(result, decisions=(decide_throughput(first, each, full, None), decide_spread(first, each, None)))
+        replace(
+            result,
+            decisions=(
+                decide_throughput(first, each, level_apart(first, each, full), None),
+                decide_spread(first, each, None),
+            ),
+        )
         for result, each in zip(found[1:], others, strict=True)
     ]
     views = [each for each in base.analysis.levels if each.level in shared and each.level > 1]
@@ -60,7 +68,7 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
         part = one_variant(record, name)
         rounds = figures_by_round(part)
         if rounds:
-            in_turns = _levels_in_turns(name, analysis)
+            in_turns = levels_in_turns(name, {each.level for each in analysis.levels})
             lasting = lasting_by_round(rounds, analysis.levels, analysis.busy, in_turns)
             runs.append(Measured(name, part, analysis, lasting))
     if len(runs) < 2:
@@ -69,14 +77,6 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
             "dbcpu vary measures several"
         )
     return runs
-
-
-def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
-    """The levels whose sessions took turns (``active:4``: the others wait in the client): no rates to be added."""
-    kind, _, most = variant.partition(":")
-    if kind != ACTIVE or not most.isdigit():
-        return frozenset()
-    return frozenset(each.level for each in analysis.levels if each.level > int(most))
 
 
 def _result(each: Measured, base: Measured) -> VariantResult:
@@ -90,7 +90,7 @@ def _result(each: Measured, base: Measured) -> VariantResult:
 
 def _lasting_by_level(each: Measured) -> Mapping[int, float]:
     """What lasts by level, as the page of the run shows rates: at one pace where a witness ran."""
-    turns = _levels_in_turns(each.name, each.analysis)
+    turns = levels_in_turns(each.name, {view.level for view in each.analysis.levels})
     whole = {view.level: view.makespan_throughput or 0.0 for view in each.analysis.levels if view.level in turns}
     measured = [view for view in each.analysis.levels if view.sessions]
     return lasting_by_level(measured, each.analysis.vcpus) | whole

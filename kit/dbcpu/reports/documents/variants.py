@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbcpu.analysis.comparison.alike_variants import alike_words
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.results.answer import Fact, Outcome
@@ -53,6 +54,7 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
         "max/min are of the sessions' times in a round, the median over rounds; s is per execution.",
         f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
         f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
+        *filter(None, (alike_words(first.name, each.name) for each in others)),
         f"The variants took turns within one sitting: {LEFT_OUT}.",
         *(f"V{each[1:]}." for each in not_varied),
     )
