@@ -53,8 +53,8 @@ def measured(
 ) -> Measured:
     """Explain one variant, as its run does. Raises UsageError when it has no valid round, UnknownName for no variant.
 
-    Of a pool, and of sessions that take turns, throughput is of whole rounds, as on their own page. ``beside``: the same for all
-    variants compared.
+    Of a pool, and of sessions that take turns, throughput is of whole rounds, as on their own page.
+    ``beside``: the same for all variants compared.
     """
     beside = beside or VariantsBeside()
     whole, record = record, one_variant(record, variant)
