@@ -230,7 +230,22 @@ def _figures(comparison: Comparison) -> Section:
         Column("ratio", "ratio", value=lambda row: times(row[1].ratio)),
         Column("interval", "95 % interval", kind="name", value=lambda row: interval_words(row[1])),
     )
-    return titled_table("figures", "Figures", columns, rows, *_levels_of_figures(comparison))
+    return titled_table("figures", "Figures", columns, rows, *_levels_of_figures(comparison), *_connecting(comparison))
+
+
+def _connecting(comparison: Comparison) -> tuple[str, ...]:
+    """Whose time to connect has no ratio, and why: where a program is started for each, its start is in it."""
+    base = comparison.baseline
+    known = [
+        (side, side.figure("connect")) for side in comparison.sides[1:] if base.figure("connect").value is not None
+    ]
+    names = [side.name for side, found in known if found.value is not None and found.ratio is None]
+    if not names:
+        return ()
+    return (
+        f"Time to connect of {listed(names)} is not compared with that of {base.name}: the driver is another; where a "
+        "program is started for each session, its start is part of the time.",
+    )
 
 
 def _levels_of_figures(comparison: Comparison) -> tuple[str, ...]:
