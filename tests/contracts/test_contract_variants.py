@@ -8,8 +8,12 @@ import typing
 import pytest
 
 from dbcpu import registry
+from dbcpu.analysis.comparison.alike_variants import alike_up_to
 from dbcpu.analysis.comparison.measured_remedy import DONE_BY
-from dbcpu.record.header import BASELINE
+from dbcpu.hosts.interrupts import Interrupts
+from dbcpu.hosts.recorded import open_host
+from dbcpu.hosts.topology import read_host
+from dbcpu.record.header import BASELINE, Database
 from dbcpu.record.plan import ACTIVE, PACK, SPREAD
 from dbcpu.simulator.variants import NAMES
 from dbcpu.variants import (
@@ -37,10 +41,14 @@ from dbcpu.variants.base import (
     ReadsInterrupts,
     TakesCpusOffline,
     UsesTools,
+    VariantContext,
     VariantModule,
     load_variant,
 )
+from support.paths import HOSTS
 from support.paths import ROOT as PROJECT
+
+ORACLE = {"cpu_count": "16", "instance_name": "ORCL1", "resource_manager_plan": "DAY_PLAN", "cpu_managed": "ON"}
 
 # mypy compares each module with its protocols here.
 MODULES: tuple[VariantModule, ...] = (
@@ -132,6 +140,21 @@ def test_variants_that_others_name_exist() -> None:
             assert load_variant(module.COUNTED_AS).ARGUMENT.isdecimal()
         if isinstance(module, NeedsRoot):
             assert any(word.rstrip(":") in registry.names("variants") for word in module.ROOT_HINT.split())
+
+
+@every_variant
+def test_explaining_knows_up_to_how_many_sessions_a_variant_plans_nothing(name: str) -> None:
+    """The analysis may not ask the member: what it says of a name has to be what the member plans."""
+    module = load_variant(name)
+    database = Database("oracle", "19.20", ORACLE) if name == "cage" else Database("postgresql", "18.4")
+    tools, queues = frozenset({"numactl"}), Interrupts({24: (0, 79)})
+    host = read_host(open_host(str(HOSTS / "two-sockets.tar.gz")))
+    there = VariantContext(host, database, own_server=True, tools=tools, interrupts=queues)
+    written = f"{name}:{module.ARGUMENT}" if module.ARGUMENT else name
+    for level in range(1, 13):
+        plans = module.changes(module.ARGUMENT, there, level)
+        offline = module.offline_cpus(module.ARGUMENT, there) if isinstance(module, TakesCpusOffline) else ()
+        assert (level <= alike_up_to(BASELINE, written)) is not bool(plans or offline), f"{written}, N={level}"
 
 
 def test_the_documentation_lists_every_variant() -> None:

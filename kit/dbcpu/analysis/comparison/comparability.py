@@ -157,6 +157,11 @@ def named_facts(header: Header | BriefHeader) -> dict[str, str]:
     return facts | {f"parameter {name}": value for name, value in database.parameters.items()}
 
 
+def way_to_connect(header: Header) -> str:
+    """By what its sessions connect, without a version: a program for each (``psql``), or a package in one process."""
+    return header.database.driver.partition(" ")[0]
+
+
 def _is_quota(vcpus: int | None, quota_cpus: float | None) -> bool:
     """Whether the vCPUs are a CPU quota, rounded up."""
     return quota_cpus is not None and vcpus == math.ceil(quota_cpus)

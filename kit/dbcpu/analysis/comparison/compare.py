@@ -185,7 +185,14 @@ def _side(
 
 def _levels(side: MeasuredSide) -> tuple[LevelFigures, ...]:
     """Of several runs the levels that all have, with the mean of their figures."""
-    views = [{view.level: view for view in run.analysis.levels if view.sessions} for run in side.runs]
+    views = [
+        {
+            view.level: replace(view, throughput=view.makespan_throughput) if view.level in run.in_turns else view
+            for view in run.analysis.levels
+            if view.sessions
+        }
+        for run in side.runs
+    ]
     return tuple(
         LevelFigures(level, *(_mean_of([each[level] for each in views], field) for field in _LEVEL_FIELDS))
         for level in sorted(set.intersection(*map(set, views)))

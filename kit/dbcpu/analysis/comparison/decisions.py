@@ -18,6 +18,7 @@ from dbcpu.analysis.comparison.measured_run import (
     log_spread,
     log_throughput,
     same_sitting,
+    same_up_to,
 )
 from dbcpu.analysis.comparison.shared_levels import SpreadLevels, compared_levels, units_of
 from dbcpu.analysis.conclusions.single_run import explain_variant
@@ -81,6 +82,7 @@ def decide_throughput(base: MeasuredSide, other: MeasuredSide, shared: int | Non
     """At full load; ``shared``: the level of it for all, None for each its own."""
     levels = [full_level(each, shared) or 0 for each in (base, other)]
     where = f"N={levels[0]}" if levels[0] == levels[1] else f"N={levels[0]} and N={levels[1]}"
+    where = where if any(levels) else _beyond(base, other) or where
     found = _decided(
         Decision(THROUGHPUT, NOT_MEASURED, where, (0, 0)),
         (base, other),
@@ -96,6 +98,7 @@ def decide_spread(
     """Over the levels of ``compared_levels``."""
     levels = compared_levels(base, other, levels_per)
     where = _range(levels.of(0)) if levels_per == PER_SESSION else _loads(levels, base, levels_per)
+    where = where or _beyond(base, other)
     undecided = Decision(SPREAD, NOT_MEASURED, where, (0, 0), left_out=levels.left_out)
     values: tuple[_Values, _Values] = (
         lambda rounds: log_spread(rounds, levels.of(0)),
@@ -103,6 +106,12 @@ def decide_spread(
     )
     found = _decided(undecided, (base, other), values, floor.spread if floor else None)
     return with_host_state(found, (base, other), (levels.of(0), levels.of(1)))
+
+
+def _beyond(base: MeasuredSide, other: MeasuredSide) -> str:
+    """Where two variants would differ, of which nothing was measured there; '' for others."""
+    alike = same_up_to(base, other)
+    return f"N>{alike}" if alike else ""
 
 
 def _range(levels: Sequence[int]) -> str:

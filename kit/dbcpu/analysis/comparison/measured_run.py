@@ -7,6 +7,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.alike_variants import alike_up_to, levels_in_turns
 from dbcpu.analysis.conclusions.measurement_findings import of_whole_run
 from dbcpu.analysis.conclusions.single_run import VariantsBeside
 from dbcpu.analysis.experiments import thinned
@@ -41,18 +42,26 @@ class Measured(Struct, frozen=True):
     def levels(self) -> set[int]:
         return {each.level for each in self.rounds}
 
+    @property
+    def in_turns(self) -> frozenset[int]:
+        """The levels at which its sessions took turns: see ``levels_in_turns``."""
+        return levels_in_turns(self.record.header.plan.variants[0], self.levels)
+
 
 def measured(
     name: str, record: RunRecord, variant: str | None = None, beside: VariantsBeside | None = None
 ) -> Measured:
     """Explain one variant, as its run does. Raises UsageError when it has no valid round, UnknownName for no variant.
 
-    Of a pool throughput is of whole rounds, as on its own page. ``beside``: the same for all variants compared.
+    Of a pool, and of sessions that take turns, throughput is of whole rounds, as on their own page.
+    ``beside``: the same for all variants compared.
     """
     beside = beside or VariantsBeside()
     whole, record = record, one_variant(record, variant)
     pooled = timed(record) if record.header.plan.experiment == POOL else ()
-    apart, rounds = levels_apart(record, pooled), figures_by_round(record)
+    rounds = figures_by_round(record)
+    turns = levels_in_turns(record.header.plan.variants[0], {each.level for each in rounds})
+    apart = {*levels_apart(record, pooled), *turns}
     if not rounds:
         raise UsageError(f"run {record.header.run_id} has no valid round; there is nothing to compare")
     # Of a long soak some rounds show what all do, as on its own page.
@@ -172,10 +181,27 @@ def full_level(each: MeasuredSide, shared: int | None) -> int | None:
 
 
 def shared_full_level(sides: Sequence[MeasuredSide]) -> int | None:
-    """None where every run measured N = its vCPUs, else the largest level that all measured (0: there is none)."""
-    if all(each.vcpus in each.levels for each in sides):
+    """None where every run measured N = its vCPUs, else the largest level that all measured (0: there is none).
+
+    Where nothing differs at N = vCPUs between variants of one run, the smallest level at which something does.
+    """
+    alike = max((same_up_to(sides[0], each) for each in sides[1:]), default=0)
+    measured = all(each.vcpus in each.levels for each in sides)
+    if measured and all((each.vcpus or 0) > alike for each in sides):
         return None
-    return max(set.intersection(*(each.levels for each in sides)), default=0)
+    apart = [level for level in set.intersection(*(each.levels for each in sides)) if level > alike]
+    return min(apart, default=0) if measured else max(apart, default=0)
+
+
+def same_up_to(one: MeasuredSide, other: MeasuredSide) -> int:
+    """With so many sessions, or fewer, two variants of one run are measured alike; 0 for others."""
+    return alike_up_to(one.variant, other.variant) if same_sitting(one, other) else 0
+
+
+def level_apart(one: MeasuredSide, other: MeasuredSide, full: int) -> int:
+    """Full load, or the smallest level above at which two variants of one run differ; 0: there is none."""
+    alike = same_up_to(one, other)
+    return full if full > alike else min((level for level in one.levels & other.levels if level > alike), default=0)
 
 
 def log_throughput(rounds: Sequence[RoundFigures], level: int | None) -> list[float]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from dbcpu.analysis.comparison.measured_run import MeasuredSide, same_sitting
+from dbcpu.analysis.comparison.measured_run import MeasuredSide, same_sitting, same_up_to
 from dbcpu.analysis.results.comparison import PER_CORE, PER_SESSION, PER_VCPU
 from dbcpu.errors import UsageError
 
@@ -67,9 +67,11 @@ def spread_levels(one: MeasuredSide, other: MeasuredSide, unit: str = PER_SESSIO
     """The shared levels from where sessions begin to share cores until all vCPUs of a side are used.
 
     From the fewer cores, shown or not, to the fewer vCPUs, counted in ``unit``; without a topology every N beyond 1.
-    Variants of one run keep what is left out of others: they change how the same sessions share the same host.
+    Variants of one run keep what is left out of others: they change how the same sessions share the same host. Levels
+    at which two of them are the same are none.
     """
-    both = [(own, its) for own, its in shared_levels(one, other, unit) if own > 1 and its > 1]
+    least = max(1, same_up_to(one, other))
+    both = [(own, its) for own, its in shared_levels(one, other, unit) if own > least and its > least]
     cores = [load for each in (one, other) if (load := _load_of(each, unit, each.cores_shared_from))]
     vcpus = [load for each in (one, other) if (load := _load_of(each, unit, each.vcpus))]
     if not cores or not vcpus:
@@ -87,10 +89,16 @@ def spread_levels(one: MeasuredSide, other: MeasuredSide, unit: str = PER_SESSIO
 
 
 def compared_levels(one: MeasuredSide, other: MeasuredSide, unit: str) -> SpreadLevels:
-    """Those of ``spread_levels``; where there is none, the shared levels at which each session can have a core."""
+    """Those of ``spread_levels``; where there is none, the shared levels at which each session can have a core.
+
+    Of two variants that are the same at all of these the smallest at which they are not.
+    """
     found = spread_levels(one, other, unit)
     if found.pairs or found.left_out:
         return found
+    if alike := same_up_to(one, other):
+        apart = [pair for pair in shared_levels(one, other, unit) if min(pair) > alike]
+        return SpreadLevels(tuple(apart[:1]))
     most = [each.cores or each.vcpus or 0 for each in (one, other)]
     both = shared_levels(one, other, unit)
     return SpreadLevels(tuple(pair for pair in both if 1 < pair[0] < most[0] and 1 < pair[1] < most[1]))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from dbcpu.analysis.comparison.comparability import way_to_connect
 from dbcpu.analysis.comparison.measured_run import (
     Measured,
     MeasuredSide,
@@ -112,7 +113,9 @@ def _usual(
     others = [_metrics(run, spread.of(1), full_level(against, shared), stream=0) for run in against.runs]
     base_values = _of_side([found for found, _ in others])
     decided = {one.summary: one for one in decisions if one.ratio is not None}
-    apart = ABSOLUTE if any(one.outcome == OTHER_WORK for one in decisions) else ()
+    apart = {*ABSOLUTE} if any(one.outcome == OTHER_WORK for one in decisions) else set[str]()
+    if len({way_to_connect(run.record.header) for run in (*each.runs, *against.runs)}) > 1:
+        apart.add("connect")  # the start of a program is another thing than a connection of a running one
     made = []
     for metric, unit in COMPARED_METRICS.items():
         value, base = values.get(metric), base_values.get(metric)

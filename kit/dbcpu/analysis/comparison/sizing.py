@@ -28,7 +28,9 @@ from dbcpu.record.header import ROWS_UNIT
 from dbcpu.record.rounds import RunRecord
 
 ROUNDED = 0.01
-"""Measured rates are not exact to this part: 12.02 cores are 12."""
+"""Measured rates are not exact to this part: 12.02 cores are 12. A range has this in it."""
+EXACT = 1e-9
+"""What arithmetic alone may add to a whole number."""
 RANKS = ("vcpu", "core", "licence", "money")
 
 
@@ -187,12 +189,12 @@ def _throughput_of(busy: int, old: Kind, analysis: Analysis) -> float:
     return min(found, whole * old.quota) if whole and old.quota is not None else found
 
 
-def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
+def _need(kind: Kind, facts: LicenceFacts, demand: float, rounded: float = ROUNDED) -> Need:
     threads = kind.threads_behind
     per_cpu, per_cpu_in_total = kind.cpu_throughput, kind.total_cpu_throughput
-    if kind.has_cores_for(demand / (1 + ROUNDED)):
+    if kind.has_cores_for(demand / (1 + rounded)):
         per_cpu = per_cpu_in_total = kind.fair_throughput / kind.fair
-    whole, in_total = (_whole(demand / each / threads) for each in (per_cpu, per_cpu_in_total))
+    whole, in_total = (_whole(demand / each / threads, rounded) for each in (per_cpu, per_cpu_in_total))
     vcpus = math.ceil(whole * threads)
     cores = math.ceil(vcpus / kind.threads) if kind.threads else None
     needed = replace(facts, vcpus=vcpus, cores=cores, hosts=math.ceil(vcpus / kind.vcpus))
@@ -200,15 +202,17 @@ def _need(kind: Kind, facts: LicenceFacts, demand: float) -> Need:
     return Need(kind, vcpus, cores, total, _licences(kind, needed), _price(kind, needed))
 
 
-def _whole(cores: float) -> int:
-    """Whole cores are had, and 12.02 of them are 12: measured rates are not exact to a part in a hundred."""
+def _whole(cores: float, rounded: float) -> int:
+    """Whole cores, as rounded up: so much above a whole number, and at most a quarter of a core, counts as that."""
     down = math.floor(cores)
-    return max(1, down if cores - down <= min(ROUNDED * cores, 0.25) else down + 1)
+    return max(1, down if cores - down <= max(EXACT, min(rounded * cores, 0.25)) else down + 1)
 
 
 def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Decision | None) -> Need:
     """The need with its range, where the throughput of the two hosts is not shown to differ as it was measured, few
     sessions are served fairly, vCPUs share cores unseen, or a quota has fewer cores behind it.
+
+    A range is rounded up as it is; where both of its ends are one number, as measured rates are exact, it is this one.
     """
     kind, ratios = need.kind, (1.0, 1.0)
     if kind.few_are_fair and _is_enough(kind, demand, decision):
@@ -220,7 +224,16 @@ def _with_interval(need: Need, facts: LicenceFacts, demand: float, decision: Dec
         ratios = (decision.ratio / decision.high, decision.ratio / decision.low)
     elif kind.at_equal_shares:
         return need
-    best, worst = (_need(kind, facts, demand * ratio) for ratio in ratios)
+    found = _range_of(need, facts, [demand * ratio for ratio in ratios], ROUNDED)
+    if found.is_decided:
+        return found
+    exact = replace(_need(kind, facts, demand, 0.0), decision=need.decision)
+    return _range_of(exact, facts, [demand * ratio for ratio in ratios], 0.0)
+
+
+def _range_of(need: Need, facts: LicenceFacts, demands: Sequence[float], rounded: float) -> Need:
+    kind = need.kind
+    best, worst = (_need(kind, facts, demand, rounded) for demand in demands)
     from_total = kind.core_throughput is not None or kind.leaves_quota
     least = min(best.total_vcpus, best.vcpus) if from_total else best.vcpus
     return replace(need, least=least, most=None if kind.few_are_fair else worst.vcpus)

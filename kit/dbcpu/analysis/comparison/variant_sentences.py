@@ -20,7 +20,8 @@ Ratio = tuple[float, float | None, float | None]
 def variant_sentences(found: Variants) -> tuple[str, ...]:
     """A sentence per variant but the first, and those on what sharing cores costs and SMT off does, if measured."""
     others = found.variants[1:]
-    said = tuple(_sentence(found.first, each, found.telling) for each in others)
+    basis = ", as delivered" if found.as_delivered else ""
+    said = tuple(_sentence(found.first, each, found.telling, basis) for each in others)
     return (*said, *_penalties(found), *of_variants(found))
 
 
@@ -58,10 +59,11 @@ def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]
     return tuple((words, tuple(ratios)) for words, ratios in series if sum(one is not None for one in ratios) > 1)
 
 
-def _sentence(first: VariantResult, variant: VariantResult, telling: int | None) -> str:
+def _sentence(first: VariantResult, variant: VariantResult, telling: int | None, basis: str) -> str:
     """``smt_off against baseline: throughput at N=4 1.01x, no difference shown; ...; at N=3 max/min 1.45 -> 1.02``.
 
-    What is decided is said with its own level and ratio; detail of one level has no ratio of throughput.
+    What is decided is said with its own level and ratio; detail of one level has no ratio of throughput. ``basis``: of
+    which times, where a run has two kinds.
     """
     one, other = first.row(telling), variant.row(telling)
     if one is None or other is None:
@@ -75,7 +77,7 @@ def _sentence(first: VariantResult, variant: VariantResult, telling: int | None)
         detail.append(f"CV {percent(one.cv)} -> {percent(other.cv)}")
     parts = [_decided(each) for each in variant.decisions]
     parts += [f"at N={one.level} {', '.join(detail)}"] if detail else []
-    return f"{variant.name} against {first.name}: {'; '.join(parts)}."
+    return f"{variant.name} against {first.name}{basis}: {'; '.join(parts)}."
 
 
 def _decided(each: Decision) -> str:

@@ -1,7 +1,8 @@
 """What each variant of a run does against the first: level, spread and throughput at the same number of sessions.
 
-Throughput is what lasts, as in every comparison; where sessions wait for their turn (``active``) it is that of whole
-rounds. Two summaries decide (see ``comparison``), both at the same N in all variants; figures at one level are detail.
+All times are as delivered, and throughput is what lasts, as in every comparison; where sessions wait for their turn
+(``active``) it is that of whole rounds. Two summaries decide (see ``comparison``), at the same N in all variants that
+do something there; figures at one level are detail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,23 +10,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.alike_variants import levels_in_turns
 from dbcpu.analysis.comparison.decisions import decide_spread, decide_throughput
-from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide
+from dbcpu.analysis.comparison.measured_run import Measured, MeasuredSide, level_apart
 from dbcpu.analysis.conclusions.quote_notes import quote_notes
 from dbcpu.analysis.conclusions.single_run import explain_variants
 from dbcpu.analysis.levels.lasting_throughput import lasting_by_level, lasting_by_round
 from dbcpu.analysis.levels.level_losses import is_counted_only, lost_to
 from dbcpu.analysis.levels.representative_round import level_to_show
-from dbcpu.analysis.levels.round_figures import figures_by_round
+from dbcpu.analysis.levels.round_figures import at_level, figures_by_round
 from dbcpu.analysis.levels.variant_rounds import one_variant
 from dbcpu.analysis.placement.usable_cpus import bounding_quota
 from dbcpu.analysis.results.cause import Cause
 from dbcpu.analysis.results.comparison import VariantResult, VariantRow, Variants
 from dbcpu.analysis.results.quote import quote
-from dbcpu.analysis.results.run import Analysis, LevelView, Reference, SessionView
+from dbcpu.analysis.results.run import Analysis, LevelView
+from dbcpu.analysis.statistics.robust import median, median_of_known
 from dbcpu.errors import UsageError
 from dbcpu.record.header import work_words
-from dbcpu.record.plan import ACTIVE, PACK, SPREAD
+from dbcpu.record.plan import PACK, SPREAD
 from dbcpu.record.rounds import RunRecord
 
 
@@ -38,7 +41,13 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
     found = [_result(each, base) for each in runs]
     first, *others = (MeasuredSide(each.name, (each,)) for each in runs)
     decided = [
-        replace(result, decisions=(decide_throughput(first, each, full, None), decide_spread(first, each, None)))
+        replace(
+            result,
+            decisions=(
+                decide_throughput(first, each, level_apart(first, each, full), None),
+                decide_spread(first, each, None),
+            ),
+        )
         for result, each in zip(found[1:], others, strict=True)
     ]
     views = [each for each in base.analysis.levels if each.level in shared and each.level > 1]
@@ -50,6 +59,7 @@ def compare_variants(record: RunRecord, runs: Sequence[Measured] = ()) -> Varian
         variants=(found[0], *decided),
         telling=shown.level if shown else None,
         penalties=_penalties({each.name: each for each in found}, base.analysis),
+        as_delivered=any(each.witness for each in record.rounds),
     )
 
 
@@ -60,7 +70,7 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
         part = one_variant(record, name)
         rounds = figures_by_round(part)
         if rounds:
-            in_turns = _levels_in_turns(name, analysis)
+            in_turns = levels_in_turns(name, {each.level for each in analysis.levels})
             lasting = lasting_by_round(rounds, analysis.levels, analysis.busy, in_turns)
             runs.append(Measured(name, part, analysis, lasting))
     if len(runs) < 2:
@@ -69,14 +79,6 @@ def measured_variants(record: RunRecord, explained: Mapping[str, Analysis] | Non
             "dbcpu vary measures several"
         )
     return runs
-
-
-def _levels_in_turns(variant: str, analysis: Analysis) -> frozenset[int]:
-    """The levels whose sessions took turns (``active:4``: the others wait in the client): no rates to be added."""
-    kind, _, most = variant.partition(":")
-    if kind != ACTIVE or not most.isdigit():
-        return frozenset()
-    return frozenset(each.level for each in analysis.levels if each.level > int(most))
 
 
 def _result(each: Measured, base: Measured) -> VariantResult:
@@ -89,19 +91,44 @@ def _result(each: Measured, base: Measured) -> VariantResult:
 
 
 def _lasting_by_level(each: Measured) -> Mapping[int, float]:
-    """What lasts by level, as the page of the run shows rates: at one pace where a witness ran."""
-    turns = _levels_in_turns(each.name, each.analysis)
+    """What lasts by level."""
+    turns = levels_in_turns(each.name, {view.level for view in each.analysis.levels})
     whole = {view.level: view.makespan_throughput or 0.0 for view in each.analysis.levels if view.level in turns}
     measured = [view for view in each.analysis.levels if view.sessions]
-    return lasting_by_level(measured, each.analysis.vcpus) | whole
+    delivered = {
+        view.level: median([one.throughput for one in at_level(each.rounds, view.level)])
+        for view in measured
+        if view.at_one_pace and at_level(each.rounds, view.level)
+    }
+    return lasting_by_level(measured, each.analysis.vcpus) | whole | delivered
+
+
+def _as_delivered(each: Measured, view: LevelView) -> LevelView:
+    """The page of the run may show the level at one pace: its times with what the CPUs' changes of speed cost."""
+    rounds = at_level(each.rounds, view.level)
+    if not view.at_one_pace or not rounds:
+        return view
+
+    def middle(name: str) -> float | None:
+        return median_of_known(getattr(one, name) for one in rounds)
+
+    return replace(
+        view,
+        median_s=middle("median_s"),
+        max_over_min=middle("max_over_min"),
+        cv=middle("cv"),
+        slow=middle("slow"),
+        makespan_throughput=middle("makespan"),
+    )
 
 
 def _row(each: Measured, view: LevelView, known: Mapping[int, float], first: Mapping[int, float]) -> VariantRow:
     elapsed = [
-        one_s
+        one.elapsed_s / one.executions
         for one in each.analysis.sessions
-        if one.level == view.level and one.valid and (one_s := _per_execution_s(one, view, each.analysis.reference))
+        if one.level == view.level and one.valid and one.elapsed_s and one.executions
     ]
+    view = _as_delivered(each, view)
     throughput, base = known[view.level], first.get(view.level)
     return VariantRow(
         variant=each.name,
@@ -121,15 +148,8 @@ def _row(each: Measured, view: LevelView, known: Mapping[int, float], first: Map
         cause=lost_to(view) if view.slower or is_counted_only(view) else Cause.NONE,
         causes=view.causes,
         moves_per_s=view.details.moves_per_s if view.details else None,
-        p95_s=view.details.p95_s if view.details and not view.at_one_pace else None,
+        p95_s=view.details.p95_s if view.details else None,
     )
-
-
-def _per_execution_s(one: SessionView, view: LevelView, reference: Reference | None) -> float | None:
-    """At one pace where the median of its level is, or that would lie outside its least and most."""
-    if view.at_one_pace and one.paced_slowdown is not None and reference is not None:
-        return one.paced_slowdown * reference.elapsed_s
-    return one.elapsed_s / one.executions if one.elapsed_s is not None and one.executions else None
 
 
 def _penalties(found: Mapping[str, VariantResult], base: Analysis) -> tuple[tuple[int, float], ...]:

@@ -282,12 +282,14 @@ class Variants(Struct, frozen=True):
     """``telling``: the level at which the first variant is most uneven, of those that all have; None if there is none.
 
     ``penalties``: (N, seconds packed over seconds spread) where both were measured and no thread stood in a queue.
+    ``as_delivered``: the run had a witness, so that its page may have other figures of a level, at one pace.
     """
 
     workload: str
     variants: tuple[VariantResult, ...]
     telling: int | None
     penalties: tuple[tuple[int, float], ...] = ()
+    as_delivered: bool = False
 
     @property
     def first(self) -> VariantResult:

@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from dbcpu.analysis.comparison.alike_variants import alike_words
 from dbcpu.analysis.comparison.second_threads import of_sides
 from dbcpu.analysis.comparison.sentences import (
     UNIT_WORDS,
@@ -17,6 +18,7 @@ from dbcpu.analysis.comparison.sentences import (
 from dbcpu.analysis.comparison.side_figures import ABSOLUTE, COMPARED_METRICS, FULL_PACE
 from dbcpu.analysis.comparison.sizing import Sizing
 from dbcpu.analysis.results.comparison import (
+    SITTING,
     SPREAD,
     THROUGHPUT,
     Comparison,
@@ -128,6 +130,7 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         "Levels are detail and are not tested.",
         *(_not_compared(comparison),) * bool(comparison.other_work),
         *filter(None, (left_out_words(side) for side in others)),
+        *filter(None, (_alike(comparison.baseline, side) for side in others)),
         f"95 % intervals of throughput and max/min: {'; '.join(UNIT_WORDS[unit] for unit in units)}. Those of other "
         "figures, with one run a side, are from resampled rounds of these runs alone.",
         "A figure of a run is the median over its rounds, one of several runs their mean. p is of Student's t with the "
@@ -137,6 +140,12 @@ def _notes(comparison: Comparison) -> tuple[str, ...]:
         *(_DELIVERED,) * comparison.as_delivered,
         known,
     )
+
+
+def _alike(base: Side, side: Side) -> str:
+    """Of variants of one run."""
+    in_turns = any(each.between_run_source == SITTING for each in side.decisions)
+    return alike_words(base.variant, side.variant) if in_turns else ""
 
 
 def _not_compared(comparison: Comparison) -> str:
@@ -226,7 +235,22 @@ def _figures(comparison: Comparison) -> Section:
         Column("ratio", "ratio", value=lambda row: times(row[1].ratio)),
         Column("interval", "95 % interval", kind="name", value=lambda row: interval_words(row[1])),
     )
-    return titled_table("figures", "Figures", columns, rows, *_levels_of_figures(comparison))
+    return titled_table("figures", "Figures", columns, rows, *_levels_of_figures(comparison), *_connecting(comparison))
+
+
+def _connecting(comparison: Comparison) -> tuple[str, ...]:
+    """Whose time to connect has no ratio, and why: where a program is started for each, its start is in it."""
+    base = comparison.baseline
+    known = [
+        (side, side.figure("connect")) for side in comparison.sides[1:] if base.figure("connect").value is not None
+    ]
+    names = [side.name for side, found in known if found.value is not None and found.ratio is None]
+    if not names:
+        return ()
+    return (
+        f"Time to connect of {listed(names)} is not compared with that of {base.name}: the driver is another; where a "
+        "program is started for each session, its start is part of the time.",
+    )
 
 
 def _levels_of_figures(comparison: Comparison) -> tuple[str, ...]:

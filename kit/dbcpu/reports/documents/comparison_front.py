@@ -10,6 +10,7 @@ from dbcpu.analysis.comparison.sentences import (
     at_full_load,
     detectable_words,
     left_out_words,
+    metric_words,
     pool_words,
     quoted_evenness,
     sizes_words,
@@ -211,14 +212,17 @@ def _why_open(need: Need) -> str:
 
 def _side_tile(side: Side, comparison: Comparison) -> Fact:
     """Where some side has other work, speeds are not put beside each other."""
-    done, spread = side.figure("throughput"), side.figure("spread")
+    done, even = side.figure("throughput"), side.figure("evenness").value
     if comparison.other_work:
         cores = side.figure("effective_cores").value
         scaled = f", {side.at_least_words}{number(cores)} usable cores" if cores is not None else ""
-        return Fact(side.name, number(spread.value), f"max/min{scaled}")
+        if even is None:
+            return Fact(side.name, number(side.figure("spread").value), f"{metric_words(comparison, SPREAD)}{scaled}")
+        value = number(even)
+        return Fact(side.name, value, f"evenness{quoted_evenness(side).removeprefix(value)}{scaled}")
     words = [f"{comparison.unit} at full load"]
     words += [times(done.ratio)] if done.ratio is not None else []
-    words += [f"evenness {quoted_evenness(side)}"] if side.figure("evenness").value is not None else []
+    words += [f"evenness {quoted_evenness(side)}"] if even is not None else []
     return Fact(side.name, rate(done.value), ", ".join(words))
 
 
@@ -266,10 +270,15 @@ def _clause(each: Decision, side: Side, base: Side) -> str:
     if each.between_run_source == NOT_KNOWN:
         has, are, than = ("now has", "are now", " than then") if each.then else ("had", "were", " in this run")
     if each.summary == SPREAD:
-        words = {MORE: f"its sessions {are} less even{than} (max/min {share} higher)",
-                 LESS: f"its sessions {are} more even{than} (max/min {share} lower)"}  # fmt: skip
+        at = each.levels.partition(" (")[0]  # without how many levels these are
+        words = {MORE: f"its sessions {are} less even{than} (max/min at {at} {share} higher)",
+                 LESS: f"its sessions {are} more even{than} (max/min at {at} {share} lower)"}  # fmt: skip
+        if each.shown:
+            one, other = (side, base) if each.outcome == LESS else (base, side)
+            return words[each.outcome] + (_beside_uneven(side, base) if one.even == "no" != other.even else "")
         elsewhere = _one_is_even(side, base) if each.outcome in (NOT_SHOWN, NOT_MEASURED) else ""
-        return words.get(each.outcome) or elsewhere or f"evenness: {_unshown(each)}"
+        what = f"{NAMES[SPREAD]} at {at}" if at else NAMES[SPREAD]
+        return elsewhere or f"{what}: {_unshown(each)}{_beside_uneven(side, base)}"
     sizes = sizes_words(each, base, side)
     where = f"at full load{f' ({sizes})' if sizes else ''}" if at_full_load(each, base, side) else f"at {each.levels}"
     words = {MORE: f"{has} {share} more throughput {where}{than}", LESS: f"{has} {share} less throughput {where}{than}"}
@@ -284,6 +293,14 @@ def _one_is_even(side: Side, base: Side) -> str:
         ("no", "yes"): "its sessions were not even up to its vCPUs ({}), those of {} were ({})",
     }
     return words.get((side.even, base.even), "").format(values[0], base.name, values[1])
+
+
+def _beside_uneven(side: Side, base: Side) -> str:
+    """What is quoted of both, where one of them is not even at some level: max/min may be of other levels; else ''."""
+    if "no" not in (side.even, base.even):
+        return ""
+    quoted = [f"{each.name} {quoted_evenness(each)}" for each in (side, base) if each.even]
+    return f" (evenness: {'; '.join(quoted)})"
 
 
 def _unshown(each: Decision) -> str:

@@ -207,7 +207,12 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
         parts[0] += f": with at most one session {slow} of the time"
     delivered = {level.level for level in analysis.levels if not level.at_one_pace}  # under any of the variants
     same = sorted({level.level for level in analysis.levels if level.level > 1} - delivered)
-    if same:
+    some = _levels_at_one_pace(analysis)
+    if len(set(some.values())) > 1:
+        where = listed([f"N={short_ranges(levels)} under {name}" for name, levels in some.items() if levels])
+        paced = f"the single-session time and the figures of {where} exclude these changes of speed (at one pace)"
+        parts.append(f"{paced}, all others include them (as delivered)")
+    elif same:
         paced = f"the figures of N={short_ranges(same)} exclude these changes of speed (at one pace)"
         parts.append(f"{paced}, the tables of sessions include them (as delivered)")
     elif 1 not in delivered:
@@ -216,6 +221,16 @@ def _pace(record: RunRecord, analysis: Analysis) -> str:
     if pace.tolerance > reference.tolerance:
         parts.append(f"without the witness slowdowns below {times(1 + pace.tolerance)} would be noise")
     return "; ".join(parts)
+
+
+def _levels_at_one_pace(analysis: Analysis) -> dict[str, tuple[int, ...]]:
+    """By variant, of several sessions; variants of one host may differ in this."""
+    return {
+        name: tuple(
+            each.level for each in analysis.levels if each.variant == name and each.level > 1 and each.at_one_pace
+        )
+        for name in dict.fromkeys(each.variant for each in analysis.levels)
+    }
 
 
 def _trace(record: RunRecord, vcpus: int | None) -> str:

@@ -261,7 +261,12 @@ def variants_table(found: Variants) -> Table:
 
     decided = "; ".join(f"{each.name}: {decision_words(one)}" for each in found.variants[1:] for one in each.decisions)
     notes = (decided,) if decided else ()
-    return Table("The same sessions under each variant", columns, rows, notes)
+    return Table(same_sessions_title(found), columns, rows, notes)
+
+
+def same_sessions_title(found: Variants) -> str:
+    """With the kind of its times, where the page of the run has two."""
+    return f"The same sessions under each variant{', by times as delivered' if found.as_delivered else ''}"
 
 
 def sessions_table(record: RunRecord, analysis: Analysis) -> Table:

@@ -5,14 +5,18 @@ from itertools import product
 
 from dbcpu.analysis.comparison.cost import break_even, cost
 from dbcpu.analysis.comparison.needed_host import Need
-from dbcpu.analysis.comparison.sizing import RANKS, RankedKind, Sizing
+from dbcpu.analysis.comparison.sizing import RANKS, ROUNDED, RankedKind, Sizing
 from dbcpu.analysis.comparison.sizing_sentence import IF_TOTAL
 from dbcpu.formatting import UNKNOWN, listed, number, plural, rate, short_ranges
 from dbcpu.reports.document import Column, Section
 from dbcpu.reports.documents.comparing_document import titled_table
 
 WORDS = {"vcpu": "vCPU", "core": "core", "licence": "licence", "money": "unit of money"}
-SAME_KIND = "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one."
+SAME_KIND = (
+    "A larger host of the same kind is assumed to have the same throughput per vCPU as the measured one. Sizes are "
+    f"rounded up to whole cores; a single number may be below its figure by {100 * ROUNDED:.0f} %, at most a quarter "
+    "of a core, as measured rates are not exact to that."
+)
 HOST = Column("host", "host", kind="name", value=lambda row: row.kind.name)
 _WITHIN = Column(
     "within", "interval",

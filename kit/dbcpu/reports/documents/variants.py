@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dbcpu.analysis.comparison.alike_variants import alike_words
 from dbcpu.analysis.comparison.sentences import LEFT_OUT, decision_words
 from dbcpu.analysis.comparison.variant_sentences import signed, variant_ratios, variant_sentences
 from dbcpu.analysis.results.answer import Fact, Outcome
@@ -25,9 +26,13 @@ from dbcpu.reports.document import Bars, Chart, Column, Curves, Document, Front,
 from dbcpu.reports.documents.comparing_document import Line, comparing_document, pictured, titled_table
 from dbcpu.reports.documents.comparison_front import ONLY_CPU, READINGS, TERMS, unseen_words
 from dbcpu.reports.documents.quoted import cores_words, evenness_words
-from dbcpu.reports.documents.run_tables import between_moves_s, stay_words
+from dbcpu.reports.documents.run_tables import between_moves_s, same_sessions_title, stay_words
 from dbcpu.reports.plain_data import plain_data
 
+PAGE_OF_THE_RUN = (
+    "All times and rates here are as delivered. Usable cores, evenness and main causes are those of the page of the "
+    "run, which shows the levels at one pace (without changes of the CPUs' speed) that its line `pace` names."
+)
 VARIANT_METRICS = {"median_s": "s", "max_over_min": "max/min", "cv": "CV", "throughput": "Mrows/s"}
 EACH_OF_ITS_OWN = (
     "Each evenness is at the N named, the least even level up to the vCPUs of that variant: no difference of two is "
@@ -53,7 +58,9 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
         "max/min are of the sessions' times in a round, the median over rounds; s is per execution.",
         f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
         f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
+        *filter(None, (alike_words(first.name, each.name) for each in others)),
         f"The variants took turns within one sitting: {LEFT_OUT}.",
+        *(PAGE_OF_THE_RUN,) * found.as_delivered,
         *(f"V{each[1:]}." for each in not_varied),
     )
 
@@ -151,7 +158,7 @@ def _levels(found: Variants) -> Section:
     )
     levels = sorted({row.level for each in found.variants for row in each.rows})
     rows = [row for level in levels for each in found.variants if (row := each.row(level)) is not None]
-    return titled_table("levels", "The same sessions under each variant", columns, rows)
+    return titled_table("levels", same_sessions_title(found), columns, rows)
 
 
 def _signed(share: float | None) -> str:
@@ -229,11 +236,7 @@ def _panel(under: VariantResult, analysis: Analysis) -> Panel:
             for view in analysis.sessions
             if view.variant == under.name and view.valid and view.elapsed_s is not None and view.executions
         ),
-        medians=tuple(
-            (view.level, view.median_s)
-            for view in analysis.levels
-            if view.variant == under.name and view.median_s is not None
-        ),
+        medians=tuple((row.level, row.median_s) for row in under.rows),
         cores=under.cores,
         vcpus=under.vcpus,
     )

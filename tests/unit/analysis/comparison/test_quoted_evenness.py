@@ -1,11 +1,12 @@
 """Evenness of a comparison: what decides is of shared levels, and what is quoted of each host stands beside it."""
 
 import pytest
+from msgspec.structs import replace
 
 from dbcpu.analysis.comparison.compare import Candidate, compare_sides, measured_side
-from dbcpu.analysis.comparison.sentences import metric_words
+from dbcpu.analysis.comparison.sentences import metric_words, quoted_evenness
 from dbcpu.analysis.explain import explain
-from dbcpu.analysis.results.comparison import NOT_SHOWN, Comparison
+from dbcpu.analysis.results.comparison import LESS, NOT_SHOWN, Comparison
 from dbcpu.record.rounds import RunRecord
 from dbcpu.reports.documents.comparison import document
 from dbcpu.simulator import SimulatedHost, simulate
@@ -97,3 +98,36 @@ def test_under_a_quota_evenness_is_that_of_levels_up_to_it_and_the_sentence_says
     held = SimulatedHost("held", cores=4, threads=2, quota_cpus=6.0)
     (said,) = compared(run_of(OLD, 1, 4, 6, 8), run_of(held, 1, 4, 6, 8)).verdict
     assert "Evenness of each, at levels up to its own vCPUs or CPU quota: held 0." in said
+
+
+def beside_a_quota(threads: int, noise: float) -> Comparison:
+    """A small host, and one whose quota of 5 CPUs is not even at N=5, at other work; they share N=1 and N=2."""
+    small = run_of(SimulatedHost("small", cores=2, threads=threads, noise=noise), 1, 2)
+    host = SimulatedHost("limited", cores=4, threads=2, quota_cpus=5.0, noise=0.002)
+    limited = run_of(host, *range(1, 7))
+    plan = replace(limited.header.plan, workload=replace(limited.header.plan.workload, sql_hash="other"))
+    found = compared(small, replace(limited, header=replace(limited.header, plan=plan)))
+    side = found.sides[1]
+    assert (side.even, bool(side.other_work), side.decisions[1].levels) == ("no", True, "N=2")
+    return found
+
+
+def test_headline_and_tile_of_other_work_do_not_call_max_over_min_of_few_sessions_evenness() -> None:
+    """Tile and headline had 1.00 without its N and *evenness: no difference shown* of a host that is not even."""
+    found = beside_a_quota(threads=2, noise=0.002)
+    side, front = found.sides[1], document(found).front
+    assert front is not None and side.decisions[1].outcome == NOT_SHOWN
+    tile = next(each for each in front.tiles if each.name == "limited")
+    quoted = quoted_evenness(side)
+    assert quoted.endswith(", not even") and " at N=2" not in quoted
+    assert f"{tile.value} {tile.beside}".startswith(f"{tile.value} evenness{quoted.removeprefix(tile.value)}, ")
+    assert "evenness: no difference" not in front.headline
+    assert f"max/min at N=2: no difference shown (evenness: limited {quoted}" in front.headline
+
+
+def test_who_is_more_even_at_a_shared_level_and_not_even_at_another_is_said_to_be_so() -> None:
+    found = beside_a_quota(threads=1, noise=0.02)
+    side, front = found.sides[1], document(found).front
+    assert front is not None and side.decisions[1].outcome == LESS
+    assert "its sessions were more even in this run (max/min at N=2 " in front.headline
+    assert f" lower) (evenness: limited {quoted_evenness(side)}; small " in front.headline

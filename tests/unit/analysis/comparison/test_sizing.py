@@ -442,7 +442,7 @@ def decision(ratio: float | None, low: float | None, high: float | None, outcome
     ("made", "said"),
     [
         (decision(0.74, 0.62, 1.33, TOO_FEW), "Inconclusive: 12 busy cores of old are 7 to 15 vCPUs of new ("),
-        (decision(0.99, 0.62, 1.33, NOT_SHOWN), "Inconclusive: 12 busy cores of old are 9 to 19 vCPUs of new ("),
+        (decision(0.99, 0.62, 1.33, NOT_SHOWN), "Inconclusive: 12 busy cores of old are 9 to 20 vCPUs of new ("),
         (decision(0.74, None, None, TOO_FEW), "Inconclusive: how many vCPUs replace 12 busy cores of old is not known"),
         (
             decision(None, None, None, NOT_MEASURED),
