@@ -274,6 +274,8 @@ def _open(
         watcher.stage(f"{sampled} {chosen.why}" + ("" if chosen.host else counted_instead(target)))
     quiet = settle(chosen.host, patience) if chosen.host else None
     if quiet and (quiet.busy_share or 0) > BUSY_SHARE:
+        if patience:
+            watcher.stage(f"other work uses the host: waiting up to {BUSY_TIMES * patience:.0f} s until it is quiet")
         quiet = settle(chosen.host, BUSY_TIMES * patience)
     if quiet and not forced and (quiet.busy_share or 0) > BUSY_SHARE:
         share, who = percent(quiet.busy_share), named(chosen.host, ticks_of(chosen.host))

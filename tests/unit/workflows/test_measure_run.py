@@ -328,10 +328,14 @@ def test_busy_host_is_not_measured_unless_forced(
 ) -> None:
     proc = FakeProc(tmp_path / "root")
     monkeypatch.setattr("dbcpu.workflows.measure_run.settle", lambda host, timeout_s: Quiet(False, 0.8, timeout_s))
+    monkeypatch.setenv("DBCPU_SETTLE_S", "2")
+    ear = Ear()
     with pytest.raises(
         MeasureError, match=r"80 % of its CPU time went to other work.*; stop it, or measure anyway with --yes"
     ):
-        measure(FakeTarget(host=proc.host))
+        measure(FakeTarget(host=proc.host), watcher=ear)
+    assert "other work uses the host: waiting up to 10 s until it is quiet" in ear.events, "nothing was said meanwhile"
+    monkeypatch.setenv("DBCPU_SETTLE_S", "0")
     assert measure(FakeTarget(host=proc.host), forced=True).header.status == "complete"
 
 
