@@ -234,7 +234,7 @@ class Store(AbstractContextManager["Store"]):
             raise UsageError("label:TEXT stands for runs in dbcpu compare alone; give a run_id, which dbcpu list shows")
         if not found:
             meant = f"; if the file {name} is meant: dbcpu import {name}" if is_file(name) else ""
-            if connection.scalar(select(run.c.run_id).where(run.c.label == name)):
+            if name and connection.scalar(select(run.c.run_id).where(run.c.label == name)):
                 meant += f"; if runs with that label are meant: dbcpu compare label:{name}"
             there = f"the newest are {', '.join(newest)}; dbcpu list shows all"
             raise UsageError(f"no run in the store {self.shown} begins with {name!r}{meant}; {there}")

@@ -45,7 +45,7 @@ def test_usable_cores_are_divided_by_what_the_sessions_that_they_are_reckoned_in
     found = analysis.variants.variants[1]
     assert found.quote.usable_cores == pytest.approx(1.5, rel=0.05), "a CPU, and half of another"
     assert found.quote_notes.divided_by is None
-    assert "times its rate" not in " ".join(quoted_of_run(run, analysis))
+    assert "a whole one would do" not in " ".join(quoted_of_run(run, analysis))
 
 
 def test_what_is_divided_names_whose_single_session_it_is(run: RunRecord) -> None:
@@ -53,8 +53,8 @@ def test_what_is_divided_names_whose_single_session_it_is(run: RunRecord) -> Non
     turned = {FEW: "baseline", "baseline": FEW}
     other = RunRecord(run.header, tuple(replace(each, variant=turned[each.variant]) for each in run.rounds))
     first, second = quoted_of_run(other, explain(other))
-    assert "one session alone does not get a whole CPU, which is counted as" in first
-    assert "one session alone under baseline does not get a whole CPU, which is counted as" in second
+    assert "one session alone does not get a whole CPU: a whole one would do " in first
+    assert "one session alone under baseline does not get a whole CPU: a whole one would do " in second
 
 
 def test_what_single_sessions_lost_is_that_of_the_reference(analysis: Analysis) -> None:

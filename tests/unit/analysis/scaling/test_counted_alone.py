@@ -12,4 +12,4 @@ def test_steal_that_leaves_it_open_whether_one_session_is_slow_is_taken_off_too(
     assert found.levels[0].full_speed is Answer.UNDECIDED
     assert found.capacity is not None and found.capacity.usable_cores is not None
     assert 3.4 < found.capacity.usable_cores < 3.8
-    assert "times its rate" in quotable(record, found)
+    assert "a whole one would do 1.0" in quotable(record, found)
