@@ -241,6 +241,11 @@ class Header(Struct, frozen=True):
         """Whether others measured it, or a script of ``shell/``: nobody looked for a hypervisor, container or quota."""
         return is_imported(self.plan.sampler, self.tool_version)
 
+    @property
+    def is_bare_metal(self) -> bool:
+        """Whether dbcpu looked for a hypervisor and found none."""
+        return self.host is not None and self.host.hypervisor is None and not self.is_imported
+
 
 def is_imported(sampler: str, tool_version: str) -> bool:
     """``Header.is_imported`` by what it is seen from."""

@@ -168,7 +168,7 @@ def _asked(record: RunRecord, rounds: int | None, sessions: str | None) -> tuple
     last = max((each.level for each in record.rounds), default=1)
     if sessions is None:
         losses = level_losses(found.first_levels, found.vcpus, found.levels_lost)
-        open_ = [each.level for each in open_levels(losses, found.levels_lost)]
+        open_ = sorted({*(each.level for each in open_levels(losses, found.levels_lost)), *found.levels_lost})
         if more is None and not open_ and not losses.alone_undecided:
             raise UsageError(
                 f"nothing is inconclusive in run {run_id}; to measure levels more precisely name them: "

@@ -19,6 +19,7 @@ from dbcpu.workflows.more_rounds import Asked, addition, check_more_possible, ch
 from dbcpu.workflows.same_run import EarlierRun
 from support.builders.record import record as built
 from support.builders.record import round_of, session, solos
+from support.builders.spoilt import spoilt
 
 EXAMPLES = Path(__file__).parents[3] / "reports" / "examples"
 NOISY = SimulatedHost(name="noisy", cores=2, threads=1, noise=0.05)
@@ -85,6 +86,13 @@ def test_a_decided_run_gets_none_unasked() -> None:
     quiet = simulate(replace(NOISY, noise=0.0), (1, 2), 5, 1, size="short")
     with pytest.raises(UsageError, match=r"nothing is inconclusive in run .*--sessions 2 --rounds 6"):
         addition(quiet, Asked())
+
+
+def test_a_level_without_a_whole_round_is_open() -> None:
+    """Nothing was said to be inconclusive in a run whose headline is "no whole round at N=2"."""
+    lost = spoilt(simulate(replace(NOISY, noise=0.0), (1, 2), 5, 1, size="short"), "error", 2)
+    with pytest.raises(UsageError, match=r"not known how many rounds would decide run .*--sessions 2 --rounds 6"):
+        addition(lost, Asked())
 
 
 def test_a_level_that_was_not_measured_is_refused() -> None:

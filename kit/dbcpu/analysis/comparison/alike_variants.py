@@ -32,6 +32,6 @@ def alike_words(one: str, other: str) -> str:
     if not most:
         return ""
     return (
-        f"{other} changes nothing against {one} up to N={most}. These levels do not decide: throughput is decided at "
-        "N = vCPUs if that is more, else at the smallest N above, and so is max/min if none is left of its levels."
+        f"{other} changes nothing against {one} up to N={most}. These levels do not decide: throughput is decided at a "
+        "larger N, and so is max/min if none is left of its levels."
     )

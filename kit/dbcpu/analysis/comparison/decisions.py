@@ -81,6 +81,8 @@ def floor_from(record: RunRecord) -> Floor:
 def decide_throughput(base: MeasuredSide, other: MeasuredSide, shared: int | None, floor: Floor | None) -> Decision:
     """At full load; ``shared``: the level of it for all, None for each its own."""
     levels = [full_level(each, shared) or 0 for each in (base, other)]
+    if max(levels) <= same_up_to(base, other):
+        levels = [0, 0]
     where = f"N={levels[0]}" if levels[0] == levels[1] else f"N={levels[0]} and N={levels[1]}"
     where = where if any(levels) else _beyond(base, other) or where
     found = _decided(

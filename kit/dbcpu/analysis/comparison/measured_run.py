@@ -185,12 +185,15 @@ def shared_full_level(sides: Sequence[MeasuredSide]) -> int | None:
 
     Where nothing differs at N = vCPUs between variants of one run, the smallest level at which something does.
     """
-    alike = max((same_up_to(sides[0], each) for each in sides[1:]), default=0)
     measured = all(each.vcpus in each.levels for each in sides)
-    if measured and all((each.vcpus or 0) > alike for each in sides):
-        return None
-    apart = [level for level in set.intersection(*(each.levels for each in sides)) if level > alike]
-    return min(apart, default=0) if measured else max(apart, default=0)
+    # Above the largest cap, else above the next one: who has the larger ones is not decided there.
+    for alike in sorted({same_up_to(sides[0], each) for each in sides[1:]}, reverse=True) or [0]:
+        if measured and all((each.vcpus or 0) > alike for each in sides):
+            return None
+        apart = [level for level in set.intersection(*(each.levels for each in sides)) if level > alike]
+        if apart:
+            return min(apart) if measured else max(apart)
+    return 0
 
 
 def same_up_to(one: MeasuredSide, other: MeasuredSide) -> int:

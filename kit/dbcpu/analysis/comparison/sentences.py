@@ -42,8 +42,8 @@ METRIC_WORDS = {
 DELIVERED = ("solo", "loaded", "throughput", "effective_cores")
 """What the page of a run shows at one pace where a witness ran."""
 _NUMBERS = ("spread", "evenness", "effective_cores")
-NORMALISED = ("solo", "throughput", "spread")
-"""The metrics of the bar chart in which the baseline is 1."""
+NORMALISED = ("solo", "throughput", "evenness")
+"""The metrics of the bar chart in which the baseline is 1; max/min in place of evenness where that is not quoted."""
 
 
 LEFT_OUT = "what changes between runs is not included"
@@ -145,7 +145,7 @@ def _by_witness(base: Side, side: Side, ratio: float) -> str:
     """Whose CPUs were further from their full pace while they were measured; the ``ratio`` alone does not say whose."""
     own, its = f"the CPUs of {side.name}", f"those of {base.name}"
     if times(ratio) == times(1.0):
-        return f"By the witness, {own} lost as much of their full pace as {its}"
+        return f"By the witness, no difference is shown between what {own} lost of their full pace and {its}"
     return f"By the witness, {own} lost {'less' if ratio > 1 else 'more'} of their full pace than {its}: {times(ratio)}"
 
 
@@ -286,11 +286,14 @@ Ratio = tuple[float, float | None, float | None]
 
 def normalised(comparison: Comparison) -> tuple[tuple[str, tuple[Ratio | None, ...]], ...]:
     """Of each metric of the bar chart the ratios to the baseline, one per side; none that only the baseline has."""
-    series = [
-        (_of_level(comparison, metric), tuple(_normalised(metric, side.figure(metric)) for side in comparison.sides))
-        for metric in NORMALISED
-    ]
-    return tuple(each for each in series if sum(ratio is not None for ratio in each[1]) > 1)
+    series = {
+        metric: tuple(_normalised(metric, side.figure(metric)) for side in comparison.sides)
+        for metric in (*NORMALISED, SPREAD)
+    }
+    shown = {name: ratios for name, ratios in series.items() if sum(ratio is not None for ratio in ratios) > 1}
+    # Of max/min at the levels that all have, a host that is uneven at another one looks even.
+    left_out = SPREAD if "evenness" in shown else ""
+    return tuple((_of_level(comparison, name), ratios) for name, ratios in shown.items() if name != left_out)
 
 
 def _normalised(metric: str, figure: SideFigure) -> Ratio | None:

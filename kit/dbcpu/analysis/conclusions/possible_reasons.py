@@ -15,7 +15,7 @@ SPREAD_MEMORY = "memory:interleave"
 def possible_reasons(given: FindingInput, level: LevelView, *, two_kinds: bool) -> Iterator[str]:
     """Why sessions may all be slow on this host, as far as it was seen: bare metal hides no SMT and has no steal."""
     header, rounds, host = given.record.header, given.rounds, given.record.header.host
-    guest = host is None or host.hypervisor is not None or header.is_imported
+    guest = not header.is_bare_metal
     sampled = any(each.cpu_timeline for each in rounds)
     if two_kinds:
         yield "cores of two kinds"
@@ -25,7 +25,7 @@ def possible_reasons(given: FindingInput, level: LevelView, *, two_kinds: bool) 
         yield "SMT hidden by the hypervisor"
     if guest and (not sampled or steal_unseen(given.record) or any(stolen_share(each) for each in rounds)):
         yield "CPU steal"
-    if host is None or host.container or host.limits.quota_cpus is not None:
+    if host is None or header.is_imported or host.container or host.limits.quota_cpus is not None:
         yield "a quota"
     if not sampled or any(foreign_share(each, given.vcpus, given.window_s(each)) for each in rounds):
         yield "other processes"

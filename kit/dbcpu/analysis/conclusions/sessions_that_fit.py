@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dbcpu.analysis.conclusions.fine_levels import largest_full_speed_level
 from dbcpu.analysis.conclusions.throughput_words import advised
 from dbcpu.analysis.levels.level_losses import is_loss
+from dbcpu.analysis.results.answer import Answer
 from dbcpu.analysis.results.host import Scaling
 from dbcpu.analysis.results.run import LevelView
 from dbcpu.formatting import plural
@@ -19,7 +20,8 @@ def sessions_that_fit(
     host's. Of work that waits the largest level below the first that lost: sessions sleep at random, and wait before
     all CPUs are busy. Where full speed is shown for fewer, this is said.
     """
-    shown = largest_full_speed_level(levels, vcpus)
+    alone = any(each.level == 1 and each.full_speed is Answer.YES for each in levels)
+    shown = largest_full_speed_level(levels, vcpus) or int(alone)
     if busy == 1.0:
         return plural(advised(max(1, int(cpus), shown), scaling), "busy session")
     fit = max(1, round(cpus / busy), shown)
@@ -28,5 +30,5 @@ def sessions_that_fit(
     if lost is not None:
         fit = max((each.level for each in within if each.level < lost), default=max(1, int(cpus)))
     most = advised(fit, scaling)
-    unsure = f", shown at full speed up to {shown or 1} and inconclusive beyond" if shown < most else ""
-    return plural(most, "such session") + unsure
+    unsure = f", shown at full speed up to {shown} and inconclusive beyond" if shown < most else ""
+    return plural(most, "such session") + (unsure if shown else ", which were not shown to be at full speed")

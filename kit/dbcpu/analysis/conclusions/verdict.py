@@ -175,9 +175,13 @@ class _Words:
             return (f"{above}: {self._at(first)}",)
         assert self.reference is not None
         what = "take turns" if take_turns(first, self.reference.busy) else "wait for a CPU at times"
+        slower = f"the median slowdown is {times(first.slowdown_median)}"
+        if is_lost_alone_too(first):
+            lost = percent(1 - 1 / (first.counted_slowdown or 1.0))
+            slower = f"the median session lost {lost} of its time, as the kernel counted"
         return (
-            f"{above} {'they' if limit.sessions else 'sessions'} {what}: at {first.level} sessions the median slowdown "
-            f"is {times(first.slowdown_median)}{beside_turns(first, self.vcpus)}{self._beside_others(first)}",
+            f"{above} {'they' if limit.sessions else 'sessions'} {what}: at {first.level} sessions {slower}"
+            f"{beside_turns(first, self.vcpus)}{self._beside_others(first)}",
         )
 
     def _why_blind(self, level: LevelView) -> str:
@@ -339,8 +343,7 @@ class _Words:
 
     def _falling_speed(self) -> str:
         """What may slow all alike, the more of them run; bare metal hides no SMT."""
-        host = self.record.header.host
-        hidden = (host is None or host.hypervisor is not None) and self.cores in (None, self.vcpus)
+        hidden = not self.record.header.is_bare_metal and self.cores in (None, self.vcpus)
         return f"a turbo frequency that falls{' or cores shared unseen' if hidden else ''}"
 
     def _slower_cpu(self, level: LevelView) -> str:

@@ -62,7 +62,8 @@ def _of_parts(soak: Soak) -> str:
     """That the sessions had more CPU in every segment than beside all of them."""
     if soak.whole:
         return ""
-    return " In every segment a session failed or gave a wrong answer: the others had more CPU than beside all."
+    every = " Every segment failed, or a session of it failed or gave a wrong answer"
+    return f"{every}: the others had more CPU than beside all."
 
 
 def _level(soak: Soak, analysis: Analysis) -> str:

@@ -150,14 +150,13 @@ def _slow_as_siblings(context: RunContext, views: Sequence[SessionView], scaling
 
     Placed by chance on siblings that nobody knows, sessions are slower the more there are, without a knee at the cores.
     """
-    host = context.record.header.host
     full = [
         1 + view.inflation_s / view.reference_s
         for view in views
         if view.valid and view.level == context.vcpus and view.cause in (*UNKNOWN, Cause.NONE)
         if view.inflation_s is not None and view.reference_s
     ]
-    if not full or scaling.clock_measured or (host is not None and host.hypervisor is None):
+    if not full or scaling.clock_measured or context.record.header.is_bare_metal:
         return None
     slower = median(full)
     return slower if slower >= SIBLING_SLOWDOWN[0] else None

@@ -45,8 +45,8 @@ MAX_NAMED = 3
 MAX_TILES = 6
 READINGS = {
     "bars": (
-        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher {unit} is "
-        "better. Lower max/min is more even."
+        "All figures are relative to the baseline = 1; the thin lines are 95 % confidence intervals. Higher {unit} and "
+        "evenness are better. Lower max/min is more even."
     ),
     "panels": (
         "Every mark is a session; its colour and shape are the cause, the line is the median. All panels have the same "

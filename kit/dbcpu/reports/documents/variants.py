@@ -56,7 +56,7 @@ def document(found: Variants, analysis: Analysis, not_varied: Sequence[str] = ()
     notes = (
         f"Mrows/s is {LASTING_THROUGHPUT}; makespan is all work over the time until the last session ended; CV and "
         "max/min are of the sessions' times in a round, the median over rounds; s is per execution.",
-        f"Two summaries decide, at the same N in all variants: throughput, at N = vCPUs (else the largest N); "
+        f"Two summaries decide, each at the same N under both: throughput, at N = vCPUs (else the largest N); "
         f"max/min: the {VARIANT_SPREAD}. Levels are detail and are not tested.",
         *filter(None, (alike_words(first.name, each.name) for each in others)),
         f"The variants took turns within one sitting: {LEFT_OUT}.",

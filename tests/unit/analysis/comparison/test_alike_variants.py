@@ -92,3 +92,15 @@ def test_the_same_cap_in_two_runs_hides_no_level() -> None:
     one, other = capped(), replace(capped(), header=replace(capped().header, run_id="other"))
     found = compare([Candidate("one", one, "active:2"), Candidate("other", other, "active:2")])
     assert {each.levels for each in found.sides[1].decisions} == {"N=2"}
+
+
+def test_of_three_variants_as_sides_a_larger_cap_hides_no_difference_of_a_smaller_one() -> None:
+    """Of ``active:2`` "not measured in both" was said, for ``active:4`` changes nothing up to N=4."""
+    run = capped()
+    third = tuple(replace(each, variant="active:4") for each in run.rounds if each.variant == "baseline")
+    rounds = tuple(replace(each, order=order) for order, each in enumerate((*run.rounds, *third)))
+    plan = replace(run.header.plan, variants=("baseline", "active:2", "active:4"))
+    two, four = sides(RunRecord(replace(run.header, plan=plan), rounds)).sides[1:]
+    throughput = next(each for each in two.decisions if each.summary == "throughput")
+    assert (throughput.levels, throughput.outcome) == ("N=4", LESS)
+    assert [(each.levels, each.outcome) for each in four.decisions] == [("N>4", NOT_MEASURED)] * 2

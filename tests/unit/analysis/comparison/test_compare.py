@@ -333,10 +333,23 @@ def test_a_comparison_needs_two_runs_with_rounds() -> None:
         against(noisy_run(1), RunRecord(noisy_run(2).header, ()))
 
 
+def test_the_picture_has_evenness_as_it_is_quoted_and_not_where_all_are_even() -> None:
+    """Of a host that is not even at N=4 a bar of 1.00 was drawn: max/min at N=2."""
+    even, uneven = (SimulatedHost(cores=2, threads=each, scheduler="smt_balancing") for each in (1, 2))
+    pair = [simulate(host, tuple(range(1, 2 * host.threads + 1)), 6, seed=1) for host in (even, uneven)]
+    drawn = dict(normalised(compare([Candidate(name, each) for name, each in zip("ab", pair, strict=True)])))
+    assert [*drawn][-1] == "evenness, as quoted"
+    assert not any("max/min" in name for name in drawn)
+    (evenness,) = (ratios[1] for name, ratios in drawn.items() if "evenness" in name)
+    assert evenness is not None
+    assert evenness[0] == pytest.approx(0.75, abs=0.05)
+
+
 def test_the_drawn_interval_of_max_over_min_ends_where_that_of_a_side_is_1() -> None:
     comparison = compare([Candidate("a", noisy_run(1, uneven=1.2)), Candidate("b", noisy_run(2))])
     side = comparison.sides[1]
-    wide = tuple(replace(each, low=0.1) if each.metric == "spread" else each for each in side.figures)
+    unquoted = tuple(replace(each, ratio=None) if each.metric == "evenness" else each for each in side.figures)
+    wide = tuple(replace(each, low=0.1) if each.metric == "spread" else each for each in unquoted)
     (base,) = (each.base for each in wide if each.metric == "spread")
     drawn = dict(normalised(replace(comparison, sides=(comparison.sides[0], replace(side, figures=wide)))))
     (spread,) = (ratios[1] for name, ratios in drawn.items() if "max/min" in name)

@@ -4,7 +4,9 @@ Nor a price of SMT off that a quota makes false.
 """
 
 import pytest
+from msgspec.structs import replace
 
+from dbcpu.analysis.conclusions.sessions_that_fit import sessions_that_fit
 from dbcpu.analysis.explain import explain
 from dbcpu.analysis.results.answer import Answer
 from dbcpu.reports.documents.run import document
@@ -46,6 +48,21 @@ def test_advice_is_no_surer_than_the_answers_that_it_stands_on() -> None:
     assert found.verdict.startswith(
         "All sessions get equal CPU at full speed, at every measured level up to 5 sessions"
     )
+
+
+@pytest.mark.parametrize(("cpus", "alone", "beside", "said"), [
+    (3.0, Answer.YES, (7, Answer.YES), "7 such sessions"),
+    (2.6, Answer.YES, (5, Answer.NO), "2 such sessions, shown at full speed up to 1 and inconclusive beyond"),
+    (2.6, Answer.NO, (5, Answer.NO), "2 such sessions, which were not shown to be at full speed"),
+])  # fmt: skip
+def test_as_many_are_advised_as_were_shown_and_no_full_speed_is_said_that_was_not(
+    cpus: float, alone: Answer, beside: tuple[int, Answer], said: str
+) -> None:
+    """Full speed "up to 1" was said where one session was not."""
+    found = explain(simulate(SimulatedHost(cores=4, threads=1, waits=0.5), (1, beside[0]), 1, seed=1, size="tiny"))
+    levels = [replace(each, even=answer, full_speed=answer)
+              for each, answer in zip(found.levels, (alone, beside[1]), strict=True)]  # fmt: skip
+    assert sessions_that_fit(cpus, 4, 0.5, levels, found.scaling) == said
 
 
 def test_of_work_that_waits_no_fewer_than_kept_their_speed_are_advised_against_shared_cores() -> None:
