@@ -17,11 +17,12 @@ from dbcpu.cli._option_values import Duration, Format, Member, Number, WantedPac
 from dbcpu.cli._refused_values import Label
 from dbcpu.cli._written_path import RecordPath, WrittenPath
 from dbcpu.config.origins import ORIGINS
-from dbcpu.errors import without_password
+from dbcpu.errors import DbcpuError, without_password
 from dbcpu.formatting import listed
 from dbcpu.record.plan import MAX_SESSIONS, QUICK
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+DECLINED = "nothing was done: the answer was no"
 
 
 def confirm(question: str, yes: bool) -> None:
@@ -30,7 +31,7 @@ def confirm(question: str, yes: bool) -> None:
         return
     if sys.stdin is not None and sys.stdin.isatty():
         if not click.confirm(question, err=True):
-            raise _declined()
+            raise DbcpuError(DECLINED)
         return
     answer = ""
     with suppress(OSError, ValueError):
@@ -38,15 +39,9 @@ def confirm(question: str, yes: bool) -> None:
     if answer:  # nobody is shown a question that cannot be answered
         click.echo(f"{question} [y/N]: {answer.strip()}", err=True)
     if answer.strip().lower() in ("n", "no"):
-        raise _declined()
+        raise DbcpuError(DECLINED)
     if answer.strip().lower() not in ("y", "yes"):
         raise click.UsageError("confirmation needed; give --yes if there is no terminal")
-
-
-def _declined() -> Exception:
-    from dbcpu.errors import DbcpuError
-
-    return DbcpuError("nothing was done: the answer was no")
 
 
 def together(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -9,7 +9,7 @@ from dbcpu.record.header import BASELINE
 from dbcpu.record.plan import ACTIVE, MAX_SESSIONS
 
 
-def most_at_work(variant: str) -> int | None:
+def max_active_sessions(variant: str) -> int | None:
     """So many sessions work at a time under it (``active:4``), and the others wait in the client; None: all do."""
     kind, _, most = variant.partition(":")
     return int(most) if kind == ACTIVE and most.isdecimal() else None
@@ -17,13 +17,13 @@ def most_at_work(variant: str) -> int | None:
 
 def levels_in_turns(variant: str, levels: Iterable[int]) -> frozenset[int]:
     """Those at which sessions wait for their turn: no rates to be added, what whole rounds do is the throughput."""
-    most = most_at_work(variant)
+    most = max_active_sessions(variant)
     return frozenset(level for level in levels if most is not None and level > most)
 
 
 def alike_up_to(one: str, other: str) -> int:
     """With so many sessions, or fewer, nothing is done differently under the two; 0: something always is."""
-    return min(MAX_SESSIONS if each == BASELINE else most_at_work(each) or 0 for each in (one, other))
+    return min(MAX_SESSIONS if each == BASELINE else max_active_sessions(each) or 0 for each in (one, other))
 
 
 def alike_words(one: str, other: str) -> str:

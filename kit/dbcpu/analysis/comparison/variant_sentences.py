@@ -59,13 +59,13 @@ def variant_ratios(found: Variants) -> tuple[tuple[str, tuple[Ratio | None, ...]
     return tuple((words, tuple(ratios)) for words, ratios in series if sum(one is not None for one in ratios) > 1)
 
 
-def _sentence(first: VariantResult, variant: VariantResult, telling: int | None, basis: str) -> str:
+def _sentence(first: VariantResult, variant: VariantResult, level: int | None, basis: str) -> str:
     """``smt_off against baseline: throughput at N=4 1.01x, no difference shown; ...; at N=3 max/min 1.45 -> 1.02``.
 
     What is decided is said with its own level and ratio; detail of one level has no ratio of throughput. ``basis``: of
     which times, where a run has two kinds.
     """
-    one, other = first.row(telling), variant.row(telling)
+    one, other = first.row(level), variant.row(level)
     if one is None or other is None:
         one, other = _largest(first, variant)
     if one is None or other is None:

@@ -92,8 +92,8 @@ def _result(each: Measured, base: Measured) -> VariantResult:
 
 def _lasting_by_level(each: Measured) -> Mapping[int, float]:
     """What lasts by level."""
-    turns = levels_in_turns(each.name, {view.level for view in each.analysis.levels})
-    whole = {view.level: view.makespan_throughput or 0.0 for view in each.analysis.levels if view.level in turns}
+    levels = each.analysis.levels
+    whole = {view.level: view.makespan_throughput or 0.0 for view in levels if view.level in each.in_turns}
     measured = [view for view in each.analysis.levels if view.sessions]
     delivered = {
         view.level: median([one.throughput for one in at_level(each.rounds, view.level)])

@@ -36,7 +36,7 @@ STALLED_SHARE = 0.1
 """Of the time: below it lie moments in which a task is moved, or waits behind the kernel's own threads."""
 IRQ_SHARE = 0.05
 """Of one CPU."""
-WORTH_STOPPING, MOST_NAMED = 0.2, 3
+WORTH_STOPPING, MAX_NAMED = 0.2, 3
 """Of what other processes used: whoever stops one that used less still has four fifths of it. So many are named."""
 
 
@@ -165,7 +165,7 @@ def _most_used(rounds: Sequence[Round], where: str = "") -> str:
 
     part = "most" if took[first] > 0.5 * total_s else "the largest part"
     worth = [each for each in others if took[each] >= WORTH_STOPPING * total_s and UNLISTED not in used[each]]
-    then = listed([named(each) for each in worth[: MOST_NAMED - 1]])
+    then = listed([named(each) for each in worth[: MAX_NAMED - 1]])
     return f"{part} of it {named(first, where)}{then and f', then {then}'}"
 
 

@@ -1,7 +1,7 @@
 """On how many CPUs or cores can the sessions of a target be at once, where `--cpus` held the targets of a run?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import accumulate, chain, combinations
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -56,27 +56,18 @@ def held_on_few(parties: Sequence[HeldT], most: int) -> list[list[HeldT]]:
 
     A group has CPUs in common. ``most``: of more CPUs than these none is of use, as the host's vCPUs.
     """
-    short = [[each] for each in parties if each.cpus and len(each.cpus) < min(each.sessions, most)]
-    return short or [
-        group
-        for group in _on_common_cpus(parties)
-        if len(cpus_of(group)) < min(sum(each.sessions for each in group), most)
-    ]
+    held = [each for each in parties if each.cpus]
+    together = [[held[at] for at in group] for group in _in_groups([frozenset(each.cpus) for each in held])]
+
+    def is_short(group: list[HeldT]) -> bool:
+        return len(cpus_of(group)) < min(sum(each.sessions for each in group), most)
+
+    return [[each] for each in held if is_short([each])] or [group for group in together if is_short(group)]
 
 
 def cpus_of(group: Sequence[Held]) -> frozenset[int]:
     """All on which some of them were held."""
     return frozenset(cpu for each in group for cpu in each.cpus)
-
-
-def _on_common_cpus(parties: Sequence[HeldT]) -> list[list[HeldT]]:
-    """Those that were held on CPUs, in groups that have some in common."""
-    groups: list[list[HeldT]] = []
-    for each in parties:
-        near = [group for group in groups if cpus_of(group) & set(each.cpus)]
-        joined = [*(other for group in near for other in group), each]
-        groups = [*(group for group in groups if group not in near), *([joined] if each.cpus else [])]
-    return groups
 
 
 def share_cores_by_cpus(record: RunRecord, variant: str, sessions: int) -> bool:
@@ -94,24 +85,25 @@ def share_cores_by_cpus(record: RunRecord, variant: str, sessions: int) -> bool:
 
 def held_groups(record: RunRecord) -> tuple[SessionsOnCpus, ...]:
     """Of the rounds of all targets together; one of all sessions where no target was held."""
-    every, first = frozenset(core_by_cpu(record)), 0
-    groups: list[tuple[list[Party], frozenset[int], frozenset[int]]] = []
-    for party in record.header.plan.parties:
-        cpus, ordinals = _cpus_of(party, every), frozenset(range(first, first + party.sessions))
-        first += party.sessions
-        near = [group for group in groups if group[2] & cpus]
-        groups = [group for group in groups if group not in near]
-        groups.append(
-            (
-                [*(each for parties, _, _ in near for each in parties), party],
-                ordinals.union(*(own for _, own, _ in near)),
-                cpus.union(*(own for _, _, own in near)),
-            )
-        )
+    every, parties = frozenset(core_by_cpu(record)), record.header.plan.parties
+    cpus, ends = [_cpus_of(each, every) for each in parties], [*accumulate(each.sessions for each in parties)]
+    ordinals = [range(end - each.sessions, end) for end, each in zip(ends, parties, strict=True)]
     return tuple(
-        SessionsOnCpus(ordinals, _busy_at_most([(_cpus_of(each, every), each.sessions) for each in parties]))
-        for parties, ordinals, _ in groups
+        SessionsOnCpus(
+            frozenset().union(*(ordinals[at] for at in group)),
+            _busy_at_most([(cpus[at], parties[at].sessions) for at in group]),
+        )
+        for group in _in_groups(cpus)
     )
+
+
+def _in_groups(sets: Sequence[frozenset[int]]) -> list[list[int]]:
+    """Where they stand, together with those that they have CPUs in common with."""
+    groups: list[list[int]] = []
+    for at, cpus in enumerate(sets):
+        near = [group for group in groups if any(sets[other] & cpus for other in group)]
+        groups = [*(group for group in groups if group not in near), [*chain.from_iterable(near), at]]
+    return groups
 
 
 def _cpus_of(party: Party, every: frozenset[int]) -> frozenset[int]:
